@@ -1,0 +1,268 @@
+//! One error type for the whole crate, with a stable code, a text for the operator and a text for the model.
+//!
+//! ```
+//! use turnwright_core::{ErrorCode, Schema};
+//! use serde_json::json;
+//!
+//! let error = Schema::from_document(json!({ "type": "object", "minLenght": 1 })).unwrap_err();
+//! assert_eq!(error.code(), ErrorCode::InvalidSchema);
+//! assert!(error.is_fatal());
+//! assert_eq!(error.problems()[0].pointer, "/minLenght");
+//! ```
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use crate::schema::{Fault, Faults, SchemaProblem};
+
+type Source = Box<dyn StdError + Send + Sync + 'static>;
+
+/// One table makes the codes, their fatality and what the model is told where nobody said more.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $variant:ident = $code:literal, $fatal:literal, $kind:ident, $model:literal;)+) => {
+        /// What went wrong, as a name that does not change between releases.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ErrorCode {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl ErrorCode {
+            /// Every code, in the order of the table.
+            pub const ALL: &[ErrorCode] = &[$(ErrorCode::$variant,)+];
+
+            /// The code as it stands in logs and records, for example `E_INVALID_TOOL_ARGS`.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(ErrorCode::$variant => $code,)+ }
+            }
+
+            /// Whether it is a mistake of the programmer, which no retry and no other input can mend.
+            #[must_use]
+            pub const fn is_fatal(self) -> bool {
+                match self { $(ErrorCode::$variant => $fatal,)+ }
+            }
+
+            const fn kind(self) -> ErrorKind {
+                match self { $(ErrorCode::$variant => ErrorKind::$kind,)+ }
+            }
+
+            const fn model_text(self) -> &'static str {
+                match self { $(ErrorCode::$variant => $model,)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// A schema that cannot be enforced as it is written.
+    InvalidSchema = "E_INVALID_SCHEMA", true, Internal, "The tool is misconfigured; do not call it again.";
+    /// A tool whose definition is wrong.
+    InvalidTool = "E_INVALID_INITIAL_TOOL_VALUE", true, Internal, "The tool is misconfigured; do not call it again.";
+    /// Two tools of one name.
+    ToolAlreadyRegistered = "E_TOOL_ALREADY_REGISTERED", true, Internal, "The tool is misconfigured; do not call it again.";
+    /// A dispatch was acknowledged or refused a second time.
+    AlreadySignalled = "E_LLM_EXECUTION_ALREADY_SIGNALLED", true, Internal, "The turn has already ended.";
+    /// A value that does not fit the stash: a bad path, or a path through something that is no object.
+    InvalidStashPath = "E_INVALID_STASH_PATH", true, Internal, "The tool failed. Nothing more is known.";
+    /// The arguments were refused; the handler did not run.
+    InvalidToolArgs = "E_INVALID_TOOL_ARGS", false, InvalidArguments, "The arguments were refused; nothing was run.";
+    /// No tool of that name in this registry.
+    UnknownTool = "E_UNKNOWN_TOOL", false, NotFound, "There is no tool of that name; nothing was run.";
+    /// Nobody allowed the call.
+    ToolDenied = "E_TOOL_DENIED", false, Denied, "The call was not approved; nothing was run. Do not repeat it unless you are asked to.";
+    /// The handler failed or panicked.
+    ToolDownstream = "E_TOOL_DOWNSTREAM_ERROR", false, Internal, "The tool failed. Nothing more is known.";
+    /// The call ran into its deadline.
+    ToolTimeout = "E_TOOL_TIMEOUT", false, Timeout, "The call ran out of time.";
+    /// The call was cancelled.
+    ToolCancelled = "E_TOOL_CANCELLED", false, Cancelled, "The call was cancelled.";
+    /// The ledger could not note a call, which therefore did not run.
+    Ledger = "E_LEDGER_ERROR", false, Unavailable, "The call could not be recorded, so it was not run. Try again later.";
+    /// The result could not be kept.
+    Spool = "E_SPOOL_ERROR", false, Unavailable, "The tool ran, but its result could not be kept.";
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What sort of failure it was: enough to decide whether to retry, ask or give up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The arguments do not fit.
+    InvalidArguments,
+    /// What was asked for does not exist.
+    NotFound,
+    /// Not allowed.
+    Denied,
+    /// Out of time.
+    Timeout,
+    /// Called off.
+    Cancelled,
+    /// Too much at once; later may work.
+    RateLimited,
+    /// Out of reach; later may work.
+    Unavailable,
+    /// Anything else.
+    Internal,
+}
+
+impl ErrorKind {
+    /// The kind as it stands in logs and records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ErrorKind::InvalidArguments => "invalid_arguments",
+            ErrorKind::NotFound => "not_found",
+            ErrorKind::Denied => "denied",
+            ErrorKind::Timeout => "timeout",
+            ErrorKind::Cancelled => "cancelled",
+            ErrorKind::RateLimited => "rate_limited",
+            ErrorKind::Unavailable => "unavailable",
+            ErrorKind::Internal => "internal",
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Everything that can go wrong in Turnwright.
+///
+/// `Display` is for operators; [`Error::model_text`] is what a model may read.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    code: ErrorCode,
+    kind: ErrorKind,
+    message: String,
+    model: Option<String>,
+    faults: Faults,
+    problems: Vec<SchemaProblem>,
+    source: Option<Source>,
+}
+
+impl Error {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Error(Box::new(Inner {
+            code,
+            kind: code.kind(),
+            message: message.into(),
+            model: None,
+            faults: Faults::default(),
+            problems: Vec::new(),
+            source: None,
+        }))
+    }
+
+    pub(crate) fn invalid_args(subject: &str, faults: Faults) -> Self {
+        let mut error = Error::new(ErrorCode::InvalidToolArgs, faults.operator_text(subject));
+        error.0.model = Some(faults.model_text(subject));
+        error.0.faults = faults;
+        error
+    }
+
+    pub(crate) fn invalid_schema(problems: Vec<SchemaProblem>) -> Self {
+        let mut error = Error::new(ErrorCode::InvalidSchema, SchemaProblem::list(&problems));
+        error.0.problems = problems;
+        error
+    }
+
+    pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
+    pub(crate) fn with_model_text(mut self, text: impl Into<String>) -> Self {
+        self.0.model = Some(text.into());
+        self
+    }
+
+    pub(crate) fn with_problems(mut self, problems: Vec<SchemaProblem>) -> Self {
+        self.0.problems = problems;
+        self
+    }
+
+    pub(crate) fn with_source(mut self, source: impl Into<Source>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        self.0.code
+    }
+
+    /// The sort of failure.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Whether it is a mistake of the programmer.
+    #[must_use]
+    pub fn is_fatal(&self) -> bool {
+        self.0.code.is_fatal()
+    }
+
+    /// What is wrong with the arguments, where that is what failed: 20 faults at most.
+    #[must_use]
+    pub fn faults(&self) -> &[Fault] {
+        self.0.faults.listed()
+    }
+
+    /// How many faults there were beyond those listed.
+    #[must_use]
+    pub fn more_faults(&self) -> usize {
+        self.0.faults.more()
+    }
+
+    /// What is wrong with the schema, where that is what failed.
+    #[must_use]
+    pub fn problems(&self) -> &[SchemaProblem] {
+        &self.0.problems
+    }
+
+    /// What a model may be told: never the operator's text unless the author said so.
+    #[must_use]
+    pub fn model_text(&self) -> &str {
+        self.0.model.as_deref().unwrap_or(self.0.code.model_text())
+    }
+
+    /// The message for operators, without the code.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.code, self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Error");
+        debug.field("code", &self.0.code.as_str()).field("message", &self.0.message);
+        if let Some(source) = &self.0.source {
+            debug.field("source", source);
+        }
+        debug.finish_non_exhaustive()
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}

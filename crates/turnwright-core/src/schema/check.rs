@@ -1,0 +1,257 @@
+//! Checking arguments: decode, coerce, fill defaults, validate, then the external checks.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::coerce::{self, Allowed, Stop};
+use super::decode::{self, DecodeError};
+use super::fault::{Fault, Faults};
+use super::limits::MAX_DEPTH;
+use super::raw::{Raw, RawArgs};
+use super::repair::{Repair, RepairKind};
+use super::{Schema, SchemaProblem, explain};
+use crate::error::Error;
+
+/// Arguments that passed every rule of their schema.
+#[derive(Clone)]
+pub struct CheckedArgs {
+    raw: RawArgs,
+    value: Value,
+    repairs: Vec<Repair>,
+}
+
+impl CheckedArgs {
+    /// The arguments, coerced and with their defaults.
+    #[must_use]
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The arguments by value.
+    #[must_use]
+    pub fn into_value(self) -> Value {
+        self.value
+    }
+
+    /// What was changed on the way, in order.
+    #[must_use]
+    pub fn repairs(&self) -> &[Repair] {
+        &self.repairs
+    }
+
+    /// The arguments as they came.
+    #[must_use]
+    pub fn raw(&self) -> &RawArgs {
+        &self.raw
+    }
+}
+
+impl fmt::Debug for CheckedArgs {
+    /// Arguments may hold secrets: they are not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CheckedArgs").field("raw", &self.raw).field("repairs", &self.repairs.len()).finish_non_exhaustive()
+    }
+}
+
+/// Arguments that could be read: JSON, within the limits.
+pub(crate) struct Opened {
+    pub(crate) value: Value,
+    whole_floats: bool,
+    repeated_keys: Vec<String>,
+}
+
+impl Schema {
+    /// Checks arguments: decodes text, coerces, fills defaults, validates. External checks are not asked: see
+    /// [`Schema::check_all`].
+    ///
+    /// # Errors
+    /// `E_INVALID_TOOL_ARGS` with all faults at once.
+    pub fn check(&self, raw: impl Into<RawArgs>) -> Result<CheckedArgs, Error> {
+        let raw = raw.into();
+        self.open(&raw).and_then(|opened| self.judge(raw, opened)).map_err(|faults| Error::invalid_args("the schema", faults))
+    }
+
+    /// Checks arguments and, if all holds, asks the external checks.
+    ///
+    /// # Errors
+    /// `E_INVALID_TOOL_ARGS` with all faults at once.
+    pub async fn check_all(&self, raw: impl Into<RawArgs>) -> Result<CheckedArgs, Error> {
+        let checked = self.check(raw)?;
+        match self.ask_external(checked.value()).await {
+            Ok(()) => Ok(checked),
+            Err(faults) => Err(Error::invalid_args("the schema", faults)),
+        }
+    }
+
+    /// Reads arguments, as far as the limits allow.
+    pub(crate) fn open(&self, raw: &RawArgs) -> Result<Opened, Faults> {
+        let limits = self.limits();
+        match raw.raw() {
+            Raw::Text(text) if text.len() > limits.max_bytes => Err(too_large(text.len(), limits.max_bytes)),
+            Raw::Text(text) => match decode::decode(text, limits.max_depth) {
+                Ok(decoded) => Ok(Opened {
+                    value: decoded.value,
+                    whole_floats: decoded.whole_floats,
+                    repeated_keys: if decoded.repeats_keys {
+                        decode::repeated_keys(text, limits.max_depth)
+                    } else {
+                        Vec::new()
+                    },
+                }),
+                Err(DecodeError::TooDeep) => Err(too_deep("", limits.max_depth)),
+                Err(DecodeError::NotJson(error)) => Err(not_json(text, &error)),
+            },
+            Raw::NotUtf8 { valid_up_to, .. } => Err(Fault::at("", "json", "JSON text in UTF-8", None)
+                .with_message(format!("must be JSON text in UTF-8: byte {valid_up_to} is not"))
+                .into()),
+            Raw::Value { survey, .. } if survey.depth > limits.max_depth => Err(too_deep("", limits.max_depth)),
+            Raw::Value { survey, .. } if survey.bytes > limits.max_bytes => Err(too_large(survey.bytes, limits.max_bytes)),
+            Raw::Value { value, survey } => {
+                Ok(Opened { value: value.clone(), whole_floats: survey.whole_floats, repeated_keys: Vec::new() })
+            }
+        }
+    }
+
+    /// Repairs and judges. The verdict of the document comes last, and is final.
+    pub(crate) fn judge(&self, raw: RawArgs, opened: Opened) -> Result<CheckedArgs, Faults> {
+        let Opened { mut value, whole_floats, repeated_keys } = opened;
+        let plan = &self.contract.plan;
+        if !repeated_keys.is_empty() {
+            return Err(self.refuse_repeats(&value, &repeated_keys));
+        }
+        if self.contract.verdict.accepts(&value) {
+            if !plan.fills && !(whole_floats && plan.integers) {
+                return Ok(CheckedArgs { raw, value, repairs: Vec::new() });
+            }
+            let repairs = self.repair_valid(&mut value, whole_floats)?;
+            return Ok(CheckedArgs { raw, value, repairs });
+        }
+        let repairs = self.repair_invalid(&mut value, whole_floats)?;
+        Ok(CheckedArgs { raw, value, repairs })
+    }
+
+    /// Fills the defaults of a value that is valid as it came. Were it no longer valid with them, they stay out: a
+    /// value that the document accepts is never refused.
+    fn repair_valid(&self, value: &mut Value, whole_floats: bool) -> Result<Vec<Repair>, Faults> {
+        let mut repairs = self.coerce(value, whole_floats, Allowed { change: false, fill: true })?;
+        let filled = repairs.iter().any(|repair| repair.kind == RepairKind::Default);
+        if filled && !self.contract.verdict.accepts(value) {
+            undo(std::mem::take(&mut repairs), value);
+            repairs = self.coerce(value, whole_floats, Allowed { change: false, fill: false })?;
+        }
+        Ok(repairs)
+    }
+
+    /// Coerces and fills; if that does not make it valid, coerces alone, since a default may have been what broke it.
+    fn repair_invalid(&self, value: &mut Value, whole_floats: bool) -> Result<Vec<Repair>, Faults> {
+        let repairs = self.coerce(value, whole_floats, Allowed { change: true, fill: true })?;
+        if self.contract.verdict.accepts(value) {
+            return Ok(repairs);
+        }
+        let repaired = value.clone();
+        if repairs.iter().any(|repair| repair.kind == RepairKind::Default) {
+            undo(repairs, value);
+            let repairs = self.coerce(value, whole_floats, Allowed { change: true, fill: false })?;
+            if self.contract.verdict.accepts(value) {
+                return Ok(repairs);
+            }
+        }
+        Err(self.explain(&repaired))
+    }
+
+    fn coerce(&self, value: &mut Value, whole_floats: bool, allowed: Allowed) -> Result<Vec<Repair>, Faults> {
+        let limits = self.limits();
+        coerce::coerce(&self.contract.plan, &self.contract.verdict, limits, value, whole_floats, allowed).map_err(
+            |stop| match stop {
+                Stop::TooDeep { pointer } => too_deep(&pointer, limits.max_depth),
+                Stop::RepeatedKeys { pointers } => repeats(&pointers),
+                Stop::TooLarge => too_large_with_defaults(limits.max_bytes),
+                Stop::TooMuchWork => Fault::new("", "work", "takes too long to check: send less at once").into(),
+            },
+        )
+    }
+
+    /// Everything that is wrong with a value that the document does not accept.
+    fn explain(&self, value: &Value) -> Faults {
+        let contract = &self.contract;
+        contract.verdict.whole().map(|judge| explain::explain(&contract.document, judge, value)).unwrap_or_default()
+    }
+
+    /// Repeated keys, and what else is wrong if the last of each counts.
+    fn refuse_repeats(&self, value: &Value, repeated: &[String]) -> Faults {
+        let mut faults = repeats(repeated);
+        let mut value = value.clone();
+        // Only what the verdict says of the repaired value counts here; a pass that stops has said less, not more.
+        let _ = self.coerce(&mut value, true, Allowed { change: true, fill: true });
+        if !self.contract.verdict.accepts(&value) {
+            for fault in self.explain(&value).listed() {
+                faults.push(fault.clone());
+            }
+        }
+        faults
+    }
+}
+
+fn undo(repairs: Vec<Repair>, value: &mut Value) {
+    for repair in repairs.into_iter().rev() {
+        repair.undo(value);
+    }
+}
+
+fn repeats(pointers: &[String]) -> Faults {
+    let mut faults = Faults::default();
+    for pointer in pointers {
+        faults.push(
+            Fault::at(pointer.as_str(), "unique_keys", "given once", None)
+                .with_message("is given more than once: send each key once"),
+        );
+    }
+    faults
+}
+
+fn too_deep(pointer: &str, limit: usize) -> Faults {
+    Fault::at(pointer, "max_depth", format!("at most {limit} levels deep"), None)
+        .with_message(format!("must be at most {limit} levels deep: send something flatter"))
+        .into()
+}
+
+fn too_large(bytes: usize, limit: usize) -> Faults {
+    Fault::at("", "max_bytes", format!("at most {limit} bytes"), None)
+        .with_message(format!("must be at most {limit} bytes (got {bytes}): send less at once"))
+        .into()
+}
+
+fn too_large_with_defaults(limit: usize) -> Faults {
+    Fault::at("", "max_bytes", format!("at most {limit} bytes"), None)
+        .with_message(format!("would be more than {limit} bytes with the defaults filled in: send less at once"))
+        .into()
+}
+
+fn not_json(text: &str, error: &serde_json::Error) -> Faults {
+    let got = Value::from(text);
+    let advice = if text.trim().is_empty() {
+        "nothing came; send {} if there is nothing to say".to_owned()
+    } else if error.is_eof() {
+        format!("the text ends too early, at line {} column {}; send all of it", error.line(), error.column())
+    } else {
+        format!("{error}")
+    };
+    Fault::at("", "json", "a JSON object", Some(&got)).with_message(format!("must be one JSON object: {advice}")).into()
+}
+
+/// A schema document that is text.
+pub(crate) fn decode_document(text: &str) -> Result<Value, Error> {
+    let problems = match decode::decode(text, MAX_DEPTH) {
+        Ok(decoded) if decoded.repeats_keys => decode::repeated_keys(text, MAX_DEPTH)
+            .into_iter()
+            .map(|pointer| SchemaProblem::new(pointer, "is given more than once"))
+            .collect(),
+        Ok(decoded) => return Ok(decoded.value),
+        Err(DecodeError::TooDeep) => {
+            vec![SchemaProblem::new("", "has more than 128 levels: flatten it with `$defs`")]
+        }
+        Err(DecodeError::NotJson(error)) => vec![SchemaProblem::new("", format!("is not JSON: {error}"))],
+    };
+    Err(Error::invalid_schema(problems))
+}

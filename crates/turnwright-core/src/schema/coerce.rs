@@ -1,0 +1,378 @@
+//! The pass in front of the verdict: narrow repairs and defaults, guided by the document, each one recorded.
+
+use serde_json::{Map, Number, Value};
+
+use super::decode::{self, DecodeError};
+use super::limits::Limits;
+use super::plan::{Node, NodeId, Plan, Types};
+use super::pointer::Pointer;
+use super::raw::survey;
+use super::repair::{Repair, RepairKind};
+use super::verdict::Verdict;
+
+/// What the pass may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allowed {
+    /// Change values. Never where a subschema accepts the value as it came.
+    pub(crate) change: bool,
+    /// Fill defaults.
+    pub(crate) fill: bool,
+}
+
+/// Why the pass gave up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Decoded text went below the last level that is allowed.
+    TooDeep { pointer: String },
+    /// Decoded text has a key twice.
+    RepeatedKeys { pointers: Vec<String> },
+    /// The defaults made it larger than is allowed.
+    TooLarge,
+    /// The unions of the document would take too long for this value.
+    TooMuchWork,
+}
+
+/// Rounds after which a value that still changes is taken as it is; the verdict comes after them.
+const MOST_ROUNDS: usize = 8;
+/// Subschemas that one check may visit. A union in a union in a union … multiplies.
+const MOST_VISITS: usize = 200_000;
+
+/// Runs the pass over `value`; gives what it changed.
+pub(crate) fn coerce(
+    plan: &Plan,
+    verdict: &Verdict,
+    limits: Limits,
+    value: &mut Value,
+    whole_floats: bool,
+    allowed: Allowed,
+) -> Result<Vec<Repair>, Stop> {
+    let mut repairs = Vec::new();
+    let mut visits_left = MOST_VISITS;
+    // A default that one subschema fills may wake another that was passed before: then once more.
+    let rounds = if plan.entangled { MOST_ROUNDS } else { 1 };
+    for _ in 0..rounds {
+        let before = plan.entangled.then(|| value.clone());
+        let mut pass = Pass {
+            plan,
+            verdict,
+            limits,
+            place: Pointer::default(),
+            depth: 0,
+            repairs: Vec::new(),
+            visits_left,
+            bytes_left: limits.max_bytes,
+            whole_floats: whole_floats || plan.whole_float_defaults,
+        };
+        pass.visit(0, value, allowed)?;
+        visits_left = pass.visits_left;
+        // What a round did and undid is no repair.
+        if pass.repairs.is_empty() || before.as_ref() == Some(value) {
+            break;
+        }
+        repairs.append(&mut pass.repairs);
+    }
+    Ok(repairs)
+}
+
+struct Pass<'p> {
+    plan: &'p Plan,
+    verdict: &'p Verdict,
+    limits: Limits,
+    place: Pointer,
+    /// Objects and arrays around the value that is visited.
+    depth: usize,
+    repairs: Vec<Repair>,
+    visits_left: usize,
+    /// Bytes of defaults that may still be filled.
+    bytes_left: usize,
+    /// Somewhere a whole number is written with a fraction or exponent.
+    whole_floats: bool,
+}
+
+impl<'p> Pass<'p> {
+    fn node(&self, id: NodeId) -> Option<&'p Node> {
+        self.plan.nodes.get(id)
+    }
+
+    /// One place of the value, under one subschema.
+    fn visit(&mut self, id: NodeId, value: &mut Value, allowed: Allowed) -> Result<(), Stop> {
+        let nothing_to_fill = !allowed.fill || self.node(id).is_none_or(|node| !node.fills);
+        if nothing_to_fill && !allowed.change && !(self.whole_floats && self.plan.integers) {
+            return Ok(());
+        }
+        self.shape(id, value, allowed)?;
+        self.descend(id, value, allowed)
+    }
+
+    /// Gives the value the type that is asked for, by this subschema and all that hold for the same place.
+    fn shape(&mut self, id: NodeId, value: &mut Value, allowed: Allowed) -> Result<(), Stop> {
+        let Some(node) = self.node(id) else { return Ok(()) };
+        if let Some(types) = node.allowed {
+            match value {
+                Value::String(text) if allowed.change && !types.allows(Types::STRING) => {
+                    let text = std::mem::take(text);
+                    let (after, kind) = match self.read_text(&text, types)? {
+                        Some((after, kind)) => (after, Some(kind)),
+                        None => (Value::Null, None),
+                    };
+                    match kind {
+                        Some(kind) => self.replace(value, kind, Value::String(text), after),
+                        None => *value = Value::String(text),
+                    }
+                }
+                Value::Number(number) if types.allows(Types::INTEGER) && !types.allows(Types::FRACTION) => {
+                    if let Some(whole) = as_integer(number) {
+                        let before = value.take();
+                        self.replace(value, RepairKind::Integer, before, Value::Number(whole));
+                    }
+                }
+                _ => {}
+            }
+        }
+        for same in &node.same_place {
+            self.shape(*same, value, allowed)?;
+        }
+        Ok(())
+    }
+
+    /// What a text says where no text is allowed: the first that fits by its type.
+    fn read_text(&mut self, text: &str, types: Types) -> Result<Option<(Value, RepairKind)>, Stop> {
+        let trimmed = text.trim();
+        if types.allows(Types::NUMBER)
+            && let Some(number) = read_number(trimmed)
+            && types.allows(Types::of(&Value::Number(number.clone())))
+        {
+            return Ok(Some((Value::Number(number), RepairKind::Number)));
+        }
+        if types.allows(Types::BOOLEAN) {
+            for (word, meant) in [("true", true), ("false", false)] {
+                if trimmed.eq_ignore_ascii_case(word) {
+                    return Ok(Some((Value::Bool(meant), RepairKind::Boolean)));
+                }
+            }
+        }
+        let opens = |c: char| trimmed.starts_with(c);
+        if (types.allows(Types::OBJECT) && opens('{')) || (types.allows(Types::ARRAY) && opens('[')) {
+            return self.read_json(trimmed);
+        }
+        Ok(None)
+    }
+
+    fn read_json(&mut self, text: &str) -> Result<Option<(Value, RepairKind)>, Stop> {
+        let levels = self.limits.max_depth.saturating_sub(self.depth);
+        match decode::decode(text, levels) {
+            Ok(decoded) if decoded.repeats_keys => {
+                let base = self.place.as_str();
+                let pointers = decode::repeated_keys(text, levels).iter().map(|inner| format!("{base}{inner}")).collect();
+                Err(Stop::RepeatedKeys { pointers })
+            }
+            Ok(decoded) => {
+                self.whole_floats |= decoded.whole_floats;
+                Ok(Some((decoded.value, RepairKind::Json)))
+            }
+            Err(DecodeError::TooDeep) => Err(Stop::TooDeep { pointer: self.place.as_str().to_owned() }),
+            Err(DecodeError::NotJson(_)) => Ok(None),
+        }
+    }
+
+    /// Goes into the value, under this subschema and all that hold for the same place.
+    fn descend(&mut self, id: NodeId, value: &mut Value, allowed: Allowed) -> Result<(), Stop> {
+        self.visits_left = self.visits_left.checked_sub(1).ok_or(Stop::TooMuchWork)?;
+        let Some(node) = self.node(id) else { return Ok(()) };
+        for same in &node.same_place {
+            self.descend(*same, value, allowed)?;
+        }
+        match value {
+            Value::Object(map) => self.object(node, map, allowed)?,
+            Value::Array(items) => self.array(node, items, allowed)?,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+        for branches in &node.unions {
+            self.union(branches, value, allowed)?;
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, node: &'p Node, map: &mut Map<String, Value>, allowed: Allowed) -> Result<(), Stop> {
+        if allowed.change {
+            self.drop_nulls(node, map);
+        }
+        let named = !node.properties.is_empty() || !node.patterns.is_empty() || node.additional.is_some();
+        self.depth += 1;
+        if named {
+            for (name, value) in map.iter_mut() {
+                self.property(node, name, value, allowed)?;
+            }
+        }
+        if allowed.fill && node.fills {
+            self.fill(node, map)?;
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn property(&mut self, node: &'p Node, name: &str, value: &mut Value, allowed: Allowed) -> Result<(), Stop> {
+        let mark = self.place.mark();
+        self.place.push_key(name);
+        for id in subschemas_of(node, name) {
+            self.visit(id, value, allowed)?;
+        }
+        self.place.back_to(mark);
+        Ok(())
+    }
+
+    /// A `null` for a property that is neither required nor nullable counts as absent.
+    fn drop_nulls(&mut self, node: &'p Node, map: &mut Map<String, Value>) {
+        if !map.values().any(Value::is_null) {
+            return;
+        }
+        map.retain(|name, value| {
+            let stays = !value.is_null()
+                || node.requires(name)
+                || subschemas_of(node, name)
+                    .all(|id| self.plan.nodes.get(id).is_none_or(|node| node.nullable || node.never));
+            if !stays {
+                self.repairs.push(Repair {
+                    pointer: super::pointer::join(self.place.as_str(), name),
+                    kind: RepairKind::NullAsAbsent,
+                    before: Some(Value::Null),
+                    after: None,
+                });
+            }
+            stays
+        });
+    }
+
+    fn fill(&mut self, node: &'p Node, map: &mut Map<String, Value>) -> Result<(), Stop> {
+        for property in &node.properties {
+            let Some(default) = &property.default else { continue };
+            if map.contains_key(&property.name) {
+                continue;
+            }
+            self.bytes_left =
+                self.bytes_left.checked_sub(survey(default).bytes + property.name.len()).ok_or(Stop::TooLarge)?;
+            let mark = self.place.mark();
+            self.place.push_key(&property.name);
+            self.repairs.push(Repair {
+                pointer: self.place.as_str().to_owned(),
+                kind: RepairKind::Default,
+                before: None,
+                after: Some(default.clone()),
+            });
+            let mut value = default.clone();
+            self.visit(property.node, &mut value, Allowed { change: false, fill: true })?;
+            map.insert(property.name.clone(), value);
+            self.place.back_to(mark);
+        }
+        Ok(())
+    }
+
+    fn array(&mut self, node: &'p Node, items: &mut [Value], allowed: Allowed) -> Result<(), Stop> {
+        if node.prefix.is_empty() && node.items.is_none() {
+            return Ok(());
+        }
+        self.depth += 1;
+        for (index, item) in items.iter_mut().enumerate() {
+            let Some(id) = node.prefix.get(index).copied().or(node.items) else { break };
+            let mark = self.place.mark();
+            self.place.push_index(index);
+            self.visit(id, item, allowed)?;
+            self.place.back_to(mark);
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// The first branch that accepts the value as it came; else the first that accepts what it makes of a copy.
+    fn union(&mut self, branches: &'p [NodeId], value: &mut Value, allowed: Allowed) -> Result<(), Stop> {
+        if let Some(branch) = branches.iter().find(|branch| self.verdict.part_accepts(**branch, value)) {
+            return self.visit(*branch, value, Allowed { change: false, ..allowed });
+        }
+        if !allowed.change {
+            return Ok(());
+        }
+        for branch in branches {
+            let mut copy = value.clone();
+            let (repairs, bytes_left) = (self.repairs.len(), self.bytes_left);
+            let (mark, depth) = (self.place.mark(), self.depth);
+            match self.visit(*branch, &mut copy, allowed) {
+                Ok(()) if self.verdict.part_accepts(*branch, &copy) => {
+                    *value = copy;
+                    return Ok(());
+                }
+                Err(Stop::TooMuchWork) => return Err(Stop::TooMuchWork),
+                // What another branch makes of it may still do.
+                Ok(()) | Err(_) => {
+                    self.repairs.truncate(repairs);
+                    self.bytes_left = bytes_left;
+                    self.place.back_to(mark);
+                    self.depth = depth;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, slot: &mut Value, kind: RepairKind, before: Value, after: Value) {
+        self.repairs.push(Repair {
+            pointer: self.place.as_str().to_owned(),
+            kind,
+            before: Some(before),
+            after: Some(after.clone()),
+        });
+        *slot = after;
+    }
+}
+
+/// The subschemas that look at the property of that name.
+fn subschemas_of<'n>(node: &'n Node, name: &str) -> impl Iterator<Item = NodeId> + use<'n> {
+    let own = node.property(name).map(|property| property.node);
+    let by_pattern: Vec<NodeId> = if node.patterns.is_empty() {
+        Vec::new()
+    } else {
+        let name = Value::from(name);
+        node.patterns.iter().filter(|(names, _)| names.is_valid(&name)).map(|(_, id)| *id).collect()
+    };
+    let rest = if own.is_none() && by_pattern.is_empty() { node.additional } else { None };
+    own.into_iter().chain(by_pattern).chain(rest)
+}
+
+/// One finite number: sign, digits, `.5`, `5.`, exponent; nothing else that Rust or JavaScript would read.
+fn read_number(text: &str) -> Option<Number> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let plain = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
+    if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') || !unsigned.chars().all(plain) {
+        return None;
+    }
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    if let Ok(whole) = digits.parse::<i64>() {
+        return Some(whole.into());
+    }
+    if let Ok(whole) = digits.parse::<u64>() {
+        return Some(whole.into());
+    }
+    let number: f64 = text.parse().ok()?;
+    let number = Number::from_f64(number)?;
+    Some(as_integer(&number).unwrap_or(number))
+}
+
+/// The integer that a number written with a fraction or exponent is, where 64 bits hold it.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the bounds are checked first")]
+fn as_integer(number: &Number) -> Option<Number> {
+    /// 2^63 and 2^64, which doubles hold exactly.
+    const I64_END: f64 = 9_223_372_036_854_775_808.0;
+    const U64_END: f64 = 18_446_744_073_709_551_616.0;
+    if number.is_i64() || number.is_u64() {
+        return None;
+    }
+    let value = number.as_f64()?;
+    if value.fract() != 0.0 {
+        None
+    } else if (-I64_END..I64_END).contains(&value) {
+        Some((value as i64).into())
+    } else if (0.0..U64_END).contains(&value) {
+        Some((value as u64).into())
+    } else {
+        None
+    }
+}

@@ -1,0 +1,180 @@
+//! JSON text to a value: one pass that also counts levels and notices repeated keys.
+//!
+//! `serde_json::Value` keeps the last of two equal keys without a word and stops at 127 levels; a model's
+//! text needs both said.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use super::pointer::Pointer;
+
+/// What a text said.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    pub(crate) value: Value,
+    /// Some object has a key twice; the last one counted.
+    pub(crate) repeats_keys: bool,
+    /// Some number was written with a fraction or exponent and is whole all the same.
+    pub(crate) whole_floats: bool,
+}
+
+/// Why a text could not be decoded.
+#[derive(Debug)]
+pub(crate) enum DecodeError {
+    TooDeep,
+    NotJson(serde_json::Error),
+}
+
+/// Decodes `text`, allowing `max_depth` levels.
+pub(crate) fn decode(text: &str, max_depth: usize) -> Result<Decoded, DecodeError> {
+    let notes = Notes::default();
+    let value = run(text, Build::<false> { notes: &notes, levels_left: max_depth })
+        .map_err(|error| if notes.too_deep.get() { DecodeError::TooDeep } else { DecodeError::NotJson(error) })?;
+    Ok(Decoded { value, repeats_keys: notes.repeats_keys.get(), whole_floats: notes.whole_floats.get() })
+}
+
+/// Where the repeated keys of `text` stand. Decodes again, so that the common case pays nothing for it.
+pub(crate) fn repeated_keys(text: &str, max_depth: usize) -> Vec<String> {
+    let notes = Notes::default();
+    // The text was decoded before; were it to fail now, there would simply be no places to name.
+    let _ = run(text, Build::<true> { notes: &notes, levels_left: max_depth });
+    notes.repeated.into_inner()
+}
+
+fn run<'de, const TRACK: bool>(text: &'de str, seed: Build<'_, TRACK>) -> Result<Value, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    // The seed counts levels itself, to our limit instead of the crate's.
+    deserializer.disable_recursion_limit();
+    let value = seed.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(value)
+}
+
+#[derive(Default)]
+struct Notes {
+    too_deep: Cell<bool>,
+    repeats_keys: Cell<bool>,
+    whole_floats: Cell<bool>,
+    place: RefCell<Pointer>,
+    repeated: RefCell<Vec<String>>,
+}
+
+/// Builds one value; with `TRACK` it knows where it is.
+struct Build<'n, const TRACK: bool> {
+    notes: &'n Notes,
+    levels_left: usize,
+}
+
+impl<const TRACK: bool> Build<'_, TRACK> {
+    fn below<E: serde::de::Error>(&self) -> Result<Self, E> {
+        match self.levels_left.checked_sub(1) {
+            Some(levels_left) => Ok(Build { notes: self.notes, levels_left }),
+            None => {
+                self.notes.too_deep.set(true);
+                Err(E::custom("too deep"))
+            }
+        }
+    }
+
+    fn at<T>(&self, step: impl FnOnce(&mut Pointer), work: impl FnOnce() -> T) -> T {
+        if !TRACK {
+            return work();
+        }
+        let mark = self.notes.place.borrow().mark();
+        step(&mut self.notes.place.borrow_mut());
+        let result = work();
+        self.notes.place.borrow_mut().back_to(mark);
+        result
+    }
+
+    fn note_repeat(&self, key: &str) {
+        self.notes.repeats_keys.set(true);
+        if TRACK {
+            self.at(
+                |place| place.push_key(key),
+                || self.notes.repeated.borrow_mut().push(self.notes.place.borrow().as_str().to_owned()),
+            );
+        }
+    }
+}
+
+impl<'de, const TRACK: bool> DeserializeSeed<'de> for Build<'_, TRACK> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, const TRACK: bool> Visitor<'de> for Build<'_, TRACK> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        if value.fract() == 0.0 {
+            self.notes.whole_floats.set(true);
+        }
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        loop {
+            let seed = self.below::<A::Error>()?;
+            match self.at(|place| place.push_index(items.len()), || seq.next_element_seed(seed))? {
+                Some(item) => items.push(item),
+                None => return Ok(Value::Array(items)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        // An empty object is a level too.
+        self.below::<A::Error>()?;
+        while let Some(key) = entries.next_key::<String>()? {
+            let seed = self.below::<A::Error>()?;
+            let value = self.at(|place| place.push_key(&key), || entries.next_value_seed(seed))?;
+            match map.entry(key) {
+                serde_json::map::Entry::Vacant(entry) => {
+                    entry.insert(value);
+                }
+                serde_json::map::Entry::Occupied(mut entry) => {
+                    self.note_repeat(entry.key());
+                    entry.insert(value);
+                }
+            }
+        }
+        Ok(Value::Object(map))
+    }
+}

@@ -1,0 +1,175 @@
+//! What is wrong with arguments, in words that a model can act on.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// One thing that is wrong with the arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Fault {
+    /// Where, as a JSON pointer; a missing or unexpected property's own.
+    pub pointer: String,
+    /// The rule that was broken: a keyword of JSON Schema, or one of ours (`json`, `unique_keys`, `max_bytes`,
+    /// `max_depth`, `deserialize`, or the name of an external check).
+    pub rule: String,
+    /// What would have been right.
+    pub expected: String,
+    /// What came, shortened to 80 characters, control and direction characters escaped; empty where nothing came.
+    pub got: String,
+    /// The whole, as one sentence without the place.
+    pub message: String,
+}
+
+impl Fault {
+    /// A fault found by a check of your own: see [`Rejection`](crate::schema::Rejection).
+    pub fn new(pointer: impl Into<String>, rule: impl Into<String>, message: impl Into<String>) -> Self {
+        Fault {
+            pointer: pointer.into(),
+            rule: rule.into(),
+            expected: String::new(),
+            got: String::new(),
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn at(
+        pointer: impl Into<String>,
+        rule: impl Into<String>,
+        expected: impl Into<String>,
+        got: Option<&Value>,
+    ) -> Self {
+        let expected = expected.into();
+        let got = got.map(quote).unwrap_or_default();
+        let message =
+            if got.is_empty() { format!("must be {expected}") } else { format!("must be {expected} (got {got})") };
+        Fault { pointer: pointer.into(), rule: rule.into(), expected, got, message }
+    }
+
+    pub(crate) fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.message = message.into();
+        self
+    }
+
+    /// The place as it stands in a text: the root has no name of its own.
+    pub(crate) fn place(&self) -> String {
+        if self.pointer.is_empty() { "the arguments".to_owned() } else { escape(&self.pointer, MOST_CHARS * 4) }
+    }
+}
+
+/// Faults, the first of them listed and the rest counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Faults {
+    listed: Vec<Fault>,
+    more: usize,
+    /// What only operators may read: why an external check could not be made.
+    notes: Vec<String>,
+}
+
+const MOST_LISTED: usize = 20;
+const MOST_CHARS: usize = 80;
+
+impl Faults {
+    pub(crate) fn push(&mut self, fault: Fault) {
+        if self.listed.len() < MOST_LISTED {
+            self.listed.push(fault);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub(crate) fn note(&mut self, for_operators: String) {
+        self.notes.push(for_operators);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.listed.is_empty()
+    }
+
+    pub(crate) fn listed(&self) -> &[Fault] {
+        &self.listed
+    }
+
+    pub(crate) fn more(&self) -> usize {
+        self.more
+    }
+
+    pub(crate) fn operator_text(&self, subject: &str) -> String {
+        let mut text = format!("{subject} refused the arguments: ");
+        for (index, fault) in self.listed.iter().enumerate() {
+            if index > 0 {
+                text.push_str("; ");
+            }
+            text.push_str(&fault.place());
+            text.push(' ');
+            text.push_str(&fault.message);
+        }
+        self.say_more(&mut text, "; ");
+        for note in &self.notes {
+            text.push_str("; ");
+            text.push_str(note);
+        }
+        text
+    }
+
+    pub(crate) fn model_text(&self, subject: &str) -> String {
+        let mut text = format!("The arguments of {subject} were refused; nothing was run. Mend these and call again:");
+        for fault in &self.listed {
+            // Writing into a String cannot fail.
+            let _ = write!(text, "\n- {}: {}", fault.place(), fault.message);
+        }
+        self.say_more(&mut text, "\n- ");
+        text
+    }
+
+    fn say_more(&self, text: &mut String, separator: &str) {
+        if self.more > 0 {
+            let _ = write!(text, "{separator}and {} more", self.more);
+        }
+    }
+}
+
+impl From<Fault> for Faults {
+    fn from(fault: Fault) -> Self {
+        Faults { listed: vec![fault], ..Faults::default() }
+    }
+}
+
+/// A value as JSON, shortened, with nothing in it that could move the text around it.
+pub(crate) fn quote(value: &Value) -> String {
+    match value {
+        // Only the front of a long string is looked at.
+        Value::String(text) => match text.char_indices().nth(MOST_CHARS) {
+            Some((cut, _)) => escape(&format!("{}…", Value::from(text.get(..cut).unwrap_or_default())), MOST_CHARS),
+            None => escape(&value.to_string(), MOST_CHARS),
+        },
+        Value::Array(items) if items.len() > MOST_CHARS => format!("an array of {} items", items.len()),
+        Value::Object(map) if map.len() > MOST_CHARS => format!("an object of {} properties", map.len()),
+        _ => escape(&value.to_string(), MOST_CHARS),
+    }
+}
+
+/// `text` in at most `most` characters, with control and direction characters written as `\u{…}`.
+pub(crate) fn escape(text: &str, most: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(most * 4));
+    for (count, c) in text.chars().enumerate() {
+        if count >= most {
+            out.push('…');
+            break;
+        }
+        if c.is_control() || is_unseen(c) {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Characters that change how the text around them reads, or that cannot be seen at all.
+fn is_unseen(c: char) -> bool {
+    matches!(c,
+        '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}

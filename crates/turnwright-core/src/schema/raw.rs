@@ -1,0 +1,180 @@
+//! Arguments as they came: text, bytes or a value.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::decode::{self, DecodeError};
+use super::limits::MAX_DEPTH;
+
+/// The arguments of a call as they came, kept as they came. Cheap to clone.
+///
+/// Text is what a model sends; it is decoded when it is checked. A [`Value`] is taken as it stands.
+///
+/// ```
+/// use turnwright_core::RawArgs;
+///
+/// let from_a_model = RawArgs::from(r#"{"city": "Paris"}"#);
+/// let from_a_program = RawArgs::from(serde_json::json!({ "city": "Paris" }));
+/// assert_eq!(from_a_model.to_value(), from_a_program.to_value());
+/// ```
+#[derive(Clone)]
+pub struct RawArgs(Arc<Raw>);
+
+pub(crate) enum Raw {
+    Text(String),
+    /// Bytes that are no UTF-8, with what stood in their place, and how far they were right.
+    NotUtf8 { lossy: String, valid_up_to: usize },
+    Value { value: Value, survey: Survey },
+}
+
+/// What can be said of a value without recursion, so that a value of any depth can be asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Survey {
+    pub(crate) depth: usize,
+    /// Bytes of JSON text, near enough for a limit: escapes count as one.
+    pub(crate) bytes: usize,
+    pub(crate) whole_floats: bool,
+}
+
+impl RawArgs {
+    pub(crate) fn raw(&self) -> &Raw {
+        &self.0
+    }
+
+    /// The value that this is: what the text parses to, with the last of repeated keys; text that is not JSON,
+    /// or that is too deep to be decoded, counts as a string.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        match &*self.0 {
+            Raw::Text(text) => match decode::decode(text, MAX_DEPTH) {
+                Ok(decoded) => decoded.value,
+                Err(DecodeError::NotJson(_) | DecodeError::TooDeep) => Value::String(text.clone()),
+            },
+            Raw::NotUtf8 { lossy, .. } => Value::String(lossy.clone()),
+            Raw::Value { survey, .. } if survey.depth > MAX_DEPTH => {
+                Value::String(format!("(a value of {} levels)", survey.depth))
+            }
+            Raw::Value { value, .. } => value.clone(),
+        }
+    }
+
+    /// The text, where text is what came.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match &*self.0 {
+            Raw::Text(text) => Some(text),
+            Raw::NotUtf8 { .. } | Raw::Value { .. } => None,
+        }
+    }
+}
+
+impl fmt::Debug for RawArgs {
+    /// Arguments may hold secrets: only their form and size are shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Raw::Text(text) => write!(f, "RawArgs(text of {} bytes)", text.len()),
+            Raw::NotUtf8 { lossy, .. } => write!(f, "RawArgs(about {} bytes that are not UTF-8)", lossy.len()),
+            Raw::Value { survey, .. } => write!(f, "RawArgs(value of about {} bytes)", survey.bytes),
+        }
+    }
+}
+
+impl From<String> for RawArgs {
+    fn from(text: String) -> Self {
+        RawArgs(Arc::new(Raw::Text(text)))
+    }
+}
+
+impl From<&str> for RawArgs {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<&String> for RawArgs {
+    fn from(text: &String) -> Self {
+        text.clone().into()
+    }
+}
+
+impl From<Vec<u8>> for RawArgs {
+    fn from(bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => text.into(),
+            Err(error) => RawArgs(Arc::new(Raw::NotUtf8 {
+                valid_up_to: error.utf8_error().valid_up_to(),
+                lossy: String::from_utf8_lossy(error.as_bytes()).into_owned(),
+            })),
+        }
+    }
+}
+
+impl From<&[u8]> for RawArgs {
+    fn from(bytes: &[u8]) -> Self {
+        bytes.to_vec().into()
+    }
+}
+
+impl From<Value> for RawArgs {
+    fn from(value: Value) -> Self {
+        let survey = survey(&value);
+        RawArgs(Arc::new(Raw::Value { value, survey }))
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        // Dropping a value recurses, and a caller may have handed over one of any depth.
+        if let Raw::Value { value, survey } = self
+            && survey.depth > MAX_DEPTH
+        {
+            dismantle(value.take());
+        }
+    }
+}
+
+/// Drops a value of any depth without recursion.
+pub(crate) fn dismantle(value: Value) {
+    let mut left = vec![value];
+    while let Some(value) = left.pop() {
+        match value {
+            Value::Array(items) => left.extend(items),
+            Value::Object(map) => left.extend(map.into_iter().map(|(_, value)| value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+}
+
+/// Measures a value of any depth without recursion.
+pub(crate) fn survey(value: &Value) -> Survey {
+    let mut survey = Survey::default();
+    let mut left = vec![(value, 0_usize)];
+    while let Some((value, above)) = left.pop() {
+        let depth = above + 1;
+        match value {
+            Value::Null => survey.bytes += 4,
+            Value::Bool(_) => survey.bytes += 5,
+            Value::Number(number) => {
+                survey.bytes += 8;
+                survey.whole_floats |= !number.is_i64() && !number.is_u64() && number.as_f64().is_some_and(|n| n.fract() == 0.0);
+            }
+            Value::String(text) => survey.bytes += text.len() + 2,
+            Value::Array(items) => {
+                survey.depth = survey.depth.max(depth);
+                survey.bytes += 2 + items.len();
+                left.extend(items.iter().map(|item| (item, depth)));
+            }
+            Value::Object(map) => {
+                survey.depth = survey.depth.max(depth);
+                survey.bytes += 2;
+                for (key, value) in map {
+                    survey.bytes += key.len() + 4;
+                    left.push((value, depth));
+                }
+            }
+        }
+    }
+    survey
+}

@@ -1,0 +1,177 @@
+//! Documents made from Rust types: no more than the type takes.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::keywords;
+use super::pointer::join;
+use super::{SchemaProblem, fault::escape};
+use crate::error::Error;
+
+/// The document of `T`, narrowed to what `T` takes.
+pub(crate) fn document_of<T: JsonSchema>() -> Result<Value, Error> {
+    let mut settings = SchemaSettings::draft2020_12();
+    // Ours is 2020-12 without saying so, and every byte is shown to a model.
+    settings.meta_schema = None;
+    let mut document = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Value::Object(map) = &mut document
+        && map.get("title").and_then(Value::as_str) == Some(&*T::schema_name())
+    {
+        map.shift_remove("title");
+    }
+    let mut problems = Vec::new();
+    narrow(&mut document, "", &mut problems);
+    if !problems.is_empty() {
+        return Err(Error::invalid_schema(problems));
+    }
+    let definitions = document.get("$defs").cloned().unwrap_or_default();
+    close(&mut document, &definitions, Edge::Own, 0);
+    drop_unused_definitions(&mut document);
+    Ok(document)
+}
+
+/// Turns formats into bounds, and drops those that nobody enforces.
+fn narrow(schema: &mut Value, pointer: &str, problems: &mut Vec<SchemaProblem>) {
+    if let Value::Object(map) = schema {
+        narrow_one(map, pointer, problems);
+    }
+    each_subschema(schema, pointer, &mut |child, place| narrow(child, place, problems));
+}
+
+fn narrow_one(map: &mut Map<String, Value>, pointer: &str, problems: &mut Vec<SchemaProblem>) {
+    let Some(format) = map.get("format").and_then(Value::as_str).map(ToOwned::to_owned) else { return };
+    let bounds: Option<(Value, Value)> = match format.as_str() {
+        "int8" => Some((i8::MIN.into(), i8::MAX.into())),
+        "int16" => Some((i16::MIN.into(), i16::MAX.into())),
+        "int32" => Some((i32::MIN.into(), i32::MAX.into())),
+        "int64" | "int" => Some((i64::MIN.into(), i64::MAX.into())),
+        "uint8" => Some((u8::MIN.into(), u8::MAX.into())),
+        "uint16" => Some((u16::MIN.into(), u16::MAX.into())),
+        "uint32" => Some((u32::MIN.into(), u32::MAX.into())),
+        "uint64" | "uint" => Some((u64::MIN.into(), u64::MAX.into())),
+        "float" => Some((f64::from(f32::MIN).into(), f64::from(f32::MAX).into())),
+        "int128" | "uint128" => {
+            let field = pointer.rsplit('/').next().unwrap_or_default();
+            let message = format!(
+                "`{}` is a 128-bit integer, which JSON cannot carry: use 64 bits or text",
+                escape(field, 80)
+            );
+            problems.push(SchemaProblem::new(pointer, message));
+            None
+        }
+        "ip" => {
+            map.shift_remove("format");
+            map.insert("anyOf".to_owned(), json!([{ "format": "ipv4" }, { "format": "ipv6" }]));
+            return;
+        }
+        name if keywords::is_enforced_format(referencing::Draft::Draft202012, name) => return,
+        _ => None,
+    };
+    map.shift_remove("format");
+    if let Some((least, most)) = bounds {
+        tighten(map, "minimum", "exclusiveMinimum", least, |own, bound| own < bound);
+        tighten(map, "maximum", "exclusiveMaximum", most, |own, bound| own > bound);
+    }
+}
+
+/// Sets `keyword` to `bound` unless what is there is at least as tight.
+fn tighten(map: &mut Map<String, Value>, keyword: &str, exclusive: &str, bound: Value, looser: fn(f64, f64) -> bool) {
+    let limit = bound.as_f64().unwrap_or_default();
+    let as_tight = |name: &str| map.get(name).and_then(Value::as_f64).is_some_and(|own| !looser(own, limit));
+    if !as_tight(keyword) && !as_tight(exclusive) {
+        map.insert(keyword.to_owned(), bound);
+    }
+}
+
+/// What stands around a subschema.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Edge {
+    /// It describes a value of its own.
+    Own,
+    /// It describes a part of an object that the schema around it describes too, and closes.
+    Shared,
+}
+
+/// Closes every object that its author left open by saying nothing.
+///
+/// Where several subschemas describe one object (a flattened or tagged enum), none of them can know the others'
+/// properties: there the outermost one closes, by `unevaluatedProperties`, and the definitions that it takes part in
+/// are written out inside it, open.
+fn close(schema: &mut Value, definitions: &Value, edge: Edge, depth: usize) {
+    // Definitions are written out only into the object that they are a part of; no type is a part of itself.
+    if depth > super::limits::MAX_DEPTH {
+        return;
+    }
+    let Value::Object(map) = schema else { return };
+    let own_properties = map.contains_key("properties");
+    let is_object = own_properties || map.get("type").and_then(Value::as_str) == Some("object");
+    let has_parts = ["allOf", "anyOf", "oneOf", "$ref"].iter().any(|keyword| map.contains_key(*keyword));
+    let parts_edge = if edge == Edge::Shared || (own_properties && has_parts) { Edge::Shared } else { Edge::Own };
+    if parts_edge == Edge::Shared
+        && let Some(target) = referred(map, definitions)
+    {
+        map.shift_remove("$ref");
+        let parts = map.entry("allOf").or_insert_with(|| json!([]));
+        if let Value::Array(parts) = parts {
+            parts.push(target);
+        }
+    }
+    let said = map.contains_key("additionalProperties") || map.contains_key("unevaluatedProperties");
+    if is_object && edge == Edge::Own && !said {
+        let keyword = if parts_edge == Edge::Shared { "unevaluatedProperties" } else { "additionalProperties" };
+        map.insert(keyword.to_owned(), false.into());
+    }
+    each_subschema(schema, "", &mut |child, place| {
+        let in_place = ["/allOf/", "/anyOf/", "/oneOf/"].iter().any(|start| place.starts_with(start));
+        close(child, definitions, if in_place { parts_edge } else { Edge::Own }, depth + 1);
+    });
+}
+
+fn referred(map: &Map<String, Value>, definitions: &Value) -> Option<Value> {
+    let name = map.get("$ref")?.as_str()?.strip_prefix("#/$defs/")?;
+    definitions.get(name.replace("~1", "/").replace("~0", "~")).cloned()
+}
+
+/// Definitions that were written out everywhere are shown to no model.
+fn drop_unused_definitions(document: &mut Value) {
+    loop {
+        let text = document.to_string();
+        let Some(Value::Object(definitions)) = document.get_mut("$defs") else { return };
+        let before = definitions.len();
+        definitions.retain(|name, _| text.contains(&json!(join("#/$defs", name)).to_string()));
+        if definitions.is_empty() {
+            if let Value::Object(map) = document {
+                map.shift_remove("$defs");
+            }
+            return;
+        }
+        if definitions.len() == before {
+            return;
+        }
+    }
+}
+
+/// Visits the subschemas written directly inside this one, with their pointers.
+fn each_subschema(schema: &mut Value, pointer: &str, visit: &mut dyn FnMut(&mut Value, &str)) {
+    use super::keywords::Shape;
+    let Value::Object(map) = schema else { return };
+    for (name, value) in map.iter_mut() {
+        let Some(keyword) = keywords::keyword(referencing::Draft::Draft202012, name) else { continue };
+        let place = join(pointer, name);
+        match (keyword.shape, value) {
+            (Shape::Schema, value) => visit(value, &place),
+            (Shape::Schemas, Value::Array(children)) => {
+                for (index, child) in children.iter_mut().enumerate() {
+                    visit(child, &join(&place, &index.to_string()));
+                }
+            }
+            (Shape::Named, Value::Object(children)) => {
+                for (key, child) in children.iter_mut() {
+                    visit(child, &join(&place, key));
+                }
+            }
+            _ => {}
+        }
+    }
+}
