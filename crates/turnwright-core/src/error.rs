@@ -253,7 +253,9 @@ impl fmt::Display for Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Error");
-        debug.field("code", &self.0.code.as_str()).field("message", &self.0.message);
+        debug
+            .field("code", &self.0.code.as_str())
+            .field("message", &self.0.message);
         if let Some(source) = &self.0.source {
             debug.field("source", source);
         }
@@ -263,6 +265,9 @@ impl fmt::Debug for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+        self.0
+            .source
+            .as_deref()
+            .map(|source| source as &(dyn StdError + 'static))
     }
 }

@@ -1,5 +1,46 @@
-//! The core of Turnwright: schemas, tools, the call path and the registry.
+//! The core of [Turnwright](https://github.com/turnwright/turnwright): a tool is one contract.
+//!
+//! The schema that a model is shown is the schema that is enforced, for every tool, before its handler runs; nothing
+//! else reaches a handler.
+//!
+//! - [`schema`]: documents and how they are enforced
+//! - [`tool`]: tools, their handlers, outputs and errors
+//! - [`call`]: the one path on which a tool runs
+//! - [`registry`]: the tools of one turn
+//! - [`dispatch`]: what an executor and its tools share
+//! - [`event`], [`stash`], [`record`], [`error`]
+//!
+//! Most people depend on the facade `turnwright`, which adds `#[tool]` and a prelude.
+
+pub mod call;
+mod cancel;
+pub mod dispatch;
+mod dot_path;
 pub mod error;
+pub mod event;
+pub mod record;
+pub mod registry;
 pub mod schema;
+pub mod stash;
+pub mod tool;
+
+pub use call::{
+    Approval, ApprovalPolicy, ApprovalRequest, Approver, Executor, Ledger, PendingCall, Review,
+    Spool, ToolContext,
+};
+pub use cancel::Cancellation;
+pub use dispatch::DispatchContext;
 pub use error::{Error, ErrorCode, ErrorKind};
-pub use schema::{CheckedArgs, Fault, Field, IntoSchema, Limits, RawArgs, Rejection, Repair, RepairKind, Schema, SchemaOptions, SchemaProblem};
+pub use event::Event;
+pub use record::ToolCall;
+pub use registry::{MergePolicy, ToolRegistry};
+pub use schema::{
+    CheckedArgs, Fault, Field, IntoSchema, Limits, RawArgs, Rejection, Repair, RepairKind, Schema,
+    SchemaOptions, SchemaProblem,
+};
+pub use stash::Stash;
+pub use tool::{
+    ArtifactKind, Body, ByteStream, Concurrency, Effects, IntoToolOutput, IntoToolResult, Json,
+    Meta, OnCollision, Tool, ToolBuilder, ToolDescription, ToolError, ToolOutput, call_id,
+    call_id_of_value,
+};

@@ -63,7 +63,9 @@ pub fn null() -> Field {
 
 /// A closed object.
 pub fn object() -> Field {
-    Field::of_type("object").keyword("properties", json!({})).keyword("additionalProperties", false)
+    Field::of_type("object")
+        .keyword("properties", json!({}))
+        .keyword("additionalProperties", false)
 }
 
 /// An object of any keys whose values are all alike.
@@ -79,7 +81,11 @@ pub fn array(items: Field) -> Field {
 /// A list of exactly these items.
 pub fn tuple(items: impl IntoIterator<Item = Field>) -> Field {
     let field = Field::of_type("array").nest_all("prefixItems", items);
-    let count = field.keywords.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
+    let count = field
+        .keywords
+        .get("prefixItems")
+        .and_then(Value::as_array)
+        .map_or(0, Vec::len);
     field.keyword("minItems", count).keyword("maxItems", count)
 }
 
@@ -110,7 +116,13 @@ pub fn all_of(parts: impl IntoIterator<Item = Field>) -> Field {
 
 impl Field {
     fn blank() -> Self {
-        Field { keywords: Map::new(), description: None, notes: Vec::new(), required: false, problems: Vec::new() }
+        Field {
+            keywords: Map::new(),
+            description: None,
+            notes: Vec::new(),
+            required: false,
+            problems: Vec::new(),
+        }
     }
 
     fn of_type(name: &str) -> Self {
@@ -129,7 +141,10 @@ impl Field {
     }
 
     fn nest_all(mut self, name: &str, fields: impl IntoIterator<Item = Field>) -> Self {
-        let values: Vec<Value> = fields.into_iter().map(|field| field.finish(&mut self.problems)).collect();
+        let values: Vec<Value> = fields
+            .into_iter()
+            .map(|field| field.finish(&mut self.problems))
+            .collect();
         self.keyword(name, values)
     }
 
@@ -143,13 +158,20 @@ impl Field {
             }
         }
         let value = field.finish(&mut self.problems);
-        match self.keywords.entry("properties").or_insert_with(|| json!({})) {
+        match self
+            .keywords
+            .entry("properties")
+            .or_insert_with(|| json!({}))
+        {
             Value::Object(properties) => {
                 if properties.insert(name.clone(), value).is_some() {
-                    self.problems.push(format!("the field `{name}` is given twice"));
+                    self.problems
+                        .push(format!("the field `{name}` is given twice"));
                 }
             }
-            _ => self.problems.push("`properties` must be an object".to_owned()),
+            _ => self
+                .problems
+                .push("`properties` must be an object".to_owned()),
         }
         self
     }
@@ -168,7 +190,8 @@ impl Field {
 
     /// An example of a value; may be given again.
     pub fn example(mut self, value: impl Into<Value>) -> Self {
-        if let Value::Array(examples) = self.keywords.entry("examples").or_insert_with(|| json!([])) {
+        if let Value::Array(examples) = self.keywords.entry("examples").or_insert_with(|| json!([]))
+        {
             examples.push(value.into());
         }
         self
@@ -200,7 +223,9 @@ impl Field {
                 self
             }
             _ => {
-                self.problems.push("`nullable` needs a type: add `null()` to the alternatives instead".to_owned());
+                self.problems.push(
+                    "`nullable` needs a type: add `null()` to the alternatives instead".to_owned(),
+                );
                 self
             }
         }
@@ -296,16 +321,25 @@ impl Field {
         if problems.is_empty() {
             return Schema::build(document, &SchemaOptions::strict());
         }
-        Err(Error::invalid_schema(problems.into_iter().map(|message| SchemaProblem::new("", message)).collect()))
+        Err(Error::invalid_schema(
+            problems
+                .into_iter()
+                .map(|message| SchemaProblem::new("", message))
+                .collect(),
+        ))
     }
 
     /// The document of this place; what was wrong with its making goes to `problems`.
     fn finish(mut self, problems: &mut Vec<String>) -> Value {
         problems.append(&mut self.problems);
-        let lines = self.description.into_iter().chain(self.notes.into_iter().map(|note| format!("Note: {note}")));
+        let lines = self
+            .description
+            .into_iter()
+            .chain(self.notes.into_iter().map(|note| format!("Note: {note}")));
         let description = lines.collect::<Vec<_>>().join("\n");
         if !description.is_empty() {
-            self.keywords.insert("description".to_owned(), description.into());
+            self.keywords
+                .insert("description".to_owned(), description.into());
         }
         Value::Object(self.keywords)
     }

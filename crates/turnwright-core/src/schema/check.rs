@@ -50,7 +50,10 @@ impl CheckedArgs {
 impl fmt::Debug for CheckedArgs {
     /// Arguments may hold secrets: they are not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CheckedArgs").field("raw", &self.raw).field("repairs", &self.repairs.len()).finish_non_exhaustive()
+        f.debug_struct("CheckedArgs")
+            .field("raw", &self.raw)
+            .field("repairs", &self.repairs.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -69,7 +72,9 @@ impl Schema {
     /// `E_INVALID_TOOL_ARGS` with all faults at once.
     pub fn check(&self, raw: impl Into<RawArgs>) -> Result<CheckedArgs, Error> {
         let raw = raw.into();
-        self.open(&raw).and_then(|opened| self.judge(raw, opened)).map_err(|faults| Error::invalid_args("the schema", faults))
+        self.open(&raw)
+            .and_then(|opened| self.judge(raw, opened))
+            .map_err(|faults| Error::invalid_args("the schema", faults))
     }
 
     /// Checks arguments and, if all holds, asks the external checks.
@@ -88,7 +93,9 @@ impl Schema {
     pub(crate) fn open(&self, raw: &RawArgs) -> Result<Opened, Faults> {
         let limits = self.limits();
         match raw.raw() {
-            Raw::Text(text) if text.len() > limits.max_bytes => Err(too_large(text.len(), limits.max_bytes)),
+            Raw::Text(text) if text.len() > limits.max_bytes => {
+                Err(too_large(text.len(), limits.max_bytes))
+            }
             Raw::Text(text) => match decode::decode(text, limits.max_depth) {
                 Ok(decoded) => Ok(Opened {
                     value: decoded.value,
@@ -102,57 +109,116 @@ impl Schema {
                 Err(DecodeError::TooDeep) => Err(too_deep("", limits.max_depth)),
                 Err(DecodeError::NotJson(error)) => Err(not_json(text, &error)),
             },
-            Raw::NotUtf8 { valid_up_to, .. } => Err(Fault::at("", "json", "JSON text in UTF-8", None)
-                .with_message(format!("must be JSON text in UTF-8: byte {valid_up_to} is not"))
-                .into()),
-            Raw::Value { survey, .. } if survey.depth > limits.max_depth => Err(too_deep("", limits.max_depth)),
-            Raw::Value { survey, .. } if survey.bytes > limits.max_bytes => Err(too_large(survey.bytes, limits.max_bytes)),
-            Raw::Value { value, survey } => {
-                Ok(Opened { value: value.clone(), whole_floats: survey.whole_floats, repeated_keys: Vec::new() })
+            Raw::NotUtf8 { valid_up_to, .. } => {
+                Err(Fault::at("", "json", "JSON text in UTF-8", None)
+                    .with_message(format!(
+                        "must be JSON text in UTF-8: byte {valid_up_to} is not"
+                    ))
+                    .into())
             }
+            Raw::Value { survey, .. } if survey.depth > limits.max_depth => {
+                Err(too_deep("", limits.max_depth))
+            }
+            Raw::Value { survey, .. } if survey.bytes > limits.max_bytes => {
+                Err(too_large(survey.bytes, limits.max_bytes))
+            }
+            Raw::Value { value, survey } => Ok(Opened {
+                value: value.clone(),
+                whole_floats: survey.whole_floats,
+                repeated_keys: Vec::new(),
+            }),
         }
     }
 
     /// Repairs and judges. The verdict of the document comes last, and is final.
     pub(crate) fn judge(&self, raw: RawArgs, opened: Opened) -> Result<CheckedArgs, Faults> {
-        let Opened { mut value, whole_floats, repeated_keys } = opened;
+        let Opened {
+            mut value,
+            whole_floats,
+            repeated_keys,
+        } = opened;
         let plan = &self.contract.plan;
         if !repeated_keys.is_empty() {
             return Err(self.refuse_repeats(&value, &repeated_keys));
         }
         if self.contract.verdict.accepts(&value) {
             if !plan.fills && !(whole_floats && plan.integers) {
-                return Ok(CheckedArgs { raw, value, repairs: Vec::new() });
+                return Ok(CheckedArgs {
+                    raw,
+                    value,
+                    repairs: Vec::new(),
+                });
             }
             let repairs = self.repair_valid(&mut value, whole_floats)?;
-            return Ok(CheckedArgs { raw, value, repairs });
+            return Ok(CheckedArgs {
+                raw,
+                value,
+                repairs,
+            });
         }
         let repairs = self.repair_invalid(&mut value, whole_floats)?;
-        Ok(CheckedArgs { raw, value, repairs })
+        Ok(CheckedArgs {
+            raw,
+            value,
+            repairs,
+        })
     }
 
     /// Fills the defaults of a value that is valid as it came. Were it no longer valid with them, they stay out: a
     /// value that the document accepts is never refused.
     fn repair_valid(&self, value: &mut Value, whole_floats: bool) -> Result<Vec<Repair>, Faults> {
-        let mut repairs = self.coerce(value, whole_floats, Allowed { change: false, fill: true })?;
-        let filled = repairs.iter().any(|repair| repair.kind == RepairKind::Default);
+        let mut repairs = self.coerce(
+            value,
+            whole_floats,
+            Allowed {
+                change: false,
+                fill: true,
+            },
+        )?;
+        let filled = repairs
+            .iter()
+            .any(|repair| repair.kind == RepairKind::Default);
         if filled && !self.contract.verdict.accepts(value) {
             undo(std::mem::take(&mut repairs), value);
-            repairs = self.coerce(value, whole_floats, Allowed { change: false, fill: false })?;
+            repairs = self.coerce(
+                value,
+                whole_floats,
+                Allowed {
+                    change: false,
+                    fill: false,
+                },
+            )?;
         }
         Ok(repairs)
     }
 
     /// Coerces and fills; if that does not make it valid, coerces alone, since a default may have been what broke it.
     fn repair_invalid(&self, value: &mut Value, whole_floats: bool) -> Result<Vec<Repair>, Faults> {
-        let repairs = self.coerce(value, whole_floats, Allowed { change: true, fill: true })?;
+        let repairs = self.coerce(
+            value,
+            whole_floats,
+            Allowed {
+                change: true,
+                fill: true,
+            },
+        )?;
         if self.contract.verdict.accepts(value) {
             return Ok(repairs);
         }
         let repaired = value.clone();
-        if repairs.iter().any(|repair| repair.kind == RepairKind::Default) {
+        if repairs
+            .iter()
+            .any(|repair| repair.kind == RepairKind::Default)
+        {
             undo(repairs, value);
-            let repairs = self.coerce(value, whole_floats, Allowed { change: true, fill: false })?;
+            let repairs = self.coerce(
+                value,
+                whole_floats,
+                Allowed {
+                    change: true,
+                    fill: false,
+                },
+            )?;
             if self.contract.verdict.accepts(value) {
                 return Ok(repairs);
             }
@@ -160,22 +226,39 @@ impl Schema {
         Err(self.explain(&repaired))
     }
 
-    fn coerce(&self, value: &mut Value, whole_floats: bool, allowed: Allowed) -> Result<Vec<Repair>, Faults> {
+    fn coerce(
+        &self,
+        value: &mut Value,
+        whole_floats: bool,
+        allowed: Allowed,
+    ) -> Result<Vec<Repair>, Faults> {
         let limits = self.limits();
-        coerce::coerce(&self.contract.plan, &self.contract.verdict, limits, value, whole_floats, allowed).map_err(
-            |stop| match stop {
-                Stop::TooDeep { pointer } => too_deep(&pointer, limits.max_depth),
-                Stop::RepeatedKeys { pointers } => repeats(&pointers),
-                Stop::TooLarge => too_large_with_defaults(limits.max_bytes),
-                Stop::TooMuchWork => Fault::new("", "work", "takes too long to check: send less at once").into(),
-            },
+        coerce::coerce(
+            &self.contract.plan,
+            &self.contract.verdict,
+            limits,
+            value,
+            whole_floats,
+            allowed,
         )
+        .map_err(|stop| match stop {
+            Stop::TooDeep { pointer } => too_deep(&pointer, limits.max_depth),
+            Stop::RepeatedKeys { pointers } => repeats(&pointers),
+            Stop::TooLarge => too_large_with_defaults(limits.max_bytes),
+            Stop::TooMuchWork => {
+                Fault::new("", "work", "takes too long to check: send less at once").into()
+            }
+        })
     }
 
     /// Everything that is wrong with a value that the document does not accept.
     fn explain(&self, value: &Value) -> Faults {
         let contract = &self.contract;
-        contract.verdict.whole().map(|judge| explain::explain(&contract.document, judge, value)).unwrap_or_default()
+        contract
+            .verdict
+            .whole()
+            .map(|judge| explain::explain(&contract.document, judge, value))
+            .unwrap_or_default()
     }
 
     /// Repeated keys, and what else is wrong if the last of each counts.
@@ -183,7 +266,14 @@ impl Schema {
         let mut faults = repeats(repeated);
         let mut value = value.clone();
         // Only what the verdict says of the repaired value counts here; a pass that stops has said less, not more.
-        let _ = self.coerce(&mut value, true, Allowed { change: true, fill: true });
+        let _ = self.coerce(
+            &mut value,
+            true,
+            Allowed {
+                change: true,
+                fill: true,
+            },
+        );
         if !self.contract.verdict.accepts(&value) {
             for fault in self.explain(&value).listed() {
                 faults.push(fault.clone());
@@ -211,20 +301,31 @@ fn repeats(pointers: &[String]) -> Faults {
 }
 
 fn too_deep(pointer: &str, limit: usize) -> Faults {
-    Fault::at(pointer, "max_depth", format!("at most {limit} levels deep"), None)
-        .with_message(format!("must be at most {limit} levels deep: send something flatter"))
-        .into()
+    Fault::at(
+        pointer,
+        "max_depth",
+        format!("at most {limit} levels deep"),
+        None,
+    )
+    .with_message(format!(
+        "must be at most {limit} levels deep: send something flatter"
+    ))
+    .into()
 }
 
 fn too_large(bytes: usize, limit: usize) -> Faults {
     Fault::at("", "max_bytes", format!("at most {limit} bytes"), None)
-        .with_message(format!("must be at most {limit} bytes (got {bytes}): send less at once"))
+        .with_message(format!(
+            "must be at most {limit} bytes (got {bytes}): send less at once"
+        ))
         .into()
 }
 
 fn too_large_with_defaults(limit: usize) -> Faults {
     Fault::at("", "max_bytes", format!("at most {limit} bytes"), None)
-        .with_message(format!("would be more than {limit} bytes with the defaults filled in: send less at once"))
+        .with_message(format!(
+            "would be more than {limit} bytes with the defaults filled in: send less at once"
+        ))
         .into()
 }
 
@@ -233,11 +334,17 @@ fn not_json(text: &str, error: &serde_json::Error) -> Faults {
     let advice = if text.trim().is_empty() {
         "nothing came; send {} if there is nothing to say".to_owned()
     } else if error.is_eof() {
-        format!("the text ends too early, at line {} column {}; send all of it", error.line(), error.column())
+        format!(
+            "the text ends too early, at line {} column {}; send all of it",
+            error.line(),
+            error.column()
+        )
     } else {
         format!("{error}")
     };
-    Fault::at("", "json", "a JSON object", Some(&got)).with_message(format!("must be one JSON object: {advice}")).into()
+    Fault::at("", "json", "a JSON object", Some(&got))
+        .with_message(format!("must be one JSON object: {advice}"))
+        .into()
 }
 
 /// A schema document that is text.
@@ -249,9 +356,14 @@ pub(crate) fn decode_document(text: &str) -> Result<Value, Error> {
             .collect(),
         Ok(decoded) => return Ok(decoded.value),
         Err(DecodeError::TooDeep) => {
-            vec![SchemaProblem::new("", "has more than 128 levels: flatten it with `$defs`")]
+            vec![SchemaProblem::new(
+                "",
+                "has more than 128 levels: flatten it with `$defs`",
+            )]
         }
-        Err(DecodeError::NotJson(error)) => vec![SchemaProblem::new("", format!("is not JSON: {error}"))],
+        Err(DecodeError::NotJson(error)) => {
+            vec![SchemaProblem::new("", format!("is not JSON: {error}"))]
+        }
     };
     Err(Error::invalid_schema(problems))
 }

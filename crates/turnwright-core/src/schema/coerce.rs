@@ -106,7 +106,9 @@ impl<'p> Pass<'p> {
 
     /// Gives the value the type that is asked for, by this subschema and all that hold for the same place.
     fn shape(&mut self, id: NodeId, value: &mut Value, allowed: Allowed) -> Result<(), Stop> {
-        let Some(node) = self.node(id) else { return Ok(()) };
+        let Some(node) = self.node(id) else {
+            return Ok(());
+        };
         if let Some(types) = node.allowed {
             match value {
                 Value::String(text) if allowed.change && !types.allows(Types::STRING) => {
@@ -120,7 +122,9 @@ impl<'p> Pass<'p> {
                         None => *value = Value::String(text),
                     }
                 }
-                Value::Number(number) if types.allows(Types::INTEGER) && !types.allows(Types::FRACTION) => {
+                Value::Number(number)
+                    if types.allows(Types::INTEGER) && !types.allows(Types::FRACTION) =>
+                {
                     if let Some(whole) = as_integer(number) {
                         let before = value.take();
                         self.replace(value, RepairKind::Integer, before, Value::Number(whole));
@@ -152,7 +156,8 @@ impl<'p> Pass<'p> {
             }
         }
         let opens = |c: char| trimmed.starts_with(c);
-        if (types.allows(Types::OBJECT) && opens('{')) || (types.allows(Types::ARRAY) && opens('[')) {
+        if (types.allows(Types::OBJECT) && opens('{')) || (types.allows(Types::ARRAY) && opens('['))
+        {
             return self.read_json(trimmed);
         }
         Ok(None)
@@ -163,14 +168,19 @@ impl<'p> Pass<'p> {
         match decode::decode(text, levels) {
             Ok(decoded) if decoded.repeats_keys => {
                 let base = self.place.as_str();
-                let pointers = decode::repeated_keys(text, levels).iter().map(|inner| format!("{base}{inner}")).collect();
+                let pointers = decode::repeated_keys(text, levels)
+                    .iter()
+                    .map(|inner| format!("{base}{inner}"))
+                    .collect();
                 Err(Stop::RepeatedKeys { pointers })
             }
             Ok(decoded) => {
                 self.whole_floats |= decoded.whole_floats;
                 Ok(Some((decoded.value, RepairKind::Json)))
             }
-            Err(DecodeError::TooDeep) => Err(Stop::TooDeep { pointer: self.place.as_str().to_owned() }),
+            Err(DecodeError::TooDeep) => Err(Stop::TooDeep {
+                pointer: self.place.as_str().to_owned(),
+            }),
             Err(DecodeError::NotJson(_)) => Ok(None),
         }
     }
@@ -178,7 +188,9 @@ impl<'p> Pass<'p> {
     /// Goes into the value, under this subschema and all that hold for the same place.
     fn descend(&mut self, id: NodeId, value: &mut Value, allowed: Allowed) -> Result<(), Stop> {
         self.visits_left = self.visits_left.checked_sub(1).ok_or(Stop::TooMuchWork)?;
-        let Some(node) = self.node(id) else { return Ok(()) };
+        let Some(node) = self.node(id) else {
+            return Ok(());
+        };
         for same in &node.same_place {
             self.descend(*same, value, allowed)?;
         }
@@ -193,11 +205,17 @@ impl<'p> Pass<'p> {
         Ok(())
     }
 
-    fn object(&mut self, node: &'p Node, map: &mut Map<String, Value>, allowed: Allowed) -> Result<(), Stop> {
+    fn object(
+        &mut self,
+        node: &'p Node,
+        map: &mut Map<String, Value>,
+        allowed: Allowed,
+    ) -> Result<(), Stop> {
         if allowed.change {
             self.drop_nulls(node, map);
         }
-        let named = !node.properties.is_empty() || !node.patterns.is_empty() || node.additional.is_some();
+        let named =
+            !node.properties.is_empty() || !node.patterns.is_empty() || node.additional.is_some();
         self.depth += 1;
         if named {
             for (name, value) in map.iter_mut() {
@@ -211,7 +229,13 @@ impl<'p> Pass<'p> {
         Ok(())
     }
 
-    fn property(&mut self, node: &'p Node, name: &str, value: &mut Value, allowed: Allowed) -> Result<(), Stop> {
+    fn property(
+        &mut self,
+        node: &'p Node,
+        name: &str,
+        value: &mut Value,
+        allowed: Allowed,
+    ) -> Result<(), Stop> {
         let mark = self.place.mark();
         self.place.push_key(name);
         for id in subschemas_of(node, name) {
@@ -229,8 +253,12 @@ impl<'p> Pass<'p> {
         map.retain(|name, value| {
             let stays = !value.is_null()
                 || node.requires(name)
-                || subschemas_of(node, name)
-                    .all(|id| self.plan.nodes.get(id).is_none_or(|node| node.nullable || node.never));
+                || subschemas_of(node, name).all(|id| {
+                    self.plan
+                        .nodes
+                        .get(id)
+                        .is_none_or(|node| node.nullable || node.never)
+                });
             if !stays {
                 self.repairs.push(Repair {
                     pointer: super::pointer::join(self.place.as_str(), name),
@@ -245,12 +273,16 @@ impl<'p> Pass<'p> {
 
     fn fill(&mut self, node: &'p Node, map: &mut Map<String, Value>) -> Result<(), Stop> {
         for property in &node.properties {
-            let Some(default) = &property.default else { continue };
+            let Some(default) = &property.default else {
+                continue;
+            };
             if map.contains_key(&property.name) {
                 continue;
             }
-            self.bytes_left =
-                self.bytes_left.checked_sub(survey(default).bytes + property.name.len()).ok_or(Stop::TooLarge)?;
+            self.bytes_left = self
+                .bytes_left
+                .checked_sub(survey(default).bytes + property.name.len())
+                .ok_or(Stop::TooLarge)?;
             let mark = self.place.mark();
             self.place.push_key(&property.name);
             self.repairs.push(Repair {
@@ -260,7 +292,14 @@ impl<'p> Pass<'p> {
                 after: Some(default.clone()),
             });
             let mut value = default.clone();
-            self.visit(property.node, &mut value, Allowed { change: false, fill: true })?;
+            self.visit(
+                property.node,
+                &mut value,
+                Allowed {
+                    change: false,
+                    fill: true,
+                },
+            )?;
             map.insert(property.name.clone(), value);
             self.place.back_to(mark);
         }
@@ -273,7 +312,9 @@ impl<'p> Pass<'p> {
         }
         self.depth += 1;
         for (index, item) in items.iter_mut().enumerate() {
-            let Some(id) = node.prefix.get(index).copied().or(node.items) else { break };
+            let Some(id) = node.prefix.get(index).copied().or(node.items) else {
+                break;
+            };
             let mark = self.place.mark();
             self.place.push_index(index);
             self.visit(id, item, allowed)?;
@@ -284,9 +325,24 @@ impl<'p> Pass<'p> {
     }
 
     /// The first branch that accepts the value as it came; else the first that accepts what it makes of a copy.
-    fn union(&mut self, branches: &'p [NodeId], value: &mut Value, allowed: Allowed) -> Result<(), Stop> {
-        if let Some(branch) = branches.iter().find(|branch| self.verdict.part_accepts(**branch, value)) {
-            return self.visit(*branch, value, Allowed { change: false, ..allowed });
+    fn union(
+        &mut self,
+        branches: &'p [NodeId],
+        value: &mut Value,
+        allowed: Allowed,
+    ) -> Result<(), Stop> {
+        if let Some(branch) = branches
+            .iter()
+            .find(|branch| self.verdict.part_accepts(**branch, value))
+        {
+            return self.visit(
+                *branch,
+                value,
+                Allowed {
+                    change: false,
+                    ..allowed
+                },
+            );
         }
         if !allowed.change {
             return Ok(());
@@ -331,9 +387,17 @@ fn subschemas_of<'n>(node: &'n Node, name: &str) -> impl Iterator<Item = NodeId>
         Vec::new()
     } else {
         let name = Value::from(name);
-        node.patterns.iter().filter(|(names, _)| names.is_valid(&name)).map(|(_, id)| *id).collect()
+        node.patterns
+            .iter()
+            .filter(|(names, _)| names.is_valid(&name))
+            .map(|(_, id)| *id)
+            .collect()
     };
-    let rest = if own.is_none() && by_pattern.is_empty() { node.additional } else { None };
+    let rest = if own.is_none() && by_pattern.is_empty() {
+        node.additional
+    } else {
+        None
+    };
     own.into_iter().chain(by_pattern).chain(rest)
 }
 
@@ -341,7 +405,9 @@ fn subschemas_of<'n>(node: &'n Node, name: &str) -> impl Iterator<Item = NodeId>
 fn read_number(text: &str) -> Option<Number> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let plain = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
-    if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') || !unsigned.chars().all(plain) {
+    if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        || !unsigned.chars().all(plain)
+    {
         return None;
     }
     let digits = text.strip_prefix('+').unwrap_or(text);
@@ -357,7 +423,11 @@ fn read_number(text: &str) -> Option<Number> {
 }
 
 /// The integer that a number written with a fraction or exponent is, where 64 bits hold it.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the bounds are checked first")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the bounds are checked first"
+)]
 fn as_integer(number: &Number) -> Option<Number> {
     /// 2^63 and 2^64, which doubles hold exactly.
     const I64_END: f64 = 9_223_372_036_854_775_808.0;

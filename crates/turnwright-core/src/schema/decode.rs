@@ -31,20 +31,45 @@ pub(crate) enum DecodeError {
 /// Decodes `text`, allowing `max_depth` levels.
 pub(crate) fn decode(text: &str, max_depth: usize) -> Result<Decoded, DecodeError> {
     let notes = Notes::default();
-    let value = run(text, Build::<false> { notes: &notes, levels_left: max_depth })
-        .map_err(|error| if notes.too_deep.get() { DecodeError::TooDeep } else { DecodeError::NotJson(error) })?;
-    Ok(Decoded { value, repeats_keys: notes.repeats_keys.get(), whole_floats: notes.whole_floats.get() })
+    let value = run(
+        text,
+        Build::<false> {
+            notes: &notes,
+            levels_left: max_depth,
+        },
+    )
+    .map_err(|error| {
+        if notes.too_deep.get() {
+            DecodeError::TooDeep
+        } else {
+            DecodeError::NotJson(error)
+        }
+    })?;
+    Ok(Decoded {
+        value,
+        repeats_keys: notes.repeats_keys.get(),
+        whole_floats: notes.whole_floats.get(),
+    })
 }
 
 /// Where the repeated keys of `text` stand. Decodes again, so that the common case pays nothing for it.
 pub(crate) fn repeated_keys(text: &str, max_depth: usize) -> Vec<String> {
     let notes = Notes::default();
     // The text was decoded before; were it to fail now, there would simply be no places to name.
-    let _ = run(text, Build::<true> { notes: &notes, levels_left: max_depth });
+    let _ = run(
+        text,
+        Build::<true> {
+            notes: &notes,
+            levels_left: max_depth,
+        },
+    );
     notes.repeated.into_inner()
 }
 
-fn run<'de, const TRACK: bool>(text: &'de str, seed: Build<'_, TRACK>) -> Result<Value, serde_json::Error> {
+fn run<'de, const TRACK: bool>(
+    text: &'de str,
+    seed: Build<'_, TRACK>,
+) -> Result<Value, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     // The seed counts levels itself, to our limit instead of the crate's.
     deserializer.disable_recursion_limit();
@@ -71,7 +96,10 @@ struct Build<'n, const TRACK: bool> {
 impl<const TRACK: bool> Build<'_, TRACK> {
     fn below<E: serde::de::Error>(&self) -> Result<Self, E> {
         match self.levels_left.checked_sub(1) {
-            Some(levels_left) => Ok(Build { notes: self.notes, levels_left }),
+            Some(levels_left) => Ok(Build {
+                notes: self.notes,
+                levels_left,
+            }),
             None => {
                 self.notes.too_deep.set(true);
                 Err(E::custom("too deep"))
@@ -95,7 +123,12 @@ impl<const TRACK: bool> Build<'_, TRACK> {
         if TRACK {
             self.at(
                 |place| place.push_key(key),
-                || self.notes.repeated.borrow_mut().push(self.notes.place.borrow().as_str().to_owned()),
+                || {
+                    self.notes
+                        .repeated
+                        .borrow_mut()
+                        .push(self.notes.place.borrow().as_str().to_owned())
+                },
             );
         }
     }
@@ -132,7 +165,9 @@ impl<'de, const TRACK: bool> Visitor<'de> for Build<'_, TRACK> {
         if value.fract() == 0.0 {
             self.notes.whole_floats.set(true);
         }
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("number out of range"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -151,7 +186,10 @@ impl<'de, const TRACK: bool> Visitor<'de> for Build<'_, TRACK> {
         let mut items = Vec::new();
         loop {
             let seed = self.below::<A::Error>()?;
-            match self.at(|place| place.push_index(items.len()), || seq.next_element_seed(seed))? {
+            match self.at(
+                |place| place.push_index(items.len()),
+                || seq.next_element_seed(seed),
+            )? {
                 Some(item) => items.push(item),
                 None => return Ok(Value::Array(items)),
             }
@@ -164,7 +202,10 @@ impl<'de, const TRACK: bool> Visitor<'de> for Build<'_, TRACK> {
         self.below::<A::Error>()?;
         while let Some(key) = entries.next_key::<String>()? {
             let seed = self.below::<A::Error>()?;
-            let value = self.at(|place| place.push_key(&key), || entries.next_value_seed(seed))?;
+            let value = self.at(
+                |place| place.push_key(&key),
+                || entries.next_value_seed(seed),
+            )?;
             match map.entry(key) {
                 serde_json::map::Entry::Vacant(entry) => {
                     entry.insert(value);

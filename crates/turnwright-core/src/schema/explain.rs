@@ -22,7 +22,10 @@ fn describe(document: &Value, error: &ValidationError<'_>, tell: &mut dyn FnMut(
     match error.kind() {
         Kind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
-            tell(Fault::at(join(place, name), "required", "present", None).with_message("is required but missing"));
+            tell(
+                Fault::at(join(place, name), "required", "present", None)
+                    .with_message("is required but missing"),
+            );
         }
         Kind::AdditionalProperties { unexpected } => {
             unexpected_properties(document, error, "additionalProperties", unexpected, tell);
@@ -33,11 +36,21 @@ fn describe(document: &Value, error: &ValidationError<'_>, tell: &mut dyn FnMut(
         Kind::PropertyNames { error: inner } => {
             let name = inner.instance().as_str().unwrap_or_default().to_owned();
             let expected = format!("a name that is {}", expected(inner));
-            tell(Fault::at(join(place, &name), "propertyNames", expected, Some(&Value::from(name))));
+            tell(Fault::at(
+                join(place, &name),
+                "propertyNames",
+                expected,
+                Some(&Value::from(name)),
+            ));
         }
         Kind::AnyOf { context } => tell(union(document, error, "anyOf", context)),
         Kind::OneOfNotValid { context } => tell(union(document, error, "oneOf", context)),
-        _ => tell(Fault::at(place, error.kind().keyword(), expected(error), Some(error.instance()))),
+        _ => tell(Fault::at(
+            place,
+            error.kind().keyword(),
+            expected(error),
+            Some(error.instance()),
+        )),
     }
 }
 
@@ -51,12 +64,26 @@ fn unexpected_properties(
     let place = error.instance_path().as_str();
     let known = known_properties(document, error);
     for name in unexpected {
-        let missing = known.iter().copied().filter(|known| error.instance().get(*known).is_none());
+        let missing = known
+            .iter()
+            .copied()
+            .filter(|known| error.instance().get(*known).is_none());
         let message = match nearest(name, missing) {
-            Some(near) => format!("is not a known property: did you mean `{}`?", escape(near, 80)),
+            Some(near) => format!(
+                "is not a known property: did you mean `{}`?",
+                escape(near, 80)
+            ),
             None => "is not a known property: leave it out".to_owned(),
         };
-        tell(Fault::at(join(place, name), rule, "absent", error.instance().get(name)).with_message(message));
+        tell(
+            Fault::at(
+                join(place, name),
+                rule,
+                "absent",
+                error.instance().get(name),
+            )
+            .with_message(message),
+        );
     }
 }
 
@@ -77,14 +104,28 @@ fn union(
 ) -> Fault {
     let place = error.instance_path().as_str();
     let got = error.instance();
-    let fault = Fault::at(place, rule, format!("one of {} alternatives", context.len()), Some(got));
-    let nearest = context.iter().enumerate().min_by_key(|(_, errors)| farness(errors, place));
-    let Some((index, errors)) = nearest else { return fault };
+    let fault = Fault::at(
+        place,
+        rule,
+        format!("one of {} alternatives", context.len()),
+        Some(got),
+    );
+    let nearest = context
+        .iter()
+        .enumerate()
+        .min_by_key(|(_, errors)| farness(errors, place));
+    let Some((index, errors)) = nearest else {
+        return fault;
+    };
     let mut told = Vec::new();
     for error in errors.iter().take(3) {
         describe(document, error, &mut |fault| {
             let inside = fault.pointer.strip_prefix(place).unwrap_or(&fault.pointer);
-            told.push(if inside.is_empty() { fault.message } else { format!("{} {}", escape(inside, 80), fault.message) });
+            told.push(if inside.is_empty() {
+                fault.message
+            } else {
+                format!("{} {}", escape(inside, 80), fault.message)
+            });
         });
     }
     let quoted = quote(got);
@@ -101,7 +142,9 @@ fn farness(errors: &[ValidationError<'static>], place: &str) -> usize {
     errors
         .iter()
         .map(|error| match error.kind() {
-            Kind::Type { .. } | Kind::FalseSchema if error.instance_path().as_str() == place => 1_000,
+            Kind::Type { .. } | Kind::FalseSchema if error.instance_path().as_str() == place => {
+                1_000
+            }
             Kind::Constant { .. } | Kind::Enum { .. } => 100,
             Kind::AdditionalProperties { .. } | Kind::Required { .. } => 10,
             _ => 1,
@@ -112,9 +155,19 @@ fn farness(errors: &[ValidationError<'static>], place: &str) -> usize {
 /// What would have been right, to stand after "must be".
 fn expected(error: &ValidationError<'_>) -> String {
     match error.kind() {
-        Kind::Type { kind: TypeKind::Single(one) } => format!("of type {one}"),
-        Kind::Type { kind: TypeKind::Multiple(many) } => {
-            format!("of type {}", many.iter().map(|one| one.to_string()).collect::<Vec<_>>().join(" or "))
+        Kind::Type {
+            kind: TypeKind::Single(one),
+        } => format!("of type {one}"),
+        Kind::Type {
+            kind: TypeKind::Multiple(many),
+        } => {
+            format!(
+                "of type {}",
+                many.iter()
+                    .map(|one| one.to_string())
+                    .collect::<Vec<_>>()
+                    .join(" or ")
+            )
         }
         Kind::Enum { options } => match options.as_array() {
             Some(options) => format!("one of {}", listed(options)),
@@ -135,26 +188,41 @@ fn expected(error: &ValidationError<'_>) -> String {
         Kind::MinProperties { limit } => format!("an object of at least {limit} properties"),
         Kind::MaxProperties { limit } => format!("an object of at most {limit} properties"),
         Kind::UniqueItems => "without repeated items".to_owned(),
-        Kind::Pattern { pattern } => format!("text that matches the pattern {}", escape(pattern, 120)),
+        Kind::Pattern { pattern } => {
+            format!("text that matches the pattern {}", escape(pattern, 120))
+        }
         Kind::Format { format } => format!("a valid {format}"),
         Kind::Contains => "with an item that fits `contains`".to_owned(),
         Kind::Not { .. } => "something that `not` does not describe".to_owned(),
-        Kind::OneOfMultipleValid { .. } => "what exactly one alternative takes; more than one do".to_owned(),
+        Kind::OneOfMultipleValid { .. } => {
+            "what exactly one alternative takes; more than one do".to_owned()
+        }
         Kind::FalseSchema => "absent".to_owned(),
         Kind::ContentEncoding { content_encoding } => format!("text encoded as {content_encoding}"),
-        Kind::ContentMediaType { content_media_type } => format!("text of type {content_media_type}"),
+        Kind::ContentMediaType { content_media_type } => {
+            format!("text of type {content_media_type}")
+        }
         _ => "valid by the schema".to_owned(),
     }
 }
 
 fn counted(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    if count == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{count} {what}s")
+    }
 }
 
 /// The values of an enum, as many as a person would read.
 fn listed(options: &[Value]) -> String {
     const MOST: usize = 20;
-    let mut text = options.iter().take(MOST).map(quote).collect::<Vec<_>>().join(", ");
+    let mut text = options
+        .iter()
+        .take(MOST)
+        .map(quote)
+        .collect::<Vec<_>>()
+        .join(", ");
     if options.len() > MOST {
         text.push_str(&format!(" and {} more", options.len() - MOST));
     }

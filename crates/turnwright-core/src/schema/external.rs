@@ -114,18 +114,25 @@ impl Schema {
                     }
                 }
                 Reason::Failed(why) => {
-                    let message = "could not be checked; that is no fault of yours: try again later";
+                    let message =
+                        "could not be checked; that is no fault of yours: try again later";
                     faults.push(Fault::new("", &*check.name, message));
                     faults.note(format!("the check `{}` failed: {why}", check.name));
                 }
             }
         }
-        if faults.is_empty() { Ok(()) } else { Err(faults) }
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(faults)
+        }
     }
 }
 
 impl fmt::Debug for ExternalCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExternalCheck").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("ExternalCheck")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }

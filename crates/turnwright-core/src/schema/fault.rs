@@ -24,7 +24,11 @@ pub struct Fault {
 
 impl Fault {
     /// A fault found by a check of your own: see [`Rejection`](crate::schema::Rejection).
-    pub fn new(pointer: impl Into<String>, rule: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn new(
+        pointer: impl Into<String>,
+        rule: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
         Fault {
             pointer: pointer.into(),
             rule: rule.into(),
@@ -42,9 +46,18 @@ impl Fault {
     ) -> Self {
         let expected = expected.into();
         let got = got.map(quote).unwrap_or_default();
-        let message =
-            if got.is_empty() { format!("must be {expected}") } else { format!("must be {expected} (got {got})") };
-        Fault { pointer: pointer.into(), rule: rule.into(), expected, got, message }
+        let message = if got.is_empty() {
+            format!("must be {expected}")
+        } else {
+            format!("must be {expected} (got {got})")
+        };
+        Fault {
+            pointer: pointer.into(),
+            rule: rule.into(),
+            expected,
+            got,
+            message,
+        }
     }
 
     pub(crate) fn with_message(mut self, message: impl Into<String>) -> Self {
@@ -54,7 +67,11 @@ impl Fault {
 
     /// The place as it stands in a text: the root has no name of its own.
     pub(crate) fn place(&self) -> String {
-        if self.pointer.is_empty() { "the arguments".to_owned() } else { escape(&self.pointer, MOST_CHARS * 4) }
+        if self.pointer.is_empty() {
+            "the arguments".to_owned()
+        } else {
+            escape(&self.pointer, MOST_CHARS * 4)
+        }
     }
 }
 
@@ -114,7 +131,9 @@ impl Faults {
     }
 
     pub(crate) fn model_text(&self, subject: &str) -> String {
-        let mut text = format!("The arguments of {subject} were refused; nothing was run. Mend these and call again:");
+        let mut text = format!(
+            "The arguments of {subject} were refused; nothing was run. Mend these and call again:"
+        );
         for fault in &self.listed {
             // Writing into a String cannot fail.
             let _ = write!(text, "\n- {}: {}", fault.place(), fault.message);
@@ -132,7 +151,10 @@ impl Faults {
 
 impl From<Fault> for Faults {
     fn from(fault: Fault) -> Self {
-        Faults { listed: vec![fault], ..Faults::default() }
+        Faults {
+            listed: vec![fault],
+            ..Faults::default()
+        }
     }
 }
 
@@ -141,11 +163,18 @@ pub(crate) fn quote(value: &Value) -> String {
     match value {
         // Only the front of a long string is looked at.
         Value::String(text) => match text.char_indices().nth(MOST_CHARS) {
-            Some((cut, _)) => escape(&format!("{}…", Value::from(text.get(..cut).unwrap_or_default())), MOST_CHARS),
+            Some((cut, _)) => escape(
+                &format!("{}…", Value::from(text.get(..cut).unwrap_or_default())),
+                MOST_CHARS,
+            ),
             None => escape(&value.to_string(), MOST_CHARS),
         },
-        Value::Array(items) if items.len() > MOST_CHARS => format!("an array of {} items", items.len()),
-        Value::Object(map) if map.len() > MOST_CHARS => format!("an object of {} properties", map.len()),
+        Value::Array(items) if items.len() > MOST_CHARS => {
+            format!("an array of {} items", items.len())
+        }
+        Value::Object(map) if map.len() > MOST_CHARS => {
+            format!("an object of {} properties", map.len())
+        }
         _ => escape(&value.to_string(), MOST_CHARS),
     }
 }

@@ -12,8 +12,17 @@ const MOST_NESTED: usize = 64;
 const MOST_FILLED: usize = 10_000;
 
 /// Refuses references that come back without going down into the value, and those that unfold without measure.
-pub(crate) fn refuse_circles(nodes: &[Node], edges: &[Vec<NodeId>], problems: &mut Vec<SchemaProblem>) {
-    let mut unfolding = Unfolding { nodes, edges, known: vec![State::New; nodes.len()], problems };
+pub(crate) fn refuse_circles(
+    nodes: &[Node],
+    edges: &[Vec<NodeId>],
+    problems: &mut Vec<SchemaProblem>,
+) {
+    let mut unfolding = Unfolding {
+        nodes,
+        edges,
+        known: vec![State::New; nodes.len()],
+        problems,
+    };
     for id in 0..nodes.len() {
         unfolding.measure(id);
     }
@@ -50,7 +59,8 @@ impl Unfolding<'_> {
                 Some(child) => {
                     stack.push((id, next + 1));
                     match self.known.get(*child) {
-                        Some(State::Open) => self.refuse(id, "comes back to itself without going down into the value"),
+                        Some(State::Open) => self
+                            .refuse(id, "comes back to itself without going down into the value"),
                         Some(State::New) => stack.push((*child, 0)),
                         Some(State::Done { .. }) | None => {}
                     }
@@ -64,7 +74,11 @@ impl Unfolding<'_> {
         let children = self.edges.get(id).map(Vec::as_slice).unwrap_or_default();
         let (mut size, mut height) = (1_usize, 0);
         for child in children {
-            if let Some(State::Done { size: below, height: under }) = self.known.get(*child) {
+            if let Some(State::Done {
+                size: below,
+                height: under,
+            }) = self.known.get(*child)
+            {
                 size = size.saturating_add(*below);
                 height = height.max(*under);
             }
@@ -73,15 +87,26 @@ impl Unfolding<'_> {
         self.set(id, State::Done { size, height });
         // Said once, where the limit is first passed.
         let passed = |limit, value: usize, of: fn(State) -> usize| {
-            value > limit && children.iter().all(|child| self.known.get(*child).is_none_or(|state| of(*state) <= limit))
+            value > limit
+                && children.iter().all(|child| {
+                    self.known
+                        .get(*child)
+                        .is_none_or(|state| of(*state) <= limit)
+                })
         };
         let unfolds = passed(MOST_UNFOLDED, size, State::size);
         let nests = passed(MOST_NESTED, height, State::height);
         if unfolds {
-            self.refuse(id, "unfolds to more than 10,000 subschemas for one place of the value");
+            self.refuse(
+                id,
+                "unfolds to more than 10,000 subschemas for one place of the value",
+            );
         }
         if nests {
-            self.refuse(id, "nests more than 64 subschemas at one place of the value");
+            self.refuse(
+                id,
+                "nests more than 64 subschemas at one place of the value",
+            );
         }
     }
 
@@ -92,18 +117,30 @@ impl Unfolding<'_> {
     }
 
     fn refuse(&mut self, id: NodeId, message: &str) {
-        let pointer = self.nodes.get(id).map(|node| node.pointer.clone()).unwrap_or_default();
+        let pointer = self
+            .nodes
+            .get(id)
+            .map(|node| node.pointer.clone())
+            .unwrap_or_default();
         self.problems.push(SchemaProblem::new(pointer, message));
     }
 }
 
 impl State {
     fn size(self) -> usize {
-        if let State::Done { size, .. } = self { size } else { 0 }
+        if let State::Done { size, .. } = self {
+            size
+        } else {
+            0
+        }
     }
 
     fn height(self) -> usize {
-        if let State::Done { height, .. } = self { height } else { 0 }
+        if let State::Done { height, .. } = self {
+            height
+        } else {
+            0
+        }
     }
 }
 
@@ -111,13 +148,20 @@ impl State {
 pub(crate) fn complete(plan: &mut Plan, problems: &mut Vec<SchemaProblem>) {
     give_properties_their_defaults(plan);
     mark_filling(plan);
-    plan.integers = plan
+    plan.integers = plan.nodes.iter().any(|node| {
+        node.allowed
+            .is_some_and(|types| types.allows(super::plan::Types::INTEGER))
+    });
+    plan.entangled = plan.fills
+        && plan
+            .nodes
+            .iter()
+            .any(|node| node.here().next().is_some() || !node.patterns.is_empty());
+    plan.whole_float_defaults = plan
         .nodes
         .iter()
-        .any(|node| node.allowed.is_some_and(|types| types.allows(super::plan::Types::INTEGER)));
-    plan.entangled = plan.fills && plan.nodes.iter().any(|node| node.here().next().is_some() || !node.patterns.is_empty());
-    plan.whole_float_defaults =
-        plan.nodes.iter().filter_map(|node| node.default.as_ref()).any(|default| super::raw::survey(default).whole_floats);
+        .filter_map(|node| node.default.as_ref())
+        .any(|default| super::raw::survey(default).whole_floats);
     refuse_endless_defaults(plan, problems);
 }
 
@@ -125,7 +169,12 @@ fn give_properties_their_defaults(plan: &mut Plan) {
     let defaults: Vec<Vec<Option<Value>>> = plan
         .nodes
         .iter()
-        .map(|node| node.properties.iter().map(|property| default_of(&plan.nodes, property.node).cloned()).collect())
+        .map(|node| {
+            node.properties
+                .iter()
+                .map(|property| default_of(&plan.nodes, property.node).cloned())
+                .collect()
+        })
         .collect();
     for (node, defaults) in plan.nodes.iter_mut().zip(defaults) {
         for (property, default) in node.properties.iter_mut().zip(defaults) {
@@ -137,16 +186,28 @@ fn give_properties_their_defaults(plan: &mut Plan) {
 /// The default that holds at the place of `id`: its own, else that of what it refers to. No circle: they are refused.
 fn default_of(nodes: &[Node], id: NodeId) -> Option<&Value> {
     let node = nodes.get(id)?;
-    node.default.as_ref().or_else(|| node.same_place.iter().find_map(|same| default_of(nodes, *same)))
+    node.default.as_ref().or_else(|| {
+        node.same_place
+            .iter()
+            .find_map(|same| default_of(nodes, *same))
+    })
 }
 
 /// Whether the place of `id` surely refuses `null`; `None` where only a validator can tell.
 pub(crate) fn refuses_null(nodes: &[Node], id: NodeId) -> Option<bool> {
     let node = nodes.get(id)?;
-    if node.never || node.allowed.is_some_and(|types| !types.allows(super::plan::Types::NULL)) {
+    if node.never
+        || node
+            .allowed
+            .is_some_and(|types| !types.allows(super::plan::Types::NULL))
+    {
         return Some(true);
     }
-    if node.same_place.iter().any(|same| refuses_null(nodes, *same) == Some(true)) {
+    if node
+        .same_place
+        .iter()
+        .any(|same| refuses_null(nodes, *same) == Some(true))
+    {
         return Some(true);
     }
     None
@@ -162,7 +223,11 @@ fn mark_filling(plan: &mut Plan) {
                 sources.push(id);
             }
         }
-        if node.properties.iter().any(|property| property.default.is_some()) {
+        if node
+            .properties
+            .iter()
+            .any(|property| property.default.is_some())
+        {
             left.push(id);
         }
     }
@@ -185,7 +250,11 @@ fn refuse_endless_defaults(plan: &Plan, problems: &mut Vec<SchemaProblem>) {
             {
                 let mut left = MOST_FILLED;
                 if !fits(plan, property.node, default, &mut left, 0) {
-                    let pointer = plan.nodes.get(property.node).map(|node| node.pointer.clone()).unwrap_or_default();
+                    let pointer = plan
+                        .nodes
+                        .get(property.node)
+                        .map(|node| node.pointer.clone())
+                        .unwrap_or_default();
                     problems.push(SchemaProblem::new(
                         super::pointer::join(&pointer, "default"),
                         "defaults would be filled into this default for ever: leave one of them out",
@@ -198,8 +267,12 @@ fn refuse_endless_defaults(plan: &Plan, problems: &mut Vec<SchemaProblem>) {
 
 /// Whether `value`, with its defaults filled, stays below the limits. Unions are taken with all their branches.
 fn fits(plan: &Plan, id: NodeId, value: &Value, left: &mut usize, depth: usize) -> bool {
-    let Some(node) = plan.nodes.get(id) else { return true };
-    let Some(less) = left.checked_sub(1) else { return false };
+    let Some(node) = plan.nodes.get(id) else {
+        return true;
+    };
+    let Some(less) = left.checked_sub(1) else {
+        return false;
+    };
     *left = less;
     if depth > super::limits::MAX_DEPTH {
         return false;
@@ -212,16 +285,28 @@ fn fits(plan: &Plan, id: NodeId, value: &Value, left: &mut usize, depth: usize) 
     }
     match value {
         Value::Object(map) => {
-            node.properties.iter().all(|property| match (map.get(&property.name), &property.default) {
-                (Some(value), _) | (None, Some(value)) => fits(plan, property.node, value, left, depth + 1),
-                (None, None) => true,
-            }) && map
-                .values()
-                .all(|value| node.patterns.iter().map(|(_, id)| *id).chain(node.additional).all(|id| fits(plan, id, value, left, depth + 1)))
+            node.properties.iter().all(|property| {
+                match (map.get(&property.name), &property.default) {
+                    (Some(value), _) | (None, Some(value)) => {
+                        fits(plan, property.node, value, left, depth + 1)
+                    }
+                    (None, None) => true,
+                }
+            }) && map.values().all(|value| {
+                node.patterns
+                    .iter()
+                    .map(|(_, id)| *id)
+                    .chain(node.additional)
+                    .all(|id| fits(plan, id, value, left, depth + 1))
+            })
         }
-        Value::Array(items) => items
-            .iter()
-            .all(|value| node.prefix.iter().copied().chain(node.items).all(|id| fits(plan, id, value, left, depth + 1))),
+        Value::Array(items) => items.iter().all(|value| {
+            node.prefix
+                .iter()
+                .copied()
+                .chain(node.items)
+                .all(|id| fits(plan, id, value, left, depth + 1))
+        }),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }

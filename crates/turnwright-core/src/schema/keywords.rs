@@ -41,15 +41,31 @@ pub(crate) struct Keyword {
     pub(crate) needs: Option<&'static str>,
 }
 
-const DATA: Keyword = Keyword { shape: Shape::Data, look: Look::Here, annotation: false, needs: None };
-const NOTE: Keyword = Keyword { annotation: true, ..DATA };
+const DATA: Keyword = Keyword {
+    shape: Shape::Data,
+    look: Look::Here,
+    annotation: false,
+    needs: None,
+};
+const NOTE: Keyword = Keyword {
+    annotation: true,
+    ..DATA
+};
 
 const fn applies(shape: Shape, look: Look) -> Keyword {
-    Keyword { shape, look, annotation: false, needs: None }
+    Keyword {
+        shape,
+        look,
+        annotation: false,
+        needs: None,
+    }
 }
 
 const fn only_with(needs: &'static str, keyword: Keyword) -> Keyword {
-    Keyword { needs: Some(needs), ..keyword }
+    Keyword {
+        needs: Some(needs),
+        ..keyword
+    }
 }
 
 /// The keyword of that name in that draft, or `None` where it would be ignored.
@@ -57,20 +73,33 @@ pub(crate) fn keyword(draft: Draft, name: &str) -> Option<Keyword> {
     if name.starts_with("x-") {
         return Some(NOTE);
     }
-    common(name).or_else(|| if draft == Draft::Draft7 { draft7(name) } else { draft202012(name) })
+    common(name).or_else(|| {
+        if draft == Draft::Draft7 {
+            draft7(name)
+        } else {
+            draft202012(name)
+        }
+    })
 }
 
 fn common(name: &str) -> Option<Keyword> {
     Some(match name {
-        "type" | "enum" | "const" | "multipleOf" | "maximum" | "exclusiveMaximum" | "minimum" | "exclusiveMinimum"
-        | "maxLength" | "minLength" | "pattern" | "format" | "maxItems" | "minItems" | "uniqueItems"
-        | "maxProperties" | "minProperties" | "required" | "$ref" => DATA,
-        "title" | "description" | "examples" | "default" | "readOnly" | "writeOnly" | "contentEncoding"
-        | "contentMediaType" | "$comment" | "$schema" | "$id" => NOTE,
+        "type" | "enum" | "const" | "multipleOf" | "maximum" | "exclusiveMaximum" | "minimum"
+        | "exclusiveMinimum" | "maxLength" | "minLength" | "pattern" | "format" | "maxItems"
+        | "minItems" | "uniqueItems" | "maxProperties" | "minProperties" | "required" | "$ref" => {
+            DATA
+        }
+        "title" | "description" | "examples" | "default" | "readOnly" | "writeOnly"
+        | "contentEncoding" | "contentMediaType" | "$comment" | "$schema" | "$id" => NOTE,
         "deprecated" | "contentSchema" => NOTE,
-        "definitions" | "$defs" => Keyword { annotation: true, ..applies(Shape::Named, Look::Nowhere) },
+        "definitions" | "$defs" => Keyword {
+            annotation: true,
+            ..applies(Shape::Named, Look::Nowhere)
+        },
         "properties" | "patternProperties" => applies(Shape::Named, Look::Below),
-        "additionalProperties" | "propertyNames" | "contains" => applies(Shape::Schema, Look::Below),
+        "additionalProperties" | "propertyNames" | "contains" => {
+            applies(Shape::Schema, Look::Below)
+        }
         "allOf" | "anyOf" | "oneOf" => applies(Shape::Schemas, Look::Here),
         "not" | "if" => applies(Shape::Schema, Look::Here),
         "then" | "else" => only_with("if", applies(Shape::Schema, Look::Here)),
@@ -84,7 +113,9 @@ fn draft202012(name: &str) -> Option<Keyword> {
         "dependentRequired" => DATA,
         "maxContains" | "minContains" => only_with("contains", DATA),
         "prefixItems" => applies(Shape::Schemas, Look::Below),
-        "items" | "unevaluatedItems" | "unevaluatedProperties" => applies(Shape::Schema, Look::Below),
+        "items" | "unevaluatedItems" | "unevaluatedProperties" => {
+            applies(Shape::Schema, Look::Below)
+        }
         "dependentSchemas" => applies(Shape::Named, Look::Here),
         _ => return None,
     })
@@ -101,26 +132,80 @@ fn draft7(name: &str) -> Option<Keyword> {
 
 /// Every name that some draft knows, for telling a slip of the pen.
 pub(crate) const KNOWN: &[&str] = &[
-    "type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
-    "minLength", "pattern", "format", "maxItems", "minItems", "uniqueItems", "maxProperties", "minProperties",
-    "required", "title", "description", "examples", "default", "readOnly", "writeOnly", "contentEncoding",
-    "contentMediaType", "contentSchema", "deprecated", "definitions", "properties", "patternProperties",
-    "additionalProperties", "propertyNames", "contains", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
-    "dependentRequired", "maxContains", "minContains", "prefixItems", "items", "unevaluatedItems",
-    "unevaluatedProperties", "dependentSchemas", "additionalItems", "dependencies",
+    "type",
+    "enum",
+    "const",
+    "multipleOf",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+    "maxLength",
+    "minLength",
+    "pattern",
+    "format",
+    "maxItems",
+    "minItems",
+    "uniqueItems",
+    "maxProperties",
+    "minProperties",
+    "required",
+    "title",
+    "description",
+    "examples",
+    "default",
+    "readOnly",
+    "writeOnly",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "deprecated",
+    "definitions",
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "propertyNames",
+    "contains",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "dependentRequired",
+    "maxContains",
+    "minContains",
+    "prefixItems",
+    "items",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "dependentSchemas",
+    "additionalItems",
+    "dependencies",
 ];
 
 /// The types of value on which a keyword can have an effect, for keywords that wait for one type.
 pub(crate) fn waits_for(name: &str) -> Option<&'static [&'static str]> {
     Some(match name {
-        "multipleOf" | "maximum" | "exclusiveMaximum" | "minimum" | "exclusiveMinimum" => &["number", "integer"],
-        "maxLength" | "minLength" | "pattern" | "format" | "contentEncoding" | "contentMediaType" => &["string"],
-        "items" | "prefixItems" | "contains" | "maxItems" | "minItems" | "uniqueItems" | "maxContains" | "minContains"
-        | "unevaluatedItems" | "additionalItems" => &["array"],
-        "properties" | "patternProperties" | "additionalProperties" | "propertyNames" | "required" | "maxProperties"
-        | "minProperties" | "dependentRequired" | "dependentSchemas" | "unevaluatedProperties" | "dependencies" => {
-            &["object"]
+        "multipleOf" | "maximum" | "exclusiveMaximum" | "minimum" | "exclusiveMinimum" => {
+            &["number", "integer"]
         }
+        "maxLength" | "minLength" | "pattern" | "format" | "contentEncoding"
+        | "contentMediaType" => &["string"],
+        "items" | "prefixItems" | "contains" | "maxItems" | "minItems" | "uniqueItems"
+        | "maxContains" | "minContains" | "unevaluatedItems" | "additionalItems" => &["array"],
+        "properties"
+        | "patternProperties"
+        | "additionalProperties"
+        | "propertyNames"
+        | "required"
+        | "maxProperties"
+        | "minProperties"
+        | "dependentRequired"
+        | "dependentSchemas"
+        | "unevaluatedProperties"
+        | "dependencies" => &["object"],
         _ => return None,
     })
 }
@@ -128,8 +213,21 @@ pub(crate) fn waits_for(name: &str) -> Option<&'static [&'static str]> {
 /// The formats that are enforced; each has a refused value in the tests.
 pub(crate) fn is_enforced_format(draft: Draft, name: &str) -> bool {
     match name {
-        "date" | "date-time" | "time" | "email" | "hostname" | "ipv4" | "ipv6" | "uri" | "uri-reference"
-        | "uri-template" | "iri" | "iri-reference" | "json-pointer" | "relative-json-pointer" | "regex" => true,
+        "date"
+        | "date-time"
+        | "time"
+        | "email"
+        | "hostname"
+        | "ipv4"
+        | "ipv6"
+        | "uri"
+        | "uri-reference"
+        | "uri-template"
+        | "iri"
+        | "iri-reference"
+        | "json-pointer"
+        | "relative-json-pointer"
+        | "regex" => true,
         "duration" | "uuid" => draft != Draft::Draft7,
         _ => false,
     }
@@ -142,7 +240,12 @@ pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
     }
     known
         .into_iter()
-        .map(|candidate| (distance(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .map(|candidate| {
+            (
+                distance(&word.to_lowercase(), &candidate.to_lowercase()),
+                candidate,
+            )
+        })
         .filter(|(distance, candidate)| *distance <= 1 + candidate.chars().count() / 5)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
@@ -157,7 +260,9 @@ fn distance(a: &str, b: &str) -> usize {
         let mut row = vec![i + 1];
         for (j, to) in b.iter().enumerate() {
             let get = |cells: &[usize], at: usize| cells.get(at).copied().unwrap_or(usize::MAX / 2);
-            let mut cost = (get(&last, j + 1) + 1).min(get(&row, j) + 1).min(get(&last, j) + usize::from(from != to));
+            let mut cost = (get(&last, j + 1) + 1)
+                .min(get(&row, j) + 1)
+                .min(get(&last, j) + usize::from(from != to));
             let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(to) && b.get(j - 1) == Some(from);
             if swapped {
                 cost = cost.min(get(&before_last, j - 1) + 1);

@@ -44,6 +44,9 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { max_bytes: 1 << 20, max_depth: MAX_DEPTH }
+        Limits {
+            max_bytes: 1 << 20,
+            max_depth: MAX_DEPTH,
+        }
     }
 }

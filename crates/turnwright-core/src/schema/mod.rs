@@ -53,7 +53,10 @@ use referencing::Draft;
 use schemars::JsonSchema;
 use serde_json::Value;
 
-pub use builder::{Field, IntoSchema, all_of, any, any_of, array, boolean, constant, integer, map, null, number, object, one_of, string, tuple};
+pub use builder::{
+    Field, IntoSchema, all_of, any, any_of, array, boolean, constant, integer, map, null, number,
+    object, one_of, string, tuple,
+};
 pub use check::CheckedArgs;
 pub use external::Rejection;
 pub use fault::Fault;
@@ -63,7 +66,6 @@ pub use problem::SchemaProblem;
 pub use raw::RawArgs;
 pub use repair::{Repair, RepairKind};
 
-pub(crate) use check::Opened;
 pub(crate) use external::ExternalCheck;
 pub(crate) use fault::{Faults, escape, quote};
 pub(crate) use keywords::nearest;
@@ -143,7 +145,10 @@ impl Schema {
         let surveyed = raw::survey(&document);
         if surveyed.depth > limits::MAX_DEPTH {
             raw::dismantle(document);
-            let message = format!("has {} levels; 128 are the most that is taken: flatten it with `$defs`", surveyed.depth);
+            let message = format!(
+                "has {} levels; 128 are the most that is taken: flatten it with `$defs`",
+                surveyed.depth
+            );
             return Err(Error::invalid_schema(vec![SchemaProblem::new("", message)]));
         }
         Schema::assemble(document, options).map_err(Error::invalid_schema)
@@ -152,17 +157,26 @@ impl Schema {
     fn assemble(document: Value, options: &SchemaOptions) -> Result<Self, Vec<SchemaProblem>> {
         let draft = draft_of(&document).map_err(|problem| vec![problem])?;
         let mut walked = walk::walk(&document, draft, options, verdict::options(draft))?;
-        let verdict = Verdict::build(&document, draft, &walked.plan, walked.needs_map).map_err(|problem| vec![problem])?;
+        let verdict = Verdict::build(&document, draft, &walked.plan, walked.needs_map)
+            .map_err(|problem| vec![problem])?;
         for id in 0..walked.plan.nodes.len() {
-            let nullable =
-                graph::refuses_null(&walked.plan.nodes, id).is_none() && verdict.part_accepts(id, &Value::Null);
+            let nullable = graph::refuses_null(&walked.plan.nodes, id).is_none()
+                && verdict.part_accepts(id, &Value::Null);
             if let Some(node) = walked.plan.nodes.get_mut(id) {
                 node.nullable = nullable;
             }
         }
         refuse_bad_defaults(&walked, &verdict)?;
-        let contract = Contract { document, plan: walked.plan, verdict };
-        Ok(Schema { contract: Arc::new(contract), limits: options.limits_now(), external: Vec::new() })
+        let contract = Contract {
+            document,
+            plan: walked.plan,
+            verdict,
+        };
+        Ok(Schema {
+            contract: Arc::new(contract),
+            limits: options.limits_now(),
+            external: Vec::new(),
+        })
     }
 
     /// The document: what the model is shown, and what is enforced.
@@ -193,24 +207,32 @@ impl Schema {
 
 impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Schema").field("document", &self.contract.document).finish_non_exhaustive()
+        f.debug_struct("Schema")
+            .field("document", &self.contract.document)
+            .finish_non_exhaustive()
     }
 }
 
 /// The draft that the document names, after making sure that its root is an object's.
 fn draft_of(document: &Value) -> Result<Draft, SchemaProblem> {
     let Value::Object(map) = document else {
-        return Err(SchemaProblem::new("", "a tool's schema is a JSON object whose `type` is \"object\""));
+        return Err(SchemaProblem::new(
+            "",
+            "a tool's schema is a JSON object whose `type` is \"object\"",
+        ));
     };
     let draft = match map.get("$schema") {
         None => Draft::Draft202012,
         Some(Value::String(uri)) => match uri.trim_end_matches('#') {
-            "https://json-schema.org/draft/2020-12/schema" | "http://json-schema.org/draft/2020-12/schema" => {
-                Draft::Draft202012
-            }
-            "http://json-schema.org/draft-07/schema" | "https://json-schema.org/draft-07/schema" => Draft::Draft7,
+            "https://json-schema.org/draft/2020-12/schema"
+            | "http://json-schema.org/draft/2020-12/schema" => Draft::Draft202012,
+            "http://json-schema.org/draft-07/schema"
+            | "https://json-schema.org/draft-07/schema" => Draft::Draft7,
             _ => {
-                let message = format!("{} is not taken: drafts 2020-12 and 7 are", quote(&Value::from(uri.as_str())));
+                let message = format!(
+                    "{} is not taken: drafts 2020-12 and 7 are",
+                    quote(&Value::from(uri.as_str()))
+                );
                 return Err(SchemaProblem::new("/$schema", message));
             }
         },
@@ -218,12 +240,23 @@ fn draft_of(document: &Value) -> Result<Draft, SchemaProblem> {
     };
     match map.get("type") {
         Some(Value::String(name)) if name == "object" => Ok(draft),
-        Some(_) => Err(SchemaProblem::new("/type", "the root's `type` must be \"object\": put what this is into a property")),
-        None if map.contains_key("enum") || map.contains_key("oneOf") || map.contains_key("anyOf") => Err(SchemaProblem::new(
-            "",
-            "the root must say `\"type\": \"object\"`; an enum cannot be the arguments themselves: put it into a field of a struct",
+        Some(_) => Err(SchemaProblem::new(
+            "/type",
+            "the root's `type` must be \"object\": put what this is into a property",
         )),
-        None => Err(SchemaProblem::new("", "the root must say `\"type\": \"object\"`")),
+        None if map.contains_key("enum")
+            || map.contains_key("oneOf")
+            || map.contains_key("anyOf") =>
+        {
+            Err(SchemaProblem::new(
+                "",
+                "the root must say `\"type\": \"object\"`; an enum cannot be the arguments themselves: put it into a field of a struct",
+            ))
+        }
+        None => Err(SchemaProblem::new(
+            "",
+            "the root must say `\"type\": \"object\"`",
+        )),
     }
 }
 
@@ -235,10 +268,17 @@ fn refuse_bad_defaults(walked: &walk::Walked, verdict: &Verdict) -> Result<(), V
             let node = walked.plan.nodes.get(*id)?;
             let default = node.default.as_ref()?;
             (!verdict.part_accepts(*id, default)).then(|| {
-                let message = format!("the default {} is refused by its own schema", quote(default));
+                let message = format!(
+                    "the default {} is refused by its own schema",
+                    quote(default)
+                );
                 SchemaProblem::new(pointer::join(&node.pointer, "default"), message)
             })
         })
         .collect();
-    if problems.is_empty() { Ok(()) } else { Err(problems) }
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(problems)
+    }
 }

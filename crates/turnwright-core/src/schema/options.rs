@@ -74,6 +74,9 @@ impl SchemaOptions {
     }
 
     pub(crate) fn strict() -> Self {
-        SchemaOptions { strict: true, ..SchemaOptions::default() }
+        SchemaOptions {
+            strict: true,
+            ..SchemaOptions::default()
+        }
     }
 }

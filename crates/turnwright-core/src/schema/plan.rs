@@ -64,12 +64,17 @@ pub(crate) struct Property {
 
 impl Node {
     pub(crate) fn property(&self, name: &str) -> Option<&Property> {
-        let index = self.properties.binary_search_by(|property| property.name.as_str().cmp(name)).ok()?;
+        let index = self
+            .properties
+            .binary_search_by(|property| property.name.as_str().cmp(name))
+            .ok()?;
         self.properties.get(index)
     }
 
     pub(crate) fn requires(&self, name: &str) -> bool {
-        self.required.binary_search_by(|required| required.as_str().cmp(name)).is_ok()
+        self.required
+            .binary_search_by(|required| required.as_str().cmp(name))
+            .is_ok()
     }
 
     /// The subschemas that may look at a part of the value and whose changes count.
@@ -85,7 +90,10 @@ impl Node {
 
     /// The subschemas that may change the value at the same place.
     pub(crate) fn here(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.same_place.iter().copied().chain(self.unions.iter().flatten().copied())
+        self.same_place
+            .iter()
+            .copied()
+            .chain(self.unions.iter().flatten().copied())
     }
 }
 
@@ -123,7 +131,9 @@ impl Types {
             Value::Object(_) => Types::OBJECT,
             Value::Array(_) => Types::ARRAY,
             Value::Number(number) if number.is_i64() || number.is_u64() => Types::INTEGER,
-            Value::Number(number) if number.as_f64().is_some_and(|n| n.fract() == 0.0) => Types::INTEGER,
+            Value::Number(number) if number.as_f64().is_some_and(|n| n.fract() == 0.0) => {
+                Types::INTEGER
+            }
             Value::Number(_) => Types::FRACTION,
             Value::String(_) => Types::STRING,
         }

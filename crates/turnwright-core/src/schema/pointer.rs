@@ -69,7 +69,11 @@ pub(crate) fn set(root: &mut Value, pointer: &str, replacement: Option<Value>) {
             map.shift_remove(&last);
         }
         (Some(Value::Array(items)), Some(value)) => {
-            if let Some(slot) = last.parse::<usize>().ok().and_then(|index| items.get_mut(index)) {
+            if let Some(slot) = last
+                .parse::<usize>()
+                .ok()
+                .and_then(|index| items.get_mut(index))
+            {
                 *slot = value;
             }
         }

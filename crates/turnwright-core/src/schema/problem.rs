@@ -16,17 +16,28 @@ pub struct SchemaProblem {
 
 impl SchemaProblem {
     pub(crate) fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
-        SchemaProblem { pointer: pointer.into(), message: message.into() }
+        SchemaProblem {
+            pointer: pointer.into(),
+            message: message.into(),
+        }
     }
 
     pub(crate) fn list(problems: &[SchemaProblem]) -> String {
-        problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        problems
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 }
 
 impl fmt::Display for SchemaProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.pointer.is_empty() { "(root)" } else { &self.pointer };
+        let place = if self.pointer.is_empty() {
+            "(root)"
+        } else {
+            &self.pointer
+        };
         write!(f, "{place}: {}", self.message)
     }
 }

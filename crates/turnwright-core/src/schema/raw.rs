@@ -25,8 +25,14 @@ pub struct RawArgs(Arc<Raw>);
 pub(crate) enum Raw {
     Text(String),
     /// Bytes that are no UTF-8, with what stood in their place, and how far they were right.
-    NotUtf8 { lossy: String, valid_up_to: usize },
-    Value { value: Value, survey: Survey },
+    NotUtf8 {
+        lossy: String,
+        valid_up_to: usize,
+    },
+    Value {
+        value: Value,
+        survey: Survey,
+    },
 }
 
 /// What can be said of a value without recursion, so that a value of any depth can be asked.
@@ -75,8 +81,12 @@ impl fmt::Debug for RawArgs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
             Raw::Text(text) => write!(f, "RawArgs(text of {} bytes)", text.len()),
-            Raw::NotUtf8 { lossy, .. } => write!(f, "RawArgs(about {} bytes that are not UTF-8)", lossy.len()),
-            Raw::Value { survey, .. } => write!(f, "RawArgs(value of about {} bytes)", survey.bytes),
+            Raw::NotUtf8 { lossy, .. } => {
+                write!(f, "RawArgs(about {} bytes that are not UTF-8)", lossy.len())
+            }
+            Raw::Value { survey, .. } => {
+                write!(f, "RawArgs(value of about {} bytes)", survey.bytes)
+            }
         }
     }
 }
@@ -158,7 +168,9 @@ pub(crate) fn survey(value: &Value) -> Survey {
             Value::Bool(_) => survey.bytes += 5,
             Value::Number(number) => {
                 survey.bytes += 8;
-                survey.whole_floats |= !number.is_i64() && !number.is_u64() && number.as_f64().is_some_and(|n| n.fract() == 0.0);
+                survey.whole_floats |= !number.is_i64()
+                    && !number.is_u64()
+                    && number.as_f64().is_some_and(|n| n.fract() == 0.0);
             }
             Value::String(text) => survey.bytes += text.len() + 2,
             Value::Array(items) => {

@@ -12,13 +12,19 @@ fn the_argument_vectors_hold_case_by_case() {
         let document = vectors["schemas"][case["schema"].as_str().unwrap()].clone();
         let schema = Schema::from_document(document).unwrap();
         // As a value and as text: both ways in say the same.
-        for result in [schema.check(case["input"].clone()), schema.check(case["input"].to_string())] {
+        for result in [
+            schema.check(case["input"].clone()),
+            schema.check(case["input"].to_string()),
+        ] {
             match (case["ok"].as_bool().unwrap(), result) {
                 (true, Ok(args)) => assert_eq!(args.value(), &case["output"], "{case}"),
                 (false, Err(error)) => {
                     assert_eq!(error.code(), crate::ErrorCode::InvalidToolArgs);
                     for path in case["paths"].as_array().unwrap() {
-                        let found = error.faults().iter().any(|fault| Some(fault.pointer.as_str()) == path.as_str());
+                        let found = error
+                            .faults()
+                            .iter()
+                            .any(|fault| Some(fault.pointer.as_str()) == path.as_str());
                         assert!(found, "{case}: {error}");
                     }
                 }

@@ -14,7 +14,10 @@ pub(crate) fn document_of<T: JsonSchema>() -> Result<Value, Error> {
     let mut settings = SchemaSettings::draft2020_12();
     // Ours is 2020-12 without saying so, and every byte is shown to a model.
     settings.meta_schema = None;
-    let mut document = settings.into_generator().into_root_schema_for::<T>().to_value();
+    let mut document = settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
     if let Value::Object(map) = &mut document
         && map.get("title").and_then(Value::as_str) == Some(&*T::schema_name())
     {
@@ -35,12 +38,22 @@ pub(crate) fn document_of<T: JsonSchema>() -> Result<Value, Error> {
 fn narrow(schema: &mut Value, pointer: &str, problems: &mut Vec<SchemaProblem>) {
     if let Value::Object(map) = schema {
         narrow_one(map, pointer, problems);
+        narrow_time(map);
+        refuse_integer_keys(map, pointer, problems);
     }
-    each_subschema(schema, pointer, &mut |child, place| narrow(child, place, problems));
+    each_subschema(schema, pointer, &mut |child, place| {
+        narrow(child, place, problems)
+    });
 }
 
 fn narrow_one(map: &mut Map<String, Value>, pointer: &str, problems: &mut Vec<SchemaProblem>) {
-    let Some(format) = map.get("format").and_then(Value::as_str).map(ToOwned::to_owned) else { return };
+    let Some(format) = map
+        .get("format")
+        .and_then(Value::as_str)
+        .map(ToOwned::to_owned)
+    else {
+        return;
+    };
     let bounds: Option<(Value, Value)> = match format.as_str() {
         "int8" => Some((i8::MIN.into(), i8::MAX.into())),
         "int16" => Some((i16::MIN.into(), i16::MAX.into())),
@@ -62,7 +75,10 @@ fn narrow_one(map: &mut Map<String, Value>, pointer: &str, problems: &mut Vec<Sc
         }
         "ip" => {
             map.shift_remove("format");
-            map.insert("anyOf".to_owned(), json!([{ "format": "ipv4" }, { "format": "ipv6" }]));
+            map.insert(
+                "anyOf".to_owned(),
+                json!([{ "format": "ipv4" }, { "format": "ipv6" }]),
+            );
             return;
         }
         name if keywords::is_enforced_format(referencing::Draft::Draft202012, name) => return,
@@ -70,15 +86,68 @@ fn narrow_one(map: &mut Map<String, Value>, pointer: &str, problems: &mut Vec<Sc
     };
     map.shift_remove("format");
     if let Some((least, most)) = bounds {
-        tighten(map, "minimum", "exclusiveMinimum", least, |own, bound| own < bound);
-        tighten(map, "maximum", "exclusiveMaximum", most, |own, bound| own > bound);
+        tighten(map, "minimum", "exclusiveMinimum", least, |own, bound| {
+            own < bound
+        });
+        tighten(map, "maximum", "exclusiveMaximum", most, |own, bound| {
+            own > bound
+        });
+    }
+}
+
+/// The time types of the standard library are described wider than they are: nanoseconds stay below a second.
+fn narrow_time(map: &mut Map<String, Value>) {
+    let Some(Value::Object(properties)) = map.get_mut("properties") else {
+        return;
+    };
+    let names: Vec<&str> = properties.keys().map(String::as_str).collect();
+    let bounds: [(&str, Value); 2] = match names.as_slice() {
+        ["secs", "nanos"] => [("secs", u64::MAX.into()), ("nanos", 999_999_999.into())],
+        ["secs_since_epoch", "nanos_since_epoch"] => [
+            ("secs_since_epoch", (i64::MAX - 1).into()),
+            ("nanos_since_epoch", 999_999_999.into()),
+        ],
+        _ => return,
+    };
+    for (name, most) in bounds {
+        if let Some(Value::Object(field)) = properties.get_mut(name) {
+            tighten(field, "maximum", "exclusiveMaximum", most, |own, bound| {
+                own > bound
+            });
+        }
+    }
+}
+
+/// A map with integer keys is described by a pattern that has no range.
+fn refuse_integer_keys(map: &Map<String, Value>, pointer: &str, problems: &mut Vec<SchemaProblem>) {
+    let patterns = map.get("patternProperties").and_then(Value::as_object);
+    if patterns.is_some_and(|patterns| {
+        patterns
+            .keys()
+            .any(|pattern| matches!(pattern.as_str(), "^\\d+$" | "^-?\\d+$"))
+    }) {
+        let field = escape(pointer.rsplit('/').next().unwrap_or_default(), 80);
+        let message = format!(
+            "`{field}` is a map with integer keys, whose range cannot be described: use text keys"
+        );
+        problems.push(SchemaProblem::new(pointer, message));
     }
 }
 
 /// Sets `keyword` to `bound` unless what is there is at least as tight.
-fn tighten(map: &mut Map<String, Value>, keyword: &str, exclusive: &str, bound: Value, looser: fn(f64, f64) -> bool) {
+fn tighten(
+    map: &mut Map<String, Value>,
+    keyword: &str,
+    exclusive: &str,
+    bound: Value,
+    looser: fn(f64, f64) -> bool,
+) {
     let limit = bound.as_f64().unwrap_or_default();
-    let as_tight = |name: &str| map.get(name).and_then(Value::as_f64).is_some_and(|own| !looser(own, limit));
+    let as_tight = |name: &str| {
+        map.get(name)
+            .and_then(Value::as_f64)
+            .is_some_and(|own| !looser(own, limit))
+    };
     if !as_tight(keyword) && !as_tight(exclusive) {
         map.insert(keyword.to_owned(), bound);
     }
@@ -106,8 +175,14 @@ fn close(schema: &mut Value, definitions: &Value, edge: Edge, depth: usize) {
     let Value::Object(map) = schema else { return };
     let own_properties = map.contains_key("properties");
     let is_object = own_properties || map.get("type").and_then(Value::as_str) == Some("object");
-    let has_parts = ["allOf", "anyOf", "oneOf", "$ref"].iter().any(|keyword| map.contains_key(*keyword));
-    let parts_edge = if edge == Edge::Shared || (own_properties && has_parts) { Edge::Shared } else { Edge::Own };
+    let has_parts = ["allOf", "anyOf", "oneOf", "$ref"]
+        .iter()
+        .any(|keyword| map.contains_key(*keyword));
+    let parts_edge = if edge == Edge::Shared || (own_properties && has_parts) {
+        Edge::Shared
+    } else {
+        Edge::Own
+    };
     if parts_edge == Edge::Shared
         && let Some(target) = referred(map, definitions)
     {
@@ -117,27 +192,43 @@ fn close(schema: &mut Value, definitions: &Value, edge: Edge, depth: usize) {
             parts.push(target);
         }
     }
-    let said = map.contains_key("additionalProperties") || map.contains_key("unevaluatedProperties");
+    let said =
+        map.contains_key("additionalProperties") || map.contains_key("unevaluatedProperties");
     if is_object && edge == Edge::Own && !said {
-        let keyword = if parts_edge == Edge::Shared { "unevaluatedProperties" } else { "additionalProperties" };
+        let keyword = if parts_edge == Edge::Shared {
+            "unevaluatedProperties"
+        } else {
+            "additionalProperties"
+        };
         map.insert(keyword.to_owned(), false.into());
     }
     each_subschema(schema, "", &mut |child, place| {
-        let in_place = ["/allOf/", "/anyOf/", "/oneOf/"].iter().any(|start| place.starts_with(start));
-        close(child, definitions, if in_place { parts_edge } else { Edge::Own }, depth + 1);
+        let in_place = ["/allOf/", "/anyOf/", "/oneOf/"]
+            .iter()
+            .any(|start| place.starts_with(start));
+        close(
+            child,
+            definitions,
+            if in_place { parts_edge } else { Edge::Own },
+            depth + 1,
+        );
     });
 }
 
 fn referred(map: &Map<String, Value>, definitions: &Value) -> Option<Value> {
     let name = map.get("$ref")?.as_str()?.strip_prefix("#/$defs/")?;
-    definitions.get(name.replace("~1", "/").replace("~0", "~")).cloned()
+    definitions
+        .get(name.replace("~1", "/").replace("~0", "~"))
+        .cloned()
 }
 
 /// Definitions that were written out everywhere are shown to no model.
 fn drop_unused_definitions(document: &mut Value) {
     loop {
         let text = document.to_string();
-        let Some(Value::Object(definitions)) = document.get_mut("$defs") else { return };
+        let Some(Value::Object(definitions)) = document.get_mut("$defs") else {
+            return;
+        };
         let before = definitions.len();
         definitions.retain(|name, _| text.contains(&json!(join("#/$defs", name)).to_string()));
         if definitions.is_empty() {
@@ -157,7 +248,9 @@ fn each_subschema(schema: &mut Value, pointer: &str, visit: &mut dyn FnMut(&mut 
     use super::keywords::Shape;
     let Value::Object(map) = schema else { return };
     for (name, value) in map.iter_mut() {
-        let Some(keyword) = keywords::keyword(referencing::Draft::Draft202012, name) else { continue };
+        let Some(keyword) = keywords::keyword(referencing::Draft::Draft202012, name) else {
+            continue;
+        };
         let place = join(pointer, name);
         match (keyword.shape, value) {
             (Shape::Schema, value) => visit(value, &place),

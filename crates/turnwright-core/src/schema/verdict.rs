@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use jsonschema::{PatternOptions, ValidationOptions, Validator, ValidatorMap};
-use referencing::Draft;
+use referencing::{Draft, Registry};
 use serde_json::Value;
 
 use super::plan::{NodeId, Plan};
@@ -14,7 +14,17 @@ use super::walk::BAD_PATTERN;
 pub(crate) enum Verdict {
     /// No part is ever asked for by itself.
     Whole(Box<Validator>),
-    Parts { map: Box<ValidatorMap>, keys: Vec<String> },
+    Parts {
+        map: Box<ValidatorMap>,
+        parts: Vec<Part>,
+    },
+}
+
+/// Where the validator of a part is.
+pub(crate) enum Part {
+    InMap(String),
+    /// Inside an `$id` of its own the map does not find its way; such a part is built by itself.
+    Apart(Box<Validator>),
 }
 
 /// Formats asserted, patterns in linear time, nothing fetched.
@@ -28,27 +38,52 @@ fn judge(draft: Draft) -> ValidationOptions<'static> {
 }
 
 static DRAFT_7: LazyLock<ValidationOptions<'static>> = LazyLock::new(|| judge(Draft::Draft7));
-static DRAFT_2020_12: LazyLock<ValidationOptions<'static>> = LazyLock::new(|| judge(Draft::Draft202012));
+static DRAFT_2020_12: LazyLock<ValidationOptions<'static>> =
+    LazyLock::new(|| judge(Draft::Draft202012));
 
 pub(crate) fn options(draft: Draft) -> &'static ValidationOptions<'static> {
-    if draft == Draft::Draft7 { &DRAFT_7 } else { &DRAFT_2020_12 }
+    if draft == Draft::Draft7 {
+        &DRAFT_7
+    } else {
+        &DRAFT_2020_12
+    }
 }
 
 impl Verdict {
-    pub(crate) fn build(document: &Value, draft: Draft, plan: &Plan, parts: bool) -> Result<Verdict, SchemaProblem> {
-        if parts {
-            let map = options(draft).build_map(document).map_err(|error| problem(&error))?;
-            let keys: Vec<String> = plan.nodes.iter().map(|node| format!("#{}", node.pointer)).collect();
-            // A map leaves out what it could not build; then building the whole says why.
-            if keys.iter().all(|key| map.contains_key(key)) {
-                return Ok(Verdict::Parts { map: Box::new(map), keys });
-            }
+    pub(crate) fn build(
+        document: &Value,
+        draft: Draft,
+        plan: &Plan,
+        parts: bool,
+    ) -> Result<Verdict, SchemaProblem> {
+        if !parts {
+            let whole = options(draft)
+                .build(document)
+                .map_err(|error| problem(&error))?;
+            return Ok(Verdict::Whole(Box::new(whole)));
         }
-        let whole = options(draft).build(document).map_err(|error| problem(&error))?;
-        if parts {
-            return Err(SchemaProblem::new("", "some part of it cannot be checked by itself: avoid references to places that are no schemas"));
+        let map = options(draft)
+            .build_map(document)
+            .map_err(|error| problem(&error))?;
+        if !map.contains_key("#") {
+            // A map leaves out what it could not build; building it by itself says why.
+            options(draft)
+                .build(document)
+                .map_err(|error| problem(&error))?;
         }
-        Ok(Verdict::Whole(Box::new(whole)))
+        let mut parts = Vec::with_capacity(plan.nodes.len());
+        for node in &plan.nodes {
+            let key = format!("#{}", node.pointer);
+            parts.push(if map.contains_key(&key) {
+                Part::InMap(key)
+            } else {
+                Part::Apart(Box::new(build_apart(document, draft, &node.pointer)?))
+            });
+        }
+        Ok(Verdict::Parts {
+            map: Box::new(map),
+            parts,
+        })
     }
 
     /// The validator of the whole document.
@@ -60,19 +95,61 @@ impl Verdict {
     }
 
     pub(crate) fn accepts(&self, value: &Value) -> bool {
-        self.whole().is_some_and(|validator| validator.is_valid(value))
+        self.whole()
+            .is_some_and(|validator| validator.is_valid(value))
     }
 
     pub(crate) fn part_accepts(&self, node: NodeId, value: &Value) -> bool {
-        self.part(node).is_some_and(|validator| validator.is_valid(value))
+        self.part(node)
+            .is_some_and(|validator| validator.is_valid(value))
     }
 
     fn part(&self, node: NodeId) -> Option<&Validator> {
         match self {
             Verdict::Whole(_) => None,
-            Verdict::Parts { map, keys } => map.get(keys.get(node)?),
+            Verdict::Parts { map, parts } => match parts.get(node)? {
+                Part::InMap(key) => map.get(key),
+                Part::Apart(validator) => Some(validator),
+            },
         }
     }
+}
+
+/// The validator of one part, by a reference to it from outside.
+fn build_apart(document: &Value, draft: Draft, pointer: &str) -> Result<Validator, SchemaProblem> {
+    const ADDRESS: &str = "urn:turnwright:document";
+    let failed = |error: &dyn std::fmt::Display| {
+        SchemaProblem::new(
+            pointer,
+            format!("this part of it cannot be checked by itself: {error}"),
+        )
+    };
+    let registry = Registry::new()
+        .draft(draft)
+        .add(ADDRESS, draft.create_resource_ref(document))
+        .and_then(|builder| builder.prepare())
+        .map_err(|error| failed(&error))?;
+    let reference = format!("{ADDRESS}#{}", as_fragment(pointer));
+    options(draft)
+        .clone()
+        .with_registry(&registry)
+        .build(&serde_json::json!({ "$ref": reference }))
+        .map_err(|error| failed(&error))
+}
+
+/// A pointer as it stands in an address: everything but the plainest characters as `%` and two digits.
+fn as_fragment(pointer: &str) -> String {
+    use std::fmt::Write as _;
+    let mut fragment = String::with_capacity(pointer.len());
+    for byte in pointer.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'~' | b'-' | b'.' | b'_' | b'$') {
+            fragment.push(char::from(byte));
+        } else {
+            // Writing into a String cannot fail.
+            let _ = write!(fragment, "%{byte:02X}");
+        }
+    }
+    fragment
 }
 
 /// A refusal by the crate, at the place in the document that it names.
@@ -82,7 +159,9 @@ fn problem(error: &jsonschema::ValidationError<'_>) -> SchemaProblem {
     let pointer = error.instance_path().as_str().to_owned();
     let message = match error.kind() {
         ValidationErrorKind::Format { format } if format == "regex" => BAD_PATTERN.to_owned(),
-        ValidationErrorKind::Referencing(error) => format!("a reference cannot be resolved: {error}"),
+        ValidationErrorKind::Referencing(error) => {
+            format!("a reference cannot be resolved: {error}")
+        }
         _ => error.to_string(),
     };
     SchemaProblem::new(pointer, message)

@@ -47,22 +47,34 @@ pub(crate) fn walk(
         references: Vec::new(),
         problems: Vec::new(),
     };
-    let resolver = registry.as_ref().map(|(registry, base)| Rc::new(registry.resolver(base.clone())));
+    let resolver = registry
+        .as_ref()
+        .map(|(registry, base)| Rc::new(registry.resolver(base.clone())));
     walk.schema(document, String::new(), resolver.as_ref());
     walk.follow_references();
     walk.finish()
 }
 
 /// A registry of the document alone, where it has references at all.
-fn prepare_references(document: &Value, draft: Draft) -> Result<Option<(Registry<'_>, Uri<String>)>, SchemaProblem> {
+fn prepare_references(
+    document: &Value,
+    draft: Draft,
+) -> Result<Option<(Registry<'_>, Uri<String>)>, SchemaProblem> {
     if !mentions_ref(document) {
         return Ok(None);
     }
     let wrong = |error: &dyn std::fmt::Display| {
-        SchemaProblem::new("", format!("its identifiers or references cannot be resolved: {error}"))
+        SchemaProblem::new(
+            "",
+            format!("its identifiers or references cannot be resolved: {error}"),
+        )
     };
     let resource = draft.create_resource_ref(document);
-    let base = resource.id().unwrap_or("json-schema:///").trim_end_matches('#').to_owned();
+    let base = resource
+        .id()
+        .unwrap_or("json-schema:///")
+        .trim_end_matches('#')
+        .to_owned();
     let base = referencing::uri::from_str(&base).map_err(|error| wrong(&error))?;
     let registry = Registry::new()
         .draft(draft)
@@ -122,7 +134,12 @@ impl<'d> Walk<'d, '_> {
     }
 
     /// Walks one subschema and everything written inside it; references are followed later.
-    fn schema(&mut self, schema: &'d Value, pointer: String, scope: Option<&Rc<Resolver<'d>>>) -> NodeId {
+    fn schema(
+        &mut self,
+        schema: &'d Value,
+        pointer: String,
+        scope: Option<&Rc<Resolver<'d>>>,
+    ) -> NodeId {
         if let Some(node) = self.seen.get(&address(schema)) {
             return *node;
         }
@@ -185,7 +202,10 @@ impl<'d> Walk<'d, '_> {
                 continue;
             };
             if only_ref && !keyword.annotation && name != "$ref" {
-                self.problem(place, "draft 7 ignores what stands beside `$ref`: put the `$ref` into an `allOf`");
+                self.problem(
+                    place,
+                    "draft 7 ignores what stands beside `$ref`: put the `$ref` into an `allOf`",
+                );
                 continue;
             }
             self.lint(name, value, keyword, map, &place);
@@ -197,20 +217,38 @@ impl<'d> Walk<'d, '_> {
                 let (contents, resolver, _) = scope.lookup(text).ok()?.into_inner();
                 Some((contents, Rc::new(resolver)))
             });
-            self.references.push(Reference { from: id, pointer: join(pointer, "$ref"), text, target });
+            self.references.push(Reference {
+                from: id,
+                pointer: join(pointer, "$ref"),
+                text,
+                target,
+            });
         }
     }
 
     /// What can be wrong with a keyword that the draft knows.
-    fn lint(&mut self, name: &str, value: &Value, keyword: Keyword, map: &Map<String, Value>, place: &str) {
+    fn lint(
+        &mut self,
+        name: &str,
+        value: &Value,
+        keyword: Keyword,
+        map: &Map<String, Value>,
+        place: &str,
+    ) {
         if let Some(needed) = keyword.needs
             && !map.contains_key(needed)
         {
-            self.problem(place, format!("has no effect without `{needed}`: add it or leave this out"));
+            self.problem(
+                place,
+                format!("has no effect without `{needed}`: add it or leave this out"),
+            );
         }
         match name {
             "additionalItems" if map.get("items").is_some_and(|items| !items.is_array()) => {
-                self.problem(place, "has no effect unless `items` is a list: leave it out");
+                self.problem(
+                    place,
+                    "has no effect unless `items` is a list: leave it out",
+                );
             }
             "format" => self.lint_format(value, place),
             "$schema" if place != "/$schema" && Some(value) != self.document.get("$schema") => {
@@ -222,9 +260,18 @@ impl<'d> Walk<'d, '_> {
         if self.options.strict
             && let Some(types) = keywords::waits_for(name)
             && let Some(allowed) = allowed_types(map)
-            && !types.iter().filter_map(|name| Types::named(name)).any(|waited| allowed.allows(waited))
+            && !types
+                .iter()
+                .filter_map(|name| Types::named(name))
+                .any(|waited| allowed.allows(waited))
         {
-            self.problem(place, format!("has no effect here: it waits for a value of type {}", types.join(" or ")));
+            self.problem(
+                place,
+                format!(
+                    "has no effect here: it waits for a value of type {}",
+                    types.join(" or ")
+                ),
+            );
         }
     }
 
@@ -232,7 +279,9 @@ impl<'d> Walk<'d, '_> {
         let Some(name) = value.as_str() else {
             return self.problem(place, "must be text");
         };
-        if !keywords::is_enforced_format(self.draft, name) && !self.options.is_annotation_format(name) {
+        if !keywords::is_enforced_format(self.draft, name)
+            && !self.options.is_annotation_format(name)
+        {
             self.problem(
                 place,
                 format!("the format `{name}` is not enforced: leave it out, say it in the description or with `pattern`, or take it as an annotation by name"),
@@ -240,7 +289,10 @@ impl<'d> Walk<'d, '_> {
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "one step of the walk, with all that it knows of its place")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one step of the walk, with all that it knows of its place"
+    )]
     fn subschemas(
         &mut self,
         id: NodeId,
@@ -256,7 +308,10 @@ impl<'d> Walk<'d, '_> {
             (Shape::Data, _) => return,
             (Shape::Schemas | Shape::SchemaOrSchemas, Value::Array(schemas)) => {
                 for (index, schema) in schemas.iter().enumerate() {
-                    found.push((None, self.schema(schema, join(place, &index.to_string()), scope)));
+                    found.push((
+                        None,
+                        self.schema(schema, join(place, &index.to_string()), scope),
+                    ));
                 }
             }
             (Shape::Named | Shape::NamedOrLists, Value::Object(schemas)) => {
@@ -271,7 +326,9 @@ impl<'d> Walk<'d, '_> {
                 found.push((None, self.schema(value, place.to_owned(), scope)));
             }
             (Shape::Schemas, _) => return self.problem(place, "must be a list of schemas"),
-            (Shape::Named | Shape::NamedOrLists, _) => return self.problem(place, "must be an object of schemas"),
+            (Shape::Named | Shape::NamedOrLists, _) => {
+                return self.problem(place, "must be an object of schemas");
+            }
         }
         if keyword.look == Look::Here
             && let Some(edges) = self.edges.get_mut(id)
@@ -297,7 +354,13 @@ impl<'d> Walk<'d, '_> {
             "properties" => {
                 node.properties = found
                     .iter()
-                    .filter_map(|(name, node)| Some(Property { name: (*name)?.to_owned(), node: *node, default: None }))
+                    .filter_map(|(name, node)| {
+                        Some(Property {
+                            name: (*name)?.to_owned(),
+                            node: *node,
+                            default: None,
+                        })
+                    })
                     .collect();
                 node.properties.sort_by(|a, b| a.name.cmp(&b.name));
             }
@@ -328,7 +391,11 @@ impl<'d> Walk<'d, '_> {
         }
         node.allowed = allowed_types(map);
         if let Some(Value::Array(names)) = map.get("required") {
-            node.required = names.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect();
+            node.required = names
+                .iter()
+                .filter_map(Value::as_str)
+                .map(ToOwned::to_owned)
+                .collect();
             node.required.sort_unstable();
         }
     }
@@ -368,9 +435,17 @@ impl<'d> Walk<'d, '_> {
             self.problems.sort_by(|a, b| a.pointer.cmp(&b.pointer));
             return Err(self.problems);
         }
-        let defaults: Vec<NodeId> =
-            self.nodes.iter().enumerate().filter(|(_, node)| node.default.is_some()).map(|(id, _)| id).collect();
-        let mut plan = Plan { nodes: self.nodes, ..Plan::default() };
+        let defaults: Vec<NodeId> = self
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, node)| node.default.is_some())
+            .map(|(id, _)| id)
+            .collect();
+        let mut plan = Plan {
+            nodes: self.nodes,
+            ..Plan::default()
+        };
         graph::complete(&mut plan, &mut self.problems);
         if !self.problems.is_empty() {
             return Err(self.problems);
@@ -378,9 +453,14 @@ impl<'d> Walk<'d, '_> {
         let needs_map = !defaults.is_empty()
             || plan.nodes.iter().any(|node| !node.unions.is_empty())
             || plan.nodes.iter().any(|node| {
-                node.below().any(|below| graph::refuses_null(&plan.nodes, below).is_none())
+                node.below()
+                    .any(|below| graph::refuses_null(&plan.nodes, below).is_none())
             });
-        Ok(Walked { plan, needs_map, defaults })
+        Ok(Walked {
+            plan,
+            needs_map,
+            defaults,
+        })
     }
 }
 
@@ -389,30 +469,50 @@ pub(crate) const BAD_PATTERN: &str =
 
 fn unknown_keyword(draft: Draft, name: &str) -> String {
     let shown = super::fault::escape(name, 80);
-    if matches!(name, "$dynamicRef" | "$dynamicAnchor" | "$recursiveRef" | "$recursiveAnchor" | "$vocabulary") {
+    if matches!(
+        name,
+        "$dynamicRef" | "$dynamicAnchor" | "$recursiveRef" | "$recursiveAnchor" | "$vocabulary"
+    ) {
         return format!("`{shown}` is not taken: use `$ref` and `$defs`");
     }
     if name == "nullable" {
         return "`nullable` is not JSON Schema: add \"null\" to `type`".to_owned();
     }
     if keywords::KNOWN.contains(&name) {
-        let draft = if draft == Draft::Draft7 { "draft 7" } else { "draft 2020-12" };
-        return format!("`{shown}` is ignored by {draft}: say `$schema` if another draft is meant, or leave it out");
+        let draft = if draft == Draft::Draft7 {
+            "draft 7"
+        } else {
+            "draft 2020-12"
+        };
+        return format!(
+            "`{shown}` is ignored by {draft}: say `$schema` if another draft is meant, or leave it out"
+        );
     }
     match keywords::nearest(name, keywords::KNOWN.iter().copied()) {
         Some(near) => format!("`{shown}` is no keyword: did you mean `{near}`?"),
-        None => format!("`{shown}` is no keyword and would be ignored: leave it out, call it `x-{shown}`, or take it as an annotation by name"),
+        None => format!(
+            "`{shown}` is no keyword and would be ignored: leave it out, call it `x-{shown}`, or take it as an annotation by name"
+        ),
     }
 }
 
 /// The types that are allowed by `type`, else by the values of `enum` or `const`.
 fn allowed_types(map: &Map<String, Value>) -> Option<Types> {
-    let one_of = |values: &[Value]| values.iter().map(Types::of).fold(Types::default(), Types::or);
+    let one_of = |values: &[Value]| {
+        values
+            .iter()
+            .map(Types::of)
+            .fold(Types::default(), Types::or)
+    };
     match map.get("type") {
         Some(Value::String(name)) => Types::named(name),
-        Some(Value::Array(names)) => {
-            Some(names.iter().filter_map(Value::as_str).filter_map(Types::named).fold(Types::default(), Types::or))
-        }
+        Some(Value::Array(names)) => Some(
+            names
+                .iter()
+                .filter_map(Value::as_str)
+                .filter_map(Types::named)
+                .fold(Types::default(), Types::or),
+        ),
         _ => match (map.get("enum"), map.get("const")) {
             (Some(Value::Array(values)), _) => Some(one_of(values)),
             (_, Some(value)) => Some(Types::of(value)),
@@ -427,10 +527,13 @@ fn find(value: &Value, wanted: usize, pointer: String) -> Option<String> {
         return Some(pointer);
     }
     match value {
-        Value::Object(map) => map.iter().find_map(|(key, value)| find(value, wanted, join(&pointer, key))),
-        Value::Array(items) => {
-            items.iter().enumerate().find_map(|(i, value)| find(value, wanted, join(&pointer, &i.to_string())))
-        }
+        Value::Object(map) => map
+            .iter()
+            .find_map(|(key, value)| find(value, wanted, join(&pointer, key))),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(i, value)| find(value, wanted, join(&pointer, &i.to_string()))),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
 }

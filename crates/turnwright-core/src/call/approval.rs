@@ -1,0 +1,179 @@
+//! Who decides whether a call may run.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::dispatch::DispatchContext;
+use crate::tool::Tool;
+
+/// A policy: looks at a checked call and decides. Closures over [`PendingCall`] are policies.
+///
+/// ```
+/// use turnwright_core::{PendingCall, Review, Tool, ToolContext};
+/// use serde_json::{Value, json};
+///
+/// let tool = Tool::dynamic("remove", json!({
+///         "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"],
+///     }))
+///     .description("Removes a file.")
+///     .approval(|call: &PendingCall<'_>| match call.args()["path"].as_str() {
+///         Some(path) if path.starts_with("/tmp/") => Review::Allow,
+///         _ => Review::ask("it is outside of /tmp"),
+///     })
+///     .handler(|_: Value, _: ToolContext| async { "removed" })
+///     .build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
+#[async_trait]
+pub trait ApprovalPolicy: Send + Sync {
+    /// Decides. A policy that panics has decided to deny.
+    async fn review(&self, call: &PendingCall<'_>) -> Review;
+}
+
+#[async_trait]
+impl<F> ApprovalPolicy for F
+where
+    F: Fn(&PendingCall<'_>) -> Review + Send + Sync,
+{
+    async fn review(&self, call: &PendingCall<'_>) -> Review {
+        self(call)
+    }
+}
+
+/// A policy that asks for every call.
+pub fn always_ask(reason: impl Into<String>) -> impl ApprovalPolicy {
+    let reason = reason.into();
+    move |_: &PendingCall<'_>| Review::Ask {
+        reason: reason.clone(),
+    }
+}
+
+/// What a policy decides.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Review {
+    /// It may run.
+    Allow,
+    /// Somebody must be asked.
+    Ask {
+        /// Why, for whoever is asked.
+        reason: String,
+    },
+    /// It may not run.
+    Deny {
+        /// Why, for operators.
+        reason: String,
+    },
+    /// It may run with other arguments, which are checked again first.
+    Rewrite(Value),
+}
+
+impl Review {
+    /// Somebody must be asked.
+    pub fn ask(reason: impl Into<String>) -> Self {
+        Review::Ask {
+            reason: reason.into(),
+        }
+    }
+
+    /// It may not run.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Review::Deny {
+            reason: reason.into(),
+        }
+    }
+}
+
+/// A checked call, as a policy sees it.
+#[derive(Debug)]
+pub struct PendingCall<'c> {
+    pub(super) id: &'c str,
+    pub(super) call_id: &'c str,
+    pub(super) tool: &'c Tool,
+    pub(super) args: &'c Value,
+    pub(super) ctx: &'c DispatchContext,
+}
+
+impl PendingCall<'_> {
+    /// Which call it is.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.id
+    }
+
+    /// What was asked for: equal for equal calls.
+    #[must_use]
+    pub fn call_id(&self) -> &str {
+        self.call_id
+    }
+
+    /// The tool.
+    #[must_use]
+    pub fn tool(&self) -> &Tool {
+        self.tool
+    }
+
+    /// The checked arguments.
+    #[must_use]
+    pub fn args(&self) -> &Value {
+        self.args
+    }
+
+    /// The dispatch that it belongs to.
+    #[must_use]
+    pub fn context(&self) -> &DispatchContext {
+        self.ctx
+    }
+}
+
+/// Whoever answers when a policy asks.
+#[async_trait]
+pub trait Approver: Send + Sync {
+    /// Answers for exactly this request. One that panics has refused.
+    async fn ask(&self, request: ApprovalRequest) -> Approval;
+}
+
+/// What is asked. An answer counts once, and for this alone.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ApprovalRequest {
+    /// Which call.
+    pub id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// The tool's fingerprint: what it was when it was asked for.
+    pub fingerprint: String,
+    /// The checked arguments.
+    pub args: Value,
+    /// Their digest.
+    pub args_digest: String,
+    /// Why somebody is asked.
+    pub reason: String,
+}
+
+impl fmt::Debug for ApprovalRequest {
+    /// Arguments may hold secrets: they are not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApprovalRequest")
+            .field("id", &self.id)
+            .field("tool", &self.tool)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Approval {
+    /// Yes, with these arguments.
+    Granted,
+    /// Yes, with other arguments, which are checked in full first.
+    Edited(Value),
+    /// No.
+    Refused {
+        /// Why, for the model.
+        reason: String,
+    },
+}

@@ -1,0 +1,132 @@
+//! A call whose arguments passed every rule.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::proposed::{Call, RefusedCall};
+use crate::error::{Error, ErrorCode};
+use crate::schema::{CheckedArgs, RawArgs, Repair};
+use crate::tool::{self, BoundHandler, Tool};
+
+/// A call whose arguments passed every rule of the tool's schema, its type and its external checks.
+#[derive(Debug)]
+#[must_use = "a checked call does nothing until it is admitted"]
+pub struct CheckedCall {
+    pub(super) call: Call,
+    pub(super) tool: Tool,
+    pub(super) call_id: Arc<str>,
+    pub(super) args: CheckedArgs,
+    pub(super) bound: BoundHandler,
+    /// Somebody put other arguments in the place of those that were proposed.
+    pub(super) edited: bool,
+}
+
+impl CheckedCall {
+    /// The id over the raw arguments first: also a refused call has one.
+    pub(super) async fn check(call: Call, tool: Tool) -> Result<Self, RefusedCall> {
+        let opened = tool.schema().open(&call.raw);
+        let call_id: Arc<str> = match &opened {
+            Ok(opened) => tool::call_id_of_value(tool.name(), &opened.value),
+            Err(_) => tool::of_unread(tool.name(), &call.raw),
+        }
+        .into();
+        let checked = opened.and_then(|opened| {
+            let args = tool.schema().judge(call.raw.clone(), opened)?;
+            let bound = tool.bind(args.value())?;
+            Ok((args, bound))
+        });
+        let (args, bound) = match checked {
+            Ok(checked) => checked,
+            Err(faults) => return Err(RefusedCall::new(call, call_id, tool.refusal(faults))),
+        };
+        if let Err(error) = ask_external(&call, &tool, args.value()).await {
+            return Err(RefusedCall::new(call, call_id, error));
+        }
+        Ok(CheckedCall {
+            call,
+            tool,
+            call_id,
+            args,
+            bound,
+            edited: false,
+        })
+    }
+
+    /// Puts other arguments in the place of these; they are checked in full. The call id stays: it says what was asked
+    /// for.
+    pub(super) async fn recheck(mut self, args: Value) -> Result<Self, RefusedCall> {
+        let checked = self.tool.check_and_bind(RawArgs::from(args));
+        let result = match checked {
+            Ok((args, bound)) => {
+                (self.args, self.bound, self.edited) = (args, bound, true);
+                ask_external(&self.call, &self.tool, self.args.value()).await
+            }
+            Err(faults) => Err(self.tool.refusal(faults)),
+        };
+        match result {
+            Ok(()) => Ok(self),
+            Err(error) => Err(RefusedCall::new(self.call, self.call_id, error)),
+        }
+    }
+
+    /// Which call it is.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.call.id
+    }
+
+    /// What was asked for: equal for equal calls.
+    #[must_use]
+    pub fn call_id(&self) -> &str {
+        &self.call_id
+    }
+
+    /// The tool.
+    #[must_use]
+    pub fn tool(&self) -> &Tool {
+        &self.tool
+    }
+
+    /// The checked arguments.
+    #[must_use]
+    pub fn args(&self) -> &Value {
+        self.args.value()
+    }
+
+    /// What checking changed.
+    #[must_use]
+    pub fn repairs(&self) -> &[Repair] {
+        self.args.repairs()
+    }
+}
+
+/// Asks the external checks, no longer than the tool itself may take, and not past a cancellation.
+async fn ask_external(call: &Call, tool: &Tool, args: &Value) -> Result<(), Error> {
+    if !tool.schema().has_external() {
+        return Ok(());
+    }
+    let asked = super::run::within(
+        tool.timeout(),
+        call.ctx.cancellation(),
+        tool.schema().ask_external(args),
+    )
+    .await;
+    match asked {
+        Ok(answer) => answer.map_err(|faults| tool.refusal(faults)),
+        Err(cut) => {
+            let told = match cut.code() {
+                ErrorCode::ToolCancelled => "The call was cancelled; nothing was run.",
+                _ => {
+                    "The arguments could not be checked in time; nothing was run. Try again later."
+                }
+            };
+            let message = format!(
+                "the external checks of `{}` did not answer: {}",
+                tool.name(),
+                cut.why()
+            );
+            Err(Error::new(cut.code(), message).with_model_text(told))
+        }
+    }
+}

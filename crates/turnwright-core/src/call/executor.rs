@@ -1,0 +1,47 @@
+//! One tool, tried by itself.
+
+use std::sync::Arc;
+
+use crate::dispatch::DispatchContext;
+use crate::error::Error;
+use crate::record::ToolCall;
+use crate::schema::RawArgs;
+use crate::tool::{Tool, ToolOutput};
+
+/// Runs calls of one tool through the whole call path: see [`Tool::executor`].
+#[derive(Clone, Debug)]
+pub struct Executor {
+    tool: Tool,
+    ctx: DispatchContext,
+}
+
+impl Executor {
+    pub(crate) fn new(tool: Tool, ctx: DispatchContext) -> Self {
+        Executor { tool, ctx }
+    }
+
+    /// Checks, admits and runs a call; gives what the handler gave, as it is.
+    ///
+    /// # Errors
+    /// The call was refused, or the handler failed.
+    pub async fn call(&self, args: impl Into<RawArgs>) -> Result<ToolOutput, Error> {
+        let proposed = self.ctx.propose(self.tool.name(), args);
+        let checked = proposed
+            .check_for(self.tool.clone())
+            .await
+            .map_err(|refused| refused.into_error())?;
+        let admitted = checked
+            .admit()
+            .await
+            .map_err(|refused| refused.into_error())?;
+        admitted.run().await.into_result()
+    }
+
+    /// Takes a call all the way to its record, which becomes one of the dispatch's.
+    pub async fn settle(&self, args: impl Into<RawArgs>) -> Arc<ToolCall> {
+        self.ctx
+            .propose(self.tool.name(), args)
+            .complete_for(self.tool.clone())
+            .await
+    }
+}

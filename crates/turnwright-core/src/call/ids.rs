@@ -1,0 +1,74 @@
+//! Ids of calls that a small model can copy.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sha2::{Digest as _, Sha256};
+
+/// 32 characters, none of which looks like another: ten of them hold 50 bits.
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const LENGTH: u32 = 10;
+const BITS: u32 = LENGTH * 5;
+const MASK: u64 = (1 << BITS) - 1;
+
+/// Gives the ids of one turn: each once, and far from those of every other turn.
+pub(crate) struct CallIds {
+    seed: u64,
+    count: AtomicU64,
+}
+
+impl CallIds {
+    pub(crate) fn new(turn_id: &str) -> Self {
+        let digest = Sha256::digest(turn_id.as_bytes());
+        let seed = digest
+            .iter()
+            .take(8)
+            .fold(0_u64, |seed, byte| seed << 8 | u64::from(*byte));
+        CallIds {
+            seed,
+            count: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn next(&self) -> String {
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        spell(scatter(self.seed.wrapping_add(count) & MASK))
+    }
+}
+
+/// A permutation of the numbers of 50 bits: neighbours go far apart, and no two meet.
+fn scatter(mut number: u64) -> u64 {
+    for factor in [0x2_545f_4914_f6cd_u64, 0x1_9e37_79b9_7f4b] {
+        // Multiplying by an odd number and folding the upper half into the lower can both be undone.
+        number = number.wrapping_mul(factor | 1) & MASK;
+        number ^= number >> (BITS / 2);
+    }
+    number
+}
+
+fn spell(number: u64) -> String {
+    (0..LENGTH)
+        .rev()
+        .filter_map(|place| ALPHABET.get((number >> (place * 5)) as usize & 31))
+        .map(|byte| char::from(*byte))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn a_hundred_thousand_ids_of_one_turn_are_all_different_and_short() {
+        let ids = CallIds::new("turn");
+        let all: HashSet<String> = (0..100_000).map(|_| ids.next()).collect();
+        assert_eq!(all.len(), 100_000);
+        assert!(all.iter().all(|id| id.len() == 10));
+    }
+
+    #[test]
+    fn turns_do_not_share_ids_and_the_same_turn_gives_the_same() {
+        assert_ne!(CallIds::new("a").next(), CallIds::new("b").next());
+        assert_eq!(CallIds::new("a").next(), CallIds::new("a").next());
+    }
+}

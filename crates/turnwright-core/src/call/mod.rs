@@ -1,0 +1,50 @@
+//! The one path on which a tool runs.
+//!
+//! ```text
+//! ctx.propose(name, args)   ProposedCall
+//!     .check().await        CheckedCall     decode → coerce → defaults → validate → type → external checks
+//!     .admit().await        AdmittedCall    policies, a person if they ask; what they change is checked again
+//!     .run().await          RawOutcome      the only place that reaches a handler
+//!     .settle().await       ToolCall        the record
+//! ```
+//!
+//! Each stage consumes the one before; none can be made by hand, copied or skipped. A call that is turned down on the
+//! way becomes a [`RefusedCall`], which settles into a record too.
+//!
+//! ```compile_fail
+//! # async fn skip(ctx: turnwright_core::DispatchContext) {
+//! // A proposed call cannot be run:
+//! ctx.propose("delete_everything", "{}").run().await;
+//! # }
+//! ```
+
+mod admitted;
+mod approval;
+mod checked;
+mod context;
+mod executor;
+mod ids;
+mod ledger;
+mod proposed;
+mod run;
+mod settle;
+mod spool;
+
+#[cfg(test)]
+mod tests;
+
+pub use admitted::AdmittedCall;
+pub use approval::{
+    Approval, ApprovalPolicy, ApprovalRequest, Approver, PendingCall, Review, always_ask,
+};
+pub use checked::CheckedCall;
+pub use context::ToolContext;
+pub use executor::Executor;
+pub use ledger::{BegunCall, EndState, Ledger, LedgerError};
+pub use proposed::{ProposedCall, RefusedCall};
+pub use run::RawOutcome;
+pub use spool::{ByteReader, Spool};
+
+pub(crate) use ids::CallIds;
+pub(crate) use proposed::Call;
+pub(crate) use spool::MemorySpool;

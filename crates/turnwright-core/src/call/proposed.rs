@@ -1,0 +1,194 @@
+//! A call as it was proposed, and a call that was turned down.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::call::CheckedCall;
+use crate::dispatch::DispatchContext;
+use crate::error::{Error, ErrorCode};
+use crate::event::Event;
+use crate::record::{ToolCall, ToolResults};
+use crate::schema::{RawArgs, escape, nearest};
+use crate::tool::{self, Tool};
+
+/// What stays the same of a call from its proposal to its record.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) ctx: DispatchContext,
+    pub(crate) id: Arc<str>,
+    pub(crate) provider_id: Option<String>,
+    pub(crate) name: Arc<str>,
+    pub(crate) raw: RawArgs,
+    pub(crate) ordinal: u64,
+    pub(crate) created_at: SystemTime,
+}
+
+/// A call that a model, or whoever decides, would like to have made. Nothing of it was looked at yet.
+#[derive(Debug)]
+#[must_use = "a proposed call does nothing until it is checked"]
+pub struct ProposedCall {
+    call: Call,
+}
+
+impl ProposedCall {
+    pub(crate) fn new(ctx: DispatchContext, name: String, raw: RawArgs) -> Self {
+        let (id, ordinal) = (ctx.next_call_id(), ctx.next_ordinal());
+        let created_at = SystemTime::now();
+        ProposedCall {
+            call: Call {
+                ctx,
+                id,
+                provider_id: None,
+                name: name.into(),
+                raw,
+                ordinal,
+                created_at,
+            },
+        }
+    }
+
+    /// The provider's own id for it: for the wire, and for nothing else.
+    pub fn with_provider_id(mut self, id: impl Into<String>) -> Self {
+        self.call.provider_id = Some(id.into());
+        self
+    }
+
+    /// Which call it is: ours, unique in the conversation.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.call.id
+    }
+
+    /// The name of the tool.
+    #[must_use]
+    pub fn tool_name(&self) -> &str {
+        &self.call.name
+    }
+
+    /// Finds the tool and checks the arguments, all of them.
+    ///
+    /// # Errors
+    /// There is no such tool, or the arguments do not pass.
+    pub async fn check(self) -> Result<CheckedCall, RefusedCall> {
+        match self.call.ctx.tools().get(&self.call.name) {
+            Some(tool) => self.check_for(tool).await,
+            None => {
+                let error = unknown_tool(&self.call);
+                let call_id = tool::of_raw(&self.call.name, &self.call.raw);
+                Err(RefusedCall::new(self.call, call_id.into(), error))
+            }
+        }
+    }
+
+    /// Checks the arguments for a tool that need not be in the registry.
+    pub(crate) async fn check_for(self, tool: Tool) -> Result<CheckedCall, RefusedCall> {
+        CheckedCall::check(self.call, tool).await
+    }
+}
+
+/// Tells which tools there are, those with a similar name first.
+fn unknown_tool(call: &Call) -> Error {
+    let visible = call.ctx.tools().visible();
+    let shown = escape(&call.name, 80);
+    let near = nearest(&call.name, visible.iter().map(Tool::name));
+    let mut names: Vec<&str> = near.into_iter().collect();
+    names.extend(
+        visible
+            .iter()
+            .map(Tool::name)
+            .filter(|name| Some(*name) != near),
+    );
+    let known = match (near, names.len()) {
+        (_, 0) => "There are no tools.".to_owned(),
+        (Some(near), _) => format!("Did you mean `{near}`? There are: {}.", listed(&names)),
+        (None, _) => format!("There are: {}.", listed(&names)),
+    };
+    let name = serde_json::Value::from(shown);
+    Error::new(ErrorCode::UnknownTool, format!("there is no tool {name}"))
+        .with_model_text(format!("There is no tool {name}; nothing was run. {known}"))
+}
+
+fn listed(names: &[&str]) -> String {
+    const MOST: usize = 50;
+    let mut text = names
+        .iter()
+        .take(MOST)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
+    if names.len() > MOST {
+        text.push_str(&format!(" and {} more", names.len() - MOST));
+    }
+    text
+}
+
+/// A call that was turned down before anything ran.
+#[derive(Debug)]
+pub struct RefusedCall {
+    inner: Box<Refused>,
+}
+
+#[derive(Debug)]
+struct Refused {
+    call: Call,
+    call_id: Arc<str>,
+    error: Error,
+}
+
+impl RefusedCall {
+    pub(crate) fn new(call: Call, call_id: Arc<str>, error: Error) -> Self {
+        call.ctx.events().tell(|| Event::ToolCallRefused {
+            id: Arc::clone(&call.id),
+            call_id: Arc::clone(&call_id),
+            tool: Arc::clone(&call.name),
+            code: error.code().as_str(),
+            faults: error.faults().to_vec(),
+        });
+        RefusedCall {
+            inner: Box::new(Refused {
+                call,
+                call_id,
+                error,
+            }),
+        }
+    }
+
+    /// Which call it was.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.inner.call.id
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn call_id(&self) -> &str {
+        &self.inner.call_id
+    }
+
+    /// Why.
+    #[must_use]
+    pub fn error(&self) -> &Error {
+        &self.inner.error
+    }
+
+    /// Why, by value.
+    #[must_use]
+    pub fn into_error(self) -> Error {
+        self.inner.error
+    }
+
+    /// Makes it a record of the turn: an answer to the model, with what it needs to try again.
+    pub fn settle(self) -> Arc<ToolCall> {
+        let Refused {
+            call,
+            call_id,
+            error,
+        } = *self.inner;
+        ToolCall::keep(
+            call,
+            call_id,
+            ToolResults::Refusal(error.model_text().to_owned()),
+            None,
+        )
+    }
+}

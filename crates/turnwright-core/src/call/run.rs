@@ -1,0 +1,331 @@
+//! The only place that reaches a handler.
+
+use std::any::Any;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use serde_json::Value;
+use tokio::time::{Instant, Sleep};
+
+use super::admitted::AdmittedCall;
+use super::context::{CallFacts, ToolContext};
+use super::ledger::{EndState, effect_key};
+use super::proposed::Call;
+use crate::cancel::Cancellation;
+use crate::error::{Error, ErrorCode};
+use crate::event::Event;
+use crate::tool::{Effects, HandlerResult, Tool, ToolError, ToolOutput, Work};
+
+/// What came of a call, not yet kept.
+#[derive(Debug)]
+#[must_use = "an outcome is not recorded until it is settled"]
+pub struct RawOutcome {
+    pub(super) call: Call,
+    pub(super) call_id: Arc<str>,
+    pub(super) tool: Tool,
+    /// The arguments that ran, where they are others than those proposed.
+    pub(super) edited: Option<Arc<Value>>,
+    pub(super) result: Result<ToolOutput, Error>,
+}
+
+impl RawOutcome {
+    /// What the handler gave, or how it failed.
+    ///
+    /// # Errors
+    /// The handler failed, panicked, ran out of time or was cancelled.
+    pub fn into_result(self) -> Result<ToolOutput, Error> {
+        self.result
+    }
+
+    /// How it failed, if it did.
+    #[must_use]
+    pub fn error(&self) -> Option<&Error> {
+        self.result.as_ref().err()
+    }
+}
+
+impl AdmittedCall {
+    /// Runs the handler: under its timeout and the dispatch's cancellation, with a panic caught, between a start and an
+    /// end that are always told as a pair.
+    pub async fn run(mut self) -> RawOutcome {
+        let ctx = self.checked.call.ctx.clone();
+        if ctx.cancellation().is_cancelled() {
+            let error = Cut::Cancelled.error(self.tool(), false);
+            return self.not_run(error);
+        }
+        if !self.begun && ctx.ledger().is_some() {
+            if let Err(error) = AdmittedCall::begin_together(std::slice::from_mut(&mut self)).await
+            {
+                return self.not_run(error);
+            }
+        }
+        let noted = ctx
+            .ledger()
+            .filter(|_| self.tool().effects() != Effects::ReadOnly)
+            .cloned();
+        let checked = self.checked;
+        let args = Arc::new(checked.args.into_value());
+        let facts = Arc::new(CallFacts {
+            id: Arc::clone(&checked.call.id),
+            call_id: Arc::clone(&checked.call_id),
+            provider_id: checked.call.provider_id.clone(),
+            tool: checked.tool.clone(),
+            args: Arc::clone(&args),
+            ordinal: checked.call.ordinal,
+            deadline: checked
+                .tool
+                .timeout()
+                .and_then(|limit| Instant::now().checked_add(limit)),
+            cancellation: std::sync::OnceLock::new(),
+        });
+        let mut watch = Watch::start(&checked.call, Arc::clone(&facts));
+        let work = checked
+            .bound
+            .start(ToolContext::new(ctx.clone(), Arc::clone(&facts)));
+        let (ended, abandoned) = perform(work, &checked.tool, ctx.cancellation()).await;
+        let result = match ended {
+            Ok(result) => result.map_err(|error| error.into_error(checked.tool.name())),
+            Err(cut) => Err(cut.error(&checked.tool, true)),
+        };
+        watch.end(result.as_ref().err(), abandoned);
+        drop(watch);
+        if let Some(ledger) = noted {
+            let state = match &result {
+                Ok(_) => EndState::Done,
+                Err(error) if error.code() == ErrorCode::ToolDownstream => EndState::Failed,
+                Err(_) => EndState::Unknown,
+            };
+            let key = effect_key(ctx.turn_id(), checked.call.ordinal, &checked.call_id);
+            if let Err(error) = ledger.ended(&key, state).await {
+                ctx.events().tell(|| Event::Warning {
+                    message: format!("the ledger did not note the end of {key}: {error}"),
+                });
+            }
+        }
+        let edited = checked.edited.then_some(args);
+        RawOutcome {
+            call: checked.call,
+            call_id: checked.call_id,
+            tool: checked.tool,
+            edited,
+            result,
+        }
+    }
+
+    /// The outcome of a call that came to nothing before its handler was reached.
+    fn not_run(self, error: Error) -> RawOutcome {
+        let checked = self.checked;
+        let edited = checked.edited.then(|| Arc::new(checked.args.into_value()));
+        RawOutcome {
+            call: checked.call,
+            call_id: checked.call_id,
+            tool: checked.tool,
+            edited,
+            result: Err(error),
+        }
+    }
+}
+
+/// Runs the work to its end or until it is cut; says also whether a thread was left behind.
+async fn perform(
+    work: Work,
+    tool: &Tool,
+    cancellation: &Cancellation,
+) -> (Result<HandlerResult, Cut>, bool) {
+    match work {
+        Work::Async(future) => {
+            let caught = AssertUnwindSafe(future).catch_unwind();
+            let ended = within(tool.timeout(), cancellation, caught).await;
+            (
+                ended.map(|result| result.unwrap_or_else(|panic| Err(panicked(panic.as_ref())))),
+                false,
+            )
+        }
+        Work::Blocking(work) => {
+            let run = move || {
+                catch_unwind(AssertUnwindSafe(work))
+                    .unwrap_or_else(|panic| Err(panicked(panic.as_ref())))
+            };
+            // Asked first: spawning outside of a runtime panics.
+            let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+                return (
+                    Ok(Err(ToolError::internal(
+                        "a blocking handler needs a tokio runtime",
+                    ))),
+                    false,
+                );
+            };
+            let mut thread = runtime.spawn_blocking(run);
+            let ended = within(tool.timeout(), cancellation, &mut thread).await;
+            match ended {
+                Ok(joined) => (Ok(joined.unwrap_or_else(|error| Err(error.into()))), false),
+                Err(cut) => {
+                    // Still waiting for a thread: then it never runs. Running already: then it is left behind.
+                    thread.abort();
+                    (Err(cut), true)
+                }
+            }
+        }
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> ToolError {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    ToolError::internal(format!(
+        "the handler panicked: {}",
+        text.unwrap_or("(no text)")
+    ))
+}
+
+/// Why something was cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    Timeout(Duration),
+    Cancelled,
+    /// There is no timer here to measure by.
+    NoTimer,
+}
+
+impl Cut {
+    pub(super) fn code(self) -> ErrorCode {
+        match self {
+            Cut::Timeout(_) => ErrorCode::ToolTimeout,
+            Cut::Cancelled => ErrorCode::ToolCancelled,
+            Cut::NoTimer => ErrorCode::ToolDownstream,
+        }
+    }
+
+    pub(super) fn why(self) -> String {
+        match self {
+            Cut::Timeout(limit) => format!("it ran out of time after {limit:?}"),
+            Cut::Cancelled => "it was cancelled".to_owned(),
+            Cut::NoTimer => {
+                "it has a timeout, which needs a tokio runtime with its timer enabled".to_owned()
+            }
+        }
+    }
+
+    /// Says to the model whether the call may have had an effect.
+    fn error(self, tool: &Tool, started: bool) -> Error {
+        let what = match self {
+            Cut::Timeout(limit) => format!("The call ran out of time after {limit:?}."),
+            Cut::Cancelled => "The call was cancelled.".to_owned(),
+            Cut::NoTimer => "The tool failed. Nothing more is known.".to_owned(),
+        };
+        let effect = match (started, tool.effects()) {
+            (false, _) => "Nothing was run.",
+            (true, Effects::ReadOnly) => "It only reads, so nothing was changed.",
+            (true, Effects::Writes) => {
+                "It may have taken effect or not: find out before you repeat it."
+            }
+        };
+        Error::new(
+            self.code(),
+            format!("`{}` was cut off: {}", tool.name(), self.why()),
+        )
+        .with_model_text(format!("{what} {effect}"))
+    }
+}
+
+/// Waits for `work`, no longer than `limit`, and not past a cancellation. The timer and the wait for the cancellation
+/// are made only if the work does not end at once.
+pub(super) async fn within<F: Future>(
+    limit: Option<Duration>,
+    cancellation: &Cancellation,
+    work: F,
+) -> Result<F::Output, Cut> {
+    let mut work = pin!(work);
+    let start = limit.map(|_| Instant::now());
+    let mut cancelled: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
+    let mut timer: Option<Pin<Box<Sleep>>> = None;
+    poll_fn(move |cx| {
+        if let Poll::Ready(output) = work.as_mut().poll(cx) {
+            return Poll::Ready(Ok(output));
+        }
+        let cancelled = cancelled.get_or_insert_with(|| Box::pin(cancellation.cancelled()));
+        if cancelled.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(Cut::Cancelled));
+        }
+        let Some((limit, start)) = limit.zip(start) else {
+            return Poll::Pending;
+        };
+        if timer.is_none() {
+            let Some(end) = start.checked_add(limit) else {
+                return Poll::Pending;
+            };
+            match catch_unwind(AssertUnwindSafe(|| Box::pin(tokio::time::sleep_until(end)))) {
+                Ok(made) => timer = Some(made),
+                Err(_) => return Poll::Ready(Err(Cut::NoTimer)),
+            }
+        }
+        match timer.as_mut().map(|timer| timer.as_mut().poll(cx)) {
+            Some(Poll::Ready(())) => Poll::Ready(Err(Cut::Timeout(limit))),
+            _ => Poll::Pending,
+        }
+    })
+    .await
+}
+
+/// Tells the start, and the end however it comes: also when the whole call is dropped half way.
+struct Watch<'c> {
+    call: &'c Call,
+    facts: Arc<CallFacts>,
+    start: Instant,
+    ended: bool,
+}
+
+impl<'c> Watch<'c> {
+    fn start(call: &'c Call, facts: Arc<CallFacts>) -> Self {
+        call.ctx.events().tell(|| Event::ToolExecutionStart {
+            id: Arc::clone(&facts.id),
+            call_id: Arc::clone(&facts.call_id),
+            tool: Arc::clone(&call.name),
+            args: Arc::clone(&facts.args),
+        });
+        Watch {
+            call,
+            facts,
+            start: Instant::now(),
+            ended: false,
+        }
+    }
+
+    fn end(&mut self, error: Option<&Error>, abandoned: bool) {
+        self.tell(error.map(|error| error.code().as_str()), abandoned);
+    }
+
+    fn tell(&mut self, code: Option<&'static str>, abandoned: bool) {
+        self.ended = true;
+        // A handler that is left behind, and whoever it started, learns that its time is over.
+        if code.is_some()
+            && let Some(cancellation) = self.facts.cancellation.get()
+        {
+            cancellation.cancel();
+        }
+        self.call.ctx.events().tell(|| Event::ToolExecutionEnd {
+            id: Arc::clone(&self.facts.id),
+            call_id: Arc::clone(&self.facts.call_id),
+            tool: Arc::clone(&self.call.name),
+            duration: self.start.elapsed(),
+            is_error: code.is_some(),
+            code,
+            abandoned,
+        });
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.tell(Some(ErrorCode::ToolCancelled.as_str()), false);
+        }
+    }
+}

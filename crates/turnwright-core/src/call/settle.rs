@@ -1,0 +1,68 @@
+//! From an outcome to a record.
+
+use std::sync::Arc;
+
+use super::checked::CheckedCall;
+use super::proposed::{ProposedCall, RefusedCall};
+use super::run::RawOutcome;
+use crate::error::{Error, ErrorCode};
+use crate::record::{SpooledResult, ToolCall, ToolResults};
+use crate::tool::Tool;
+
+impl RawOutcome {
+    /// Keeps what the handler gave and makes the call a record of its turn.
+    pub async fn settle(self) -> Arc<ToolCall> {
+        let RawOutcome {
+            call,
+            call_id,
+            tool,
+            edited,
+            result,
+        } = self;
+        let results = match result {
+            Ok(output) => {
+                let kind = output.kind.unwrap_or_else(|| tool.artifact_kind().clone());
+                let trusted = tool.is_trusted() && !output.untrusted;
+                match call.ctx.spool().put(&call.id, output.body).await {
+                    Ok(reader) => ToolResults::Spooled(SpooledResult::new(reader, kind, trusted)),
+                    Err(error) => {
+                        let error = Error::new(ErrorCode::Spool, "the result could not be kept")
+                            .with_source(error);
+                        ToolResults::Failure {
+                            text: error.model_text().to_owned(),
+                            trusted: false,
+                        }
+                    }
+                }
+            }
+            Err(error) => ToolResults::Failure {
+                text: error.model_text().to_owned(),
+                trusted: tool.is_trusted(),
+            },
+        };
+        ToolCall::keep(call, call_id, results, edited)
+    }
+}
+
+/// Takes a call all the way to its record, whatever happens on it.
+async fn complete(checked: Result<CheckedCall, RefusedCall>) -> Arc<ToolCall> {
+    let admitted = match checked {
+        Ok(checked) => checked.admit().await,
+        Err(refused) => Err(refused),
+    };
+    match admitted {
+        Ok(admitted) => admitted.run().await.settle().await,
+        Err(refused) => refused.settle(),
+    }
+}
+
+impl ProposedCall {
+    /// Takes the call all the way: checked, admitted, run, settled. Whatever happens becomes the record.
+    pub async fn complete(self) -> Arc<ToolCall> {
+        complete(self.check().await).await
+    }
+
+    pub(super) async fn complete_for(self, tool: Tool) -> Arc<ToolCall> {
+        complete(self.check_for(tool).await).await
+    }
+}

@@ -1,0 +1,59 @@
+//! Several registries made into one.
+
+use super::{Shelf, ToolRegistry, clash};
+use crate::error::Error;
+use crate::tool::OnCollision;
+
+/// What a merge does about a clash on which the incoming tool itself has no opinion.
+pub type MergePolicy = OnCollision;
+
+impl ToolRegistry {
+    /// A new registry of all tools of `registries`, none of which is changed.
+    ///
+    /// Where two have one name, the incoming tool's own [`OnCollision::Replace`] or [`OnCollision::Keep`] decides; its
+    /// [`OnCollision::Throw`] leaves it to `policy`. A successor takes the place of the tool that it replaces. A name
+    /// that is hidden in one of them is hidden in the result.
+    ///
+    /// # Errors
+    /// `E_TOOL_ALREADY_REGISTERED`, naming the tool, where nobody resolved a clash.
+    pub fn merge<'r>(
+        registries: impl IntoIterator<Item = &'r ToolRegistry>,
+        policy: MergePolicy,
+    ) -> Result<ToolRegistry, Error> {
+        let merged = ToolRegistry::default();
+        {
+            let mut shelf = merged.0.write();
+            for registry in registries {
+                // A snapshot: the same registry may be given twice, or change meanwhile.
+                let incoming = registry.0.read().clone();
+                shelf.take_in(incoming, policy)?;
+            }
+        }
+        Ok(merged)
+    }
+}
+
+impl Shelf {
+    fn take_in(&mut self, incoming: Shelf, policy: MergePolicy) -> Result<(), Error> {
+        for (name, tool) in incoming.tools {
+            let decision = match tool.on_collision() {
+                OnCollision::Throw => policy,
+                own => own,
+            };
+            match (self.tools.contains_key(&name), decision) {
+                (false, _) | (true, OnCollision::Replace) => {
+                    self.tools.insert(name, tool);
+                }
+                (true, OnCollision::Keep) => {}
+                (true, OnCollision::Throw) => {
+                    return Err(clash(
+                        &name,
+                        "let one say what happens by `on_collision`, or give the merge a policy",
+                    ));
+                }
+            }
+        }
+        self.hidden.extend(incoming.hidden);
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! What belongs to a turn and is seen by its dispatches and handlers.
+//!
+//! ```
+//! use turnwright_core::Stash;
+//! use serde_json::json;
+//!
+//! let stash = Stash::new();
+//! stash.set("user.name", "Ada")?;
+//! assert_eq!(stash.get("user"), Some(json!({ "name": "Ada" })));
+//! // Atomic, also when handlers run side by side:
+//! stash.update("calls", |count| json!(count.and_then(|n| n.as_u64()).unwrap_or(0) + 1))?;
+//! assert_eq!(stash.get_as::<u64>("calls"), Some(1));
+//! # Ok::<(), turnwright_core::Error>(())
+//! ```
+
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::dot_path;
+use crate::error::{Error, ErrorCode};
+
+/// JSON values by dot path. Clones share it; what you take out is yours.
+#[derive(Clone, Default)]
+pub struct Stash(Arc<RwLock<Map<String, Value>>>);
+
+impl Stash {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Self {
+        Stash::default()
+    }
+
+    /// A copy of what stands at `path`.
+    #[must_use]
+    pub fn get(&self, path: &str) -> Option<Value> {
+        dot_path::get(&self.0.read(), path).cloned()
+    }
+
+    /// What stands at `path`, as a type; `None` if nothing does, or something else.
+    #[must_use]
+    pub fn get_as<T: DeserializeOwned>(&self, path: &str) -> Option<T> {
+        T::deserialize(dot_path::get(&self.0.read(), path)?).ok()
+    }
+
+    /// Whether something stands at `path`.
+    #[must_use]
+    pub fn has(&self, path: &str) -> bool {
+        dot_path::get(&self.0.read(), path).is_some()
+    }
+
+    /// Puts a value at `path`, making objects on the way; gives what stood there.
+    ///
+    /// # Errors
+    /// `E_INVALID_STASH_PATH` for an empty path or key, or where the way leads through something that is neither an
+    /// object nor an item of an array. Nothing is changed then.
+    pub fn set(&self, path: &str, value: impl Into<Value>) -> Result<Option<Value>, Error> {
+        let value = value.into();
+        self.at(path, |slot| std::mem::replace(slot, value))
+            .map(|before| (!before.is_null()).then_some(before))
+    }
+
+    /// Replaces what stands at `path` by what `change` makes of it. Nobody sees a state in between; `change` must not
+    /// use this stash.
+    ///
+    /// # Errors
+    /// As [`Stash::set`].
+    pub fn update(
+        &self,
+        path: &str,
+        change: impl FnOnce(Option<Value>) -> Value,
+    ) -> Result<(), Error> {
+        self.at(path, |slot| {
+            let before = slot.take();
+            *slot = change((!before.is_null()).then_some(before));
+        })
+    }
+
+    /// Takes away what stands at `path`; an item of an array leaves `null` behind.
+    pub fn remove(&self, path: &str) -> Option<Value> {
+        dot_path::remove(&mut self.0.write(), &dot_path::keys(path)?)
+    }
+
+    /// A copy of everything.
+    #[must_use]
+    pub fn snapshot(&self) -> Map<String, Value> {
+        self.0.read().clone()
+    }
+
+    fn at<T>(&self, path: &str, work: impl FnOnce(&mut Value) -> T) -> Result<T, Error> {
+        let wrong = |why: &str| {
+            let path = crate::schema::escape(path, 80);
+            Error::new(ErrorCode::InvalidStashPath, format!("`{path}` {why}"))
+        };
+        let keys = dot_path::keys(path).ok_or_else(|| wrong("has an empty key: write `a.b.c`"))?;
+        let mut root = self.0.write();
+        if !passable(&root, &keys) {
+            return Err(wrong(
+                "leads through a value that has no such part: remove that value first",
+            ));
+        }
+        dot_path::slot(&mut root, &keys)
+            .map(work)
+            .ok_or_else(|| wrong("leads nowhere"))
+    }
+}
+
+/// Whether the way can be walked without replacing anything but `null`.
+fn passable(root: &Map<String, Value>, keys: &[String]) -> bool {
+    let Some((first, rest)) = keys.split_first() else {
+        return false;
+    };
+    let Some(mut value) = root.get(first) else {
+        return true;
+    };
+    for key in rest {
+        value = match value {
+            Value::Null => return true,
+            Value::Object(map) => match map.get(key) {
+                Some(value) => value,
+                None => return true,
+            },
+            Value::Array(items) => {
+                match key.parse::<usize>().ok().and_then(|index| items.get(index)) {
+                    Some(value) => value,
+                    None => return false,
+                }
+            }
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => return false,
+        };
+    }
+    true
+}
+
+impl fmt::Debug for Stash {
+    /// Values may be secrets: only the first keys are shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.read().keys()).finish()
+    }
+}

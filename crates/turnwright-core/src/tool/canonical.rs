@@ -1,0 +1,198 @@
+//! Canonical JSON (RFC 8785), written straight into a hash.
+
+use std::cmp::Ordering;
+
+use serde_json::{Map, Number, Value};
+use sha2::{Digest as _, Sha256};
+
+/// Takes bytes in order.
+pub(crate) trait Sink {
+    fn put(&mut self, bytes: &[u8]);
+}
+
+/// SHA-256 of what is written, gathered in a small buffer: the hash likes few and long pieces.
+pub(crate) struct HashSink {
+    hash: Sha256,
+    buffer: [u8; 256],
+    filled: usize,
+}
+
+impl HashSink {
+    pub(crate) fn new() -> Self {
+        HashSink {
+            hash: Sha256::new(),
+            buffer: [0; 256],
+            filled: 0,
+        }
+    }
+
+    /// The digest as lower-case hex.
+    pub(crate) fn finish(mut self) -> String {
+        self.flush();
+        let mut hex = String::with_capacity(64);
+        for byte in self.hash.finalize() {
+            for digit in [byte >> 4, byte & 0xf] {
+                // A digit below 16 always has a character.
+                hex.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));
+            }
+        }
+        hex
+    }
+
+    fn flush(&mut self) {
+        if let Some(filled) = self.buffer.get(..self.filled) {
+            self.hash.update(filled);
+        }
+        self.filled = 0;
+    }
+}
+
+impl Sink for HashSink {
+    fn put(&mut self, bytes: &[u8]) {
+        if self.filled + bytes.len() > self.buffer.len() {
+            self.flush();
+        }
+        match self.buffer.get_mut(self.filled..self.filled + bytes.len()) {
+            Some(room) => {
+                room.copy_from_slice(bytes);
+                self.filled += bytes.len();
+            }
+            None => self.hash.update(bytes),
+        }
+    }
+}
+
+impl Sink for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// What is still to be written of a container.
+enum Rest<'v> {
+    Items(std::slice::Iter<'v, Value>),
+    Entries(std::vec::IntoIter<(&'v str, &'v Value)>),
+}
+
+/// Writes `value`. Keeps its own stack: a value may be of any depth.
+pub(crate) fn write(value: &Value, sink: &mut impl Sink) {
+    let mut stack: Vec<(Rest<'_>, bool)> = Vec::new();
+    let mut next = Some(value);
+    loop {
+        if let Some(value) = next.take() {
+            match value {
+                Value::Null => sink.put(b"null"),
+                Value::Bool(true) => sink.put(b"true"),
+                Value::Bool(false) => sink.put(b"false"),
+                Value::Number(number) => write_number(number, sink),
+                Value::String(text) => write_string(text, sink),
+                Value::Array(items) => {
+                    sink.put(b"[");
+                    stack.push((Rest::Items(items.iter()), true));
+                }
+                Value::Object(map) => {
+                    sink.put(b"{");
+                    stack.push((Rest::Entries(sorted(map).into_iter()), true));
+                }
+            }
+        }
+        let Some((rest, first)) = stack.last_mut() else {
+            return;
+        };
+        let comma = !std::mem::replace(first, false);
+        match rest {
+            Rest::Items(items) => match items.next() {
+                Some(item) => {
+                    if comma {
+                        sink.put(b",");
+                    }
+                    next = Some(item);
+                }
+                None => {
+                    sink.put(b"]");
+                    stack.pop();
+                }
+            },
+            Rest::Entries(entries) => match entries.next() {
+                Some((key, value)) => {
+                    if comma {
+                        sink.put(b",");
+                    }
+                    write_string(key, sink);
+                    sink.put(b":");
+                    next = Some(value);
+                }
+                None => {
+                    sink.put(b"}");
+                    stack.pop();
+                }
+            },
+        }
+    }
+}
+
+fn sorted(map: &Map<String, Value>) -> Vec<(&str, &Value)> {
+    let mut entries: Vec<(&str, &Value)> = map
+        .iter()
+        .map(|(key, value)| (key.as_str(), value))
+        .collect();
+    entries.sort_unstable_by(|(a, _), (b, _)| by_utf16(a, b));
+    entries
+}
+
+/// Orders by UTF-16 code units, without writing any.
+///
+/// The order of UTF-8 bytes is the same but for one thing: characters beyond the basic plane (first byte `F0` and
+/// above) are surrogates in UTF-16 and come before U+E000 to U+FFFF (first bytes `EE` and `EF`).
+fn by_utf16(a: &str, b: &str) -> Ordering {
+    let rank = |byte: u8| {
+        if byte == 0xee || byte == 0xef {
+            byte + 0x10
+        } else {
+            byte
+        }
+    };
+    match a.bytes().zip(b.bytes()).find(|(a, b)| a != b) {
+        Some((a, b)) => rank(a).cmp(&rank(b)),
+        None => a.len().cmp(&b.len()),
+    }
+}
+
+/// Integers of 64 bits keep their digits; every other number is written as ECMAScript does.
+fn write_number(number: &Number, sink: &mut impl Sink) {
+    if let Some(whole) = number.as_i64() {
+        sink.put(itoa::Buffer::new().format(whole).as_bytes());
+    } else if let Some(whole) = number.as_u64() {
+        sink.put(itoa::Buffer::new().format(whole).as_bytes());
+    } else if let Some(float) = number.as_f64() {
+        sink.put(ryu_js::Buffer::new().format_finite(float).as_bytes());
+    }
+}
+
+pub(crate) fn write_string(text: &str, sink: &mut impl Sink) {
+    sink.put(b"\"");
+    let bytes = text.as_bytes();
+    let mut written = 0;
+    for (at, byte) in bytes.iter().enumerate() {
+        let escaped: &[u8] = match byte {
+            b'"' => b"\\\"",
+            b'\\' => b"\\\\",
+            0x08 => b"\\b",
+            b'\t' => b"\\t",
+            b'\n' => b"\\n",
+            0x0c => b"\\f",
+            b'\r' => b"\\r",
+            0..0x20 => b"",
+            _ => continue,
+        };
+        sink.put(bytes.get(written..at).unwrap_or_default());
+        if escaped.is_empty() {
+            sink.put(format!("\\u{byte:04x}").as_bytes());
+        } else {
+            sink.put(escaped);
+        }
+        written = at + 1;
+    }
+    sink.put(bytes.get(written..).unwrap_or_default());
+    sink.put(b"\"");
+}

@@ -1,0 +1,84 @@
+//! Handlers, with their types forgotten.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::error::ToolError;
+use super::output::{IntoToolResult, ToolOutput};
+use crate::call::ToolContext;
+
+pub(crate) type HandlerResult = Result<ToolOutput, ToolError>;
+
+/// A handler that waits for its arguments. Binding deserialises them; only the call path starts what comes of it.
+#[derive(Clone)]
+pub(crate) struct Handler(
+    Arc<dyn Fn(&Value) -> Result<BoundHandler, serde_json::Error> + Send + Sync>,
+);
+
+/// A handler with the arguments of one call.
+pub(crate) struct BoundHandler(Box<dyn FnOnce(ToolContext) -> Work + Send>);
+
+/// What a handler does once it has its context.
+pub(crate) enum Work {
+    Async(Pin<Box<dyn Future<Output = HandlerResult> + Send>>),
+    Blocking(Box<dyn FnOnce() -> HandlerResult + Send>),
+}
+
+impl Handler {
+    pub(crate) fn from_async<A, F, Fut>(handler: F) -> Self
+    where
+        A: DeserializeOwned + Send + 'static,
+        F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoToolResult> + Send + 'static,
+    {
+        let handler = Arc::new(handler);
+        Handler(Arc::new(move |args| {
+            let args = A::deserialize(args)?;
+            let handler = Arc::clone(&handler);
+            // The author's code runs inside the future, where a panic is caught.
+            Ok(BoundHandler(Box::new(move |ctx| {
+                Work::Async(Box::pin(async move {
+                    handler(args, ctx).await.into_tool_result()
+                }))
+            })))
+        }))
+    }
+
+    pub(crate) fn from_blocking<A, F, R>(handler: F) -> Self
+    where
+        A: DeserializeOwned + Send + 'static,
+        F: Fn(A, ToolContext) -> R + Send + Sync + 'static,
+        R: IntoToolResult,
+    {
+        let handler = Arc::new(handler);
+        Handler(Arc::new(move |args| {
+            let args = A::deserialize(args)?;
+            let handler = Arc::clone(&handler);
+            Ok(BoundHandler(Box::new(move |ctx| {
+                Work::Blocking(Box::new(move || handler(args, ctx).into_tool_result()))
+            })))
+        }))
+    }
+
+    pub(crate) fn bind(&self, args: &Value) -> Result<BoundHandler, serde_json::Error> {
+        (self.0)(args)
+    }
+}
+
+impl BoundHandler {
+    /// For the call path alone.
+    pub(crate) fn start(self, ctx: ToolContext) -> Work {
+        (self.0)(ctx)
+    }
+}
+
+impl fmt::Debug for BoundHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BoundHandler")
+    }
+}

@@ -1,0 +1,267 @@
+//! Tools: one contract each.
+//!
+//! ```
+//! use turnwright_core::{DispatchContext, Tool, ToolContext, ToolError};
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Greet {
+//!     /// Whom to greet.
+//!     #[schemars(length(min = 1))]
+//!     name: String,
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! let greet = Tool::typed::<Greet>("greet")
+//!     .description("Greets somebody.")
+//!     .handler(|args: Greet, _ctx: ToolContext| async move { format!("Hello, {}!", args.name) })
+//!     .build()?;
+//!
+//! let ctx = DispatchContext::standalone();
+//! let output = greet.executor(&ctx).call(r#"{"name": "Ada"}"#).await?;
+//! assert_eq!(output.as_text(), Some("Hello, Ada!"));
+//!
+//! // The handler never sees this one:
+//! let error = greet.executor(&ctx).call(r#"{"name": ""}"#).await.unwrap_err();
+//! assert_eq!(error.faults()[0].pointer, "/name");
+//! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+//! ```
+
+mod builder;
+mod call_id;
+mod canonical;
+mod effects;
+mod error;
+mod handler;
+mod meta;
+mod output;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+pub use builder::ToolBuilder;
+pub use call_id::{call_id, call_id_of_value};
+pub use effects::{ArtifactKind, Concurrency, Effects, OnCollision};
+pub use error::ToolError;
+pub use meta::Meta;
+pub use output::{
+    Body, ByteSender, ByteStream, IntoToolOutput, IntoToolResult, Json, StreamClosed, ToolOutput,
+};
+
+pub(crate) use call_id::{digest_of, of_raw, of_unread};
+pub(crate) use handler::{BoundHandler, HandlerResult, Work};
+
+use crate::call::{ApprovalPolicy, Executor};
+use crate::dispatch::DispatchContext;
+use crate::error::Error;
+use crate::schema::{CheckedArgs, Fault, Faults, RawArgs, Schema};
+use handler::Handler;
+
+/// A capability that a model may call: a name, a description, a schema, and a handler that nothing but the call path
+/// reaches. Immutable, cheap to clone.
+#[derive(Clone)]
+pub struct Tool(Arc<Inner>);
+
+struct Inner {
+    name: String,
+    description: String,
+    schema: Schema,
+    handler: Handler,
+    artifact_kind: ArtifactKind,
+    meta: Meta,
+    ephemeral: bool,
+    trusted: bool,
+    on_collision: OnCollision,
+    effects: Effects,
+    timeout: Option<Duration>,
+    concurrency: Concurrency,
+    approval: Option<Arc<dyn ApprovalPolicy>>,
+    fingerprint: OnceLock<String>,
+}
+
+/// What a model is shown of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ToolDescription<'t> {
+    /// The name to call it by.
+    pub name: &'t str,
+    /// What it does.
+    pub description: &'t str,
+    /// The document that is enforced.
+    pub input_schema: &'t Value,
+}
+
+impl Tool {
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The description.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        &self.0.description
+    }
+
+    /// The contract.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.0.schema
+    }
+
+    /// What its results are, unless the handler says otherwise.
+    #[must_use]
+    pub fn artifact_kind(&self) -> &ArtifactKind {
+        &self.0.artifact_kind
+    }
+
+    /// What the author said of it.
+    #[must_use]
+    pub fn meta(&self) -> &Meta {
+        &self.0.meta
+    }
+
+    /// Whether it lives for one dispatch only.
+    #[must_use]
+    pub fn is_ephemeral(&self) -> bool {
+        self.0.ephemeral
+    }
+
+    /// Whether the author vouches for the text that it returns.
+    #[must_use]
+    pub fn is_trusted(&self) -> bool {
+        self.0.trusted
+    }
+
+    /// What happens when it meets another of its name in a merge.
+    #[must_use]
+    pub fn on_collision(&self) -> OnCollision {
+        self.0.on_collision
+    }
+
+    /// What it does to the world.
+    #[must_use]
+    pub fn effects(&self) -> Effects {
+        self.0.effects
+    }
+
+    /// How long a call may take.
+    #[must_use]
+    pub fn timeout(&self) -> Option<Duration> {
+        self.0.timeout
+    }
+
+    /// Beside what it may run.
+    #[must_use]
+    pub fn concurrency(&self) -> Concurrency {
+        self.0.concurrency
+    }
+
+    pub(crate) fn approval(&self) -> Option<&Arc<dyn ApprovalPolicy>> {
+        self.0.approval.as_ref()
+    }
+
+    /// What a model is shown: the three things of which the contract consists.
+    #[must_use]
+    pub fn describe(&self) -> ToolDescription<'_> {
+        ToolDescription {
+            name: &self.0.name,
+            description: &self.0.description,
+            input_schema: self.0.schema.document(),
+        }
+    }
+
+    /// A digest of what [`Tool::describe`] gives: equal for equal contracts.
+    #[must_use]
+    pub fn fingerprint(&self) -> &str {
+        self.0.fingerprint.get_or_init(|| {
+            digest_of(&json!({
+                "name": self.0.name, "description": self.0.description, "inputSchema": self.0.schema.document(),
+            }))
+        })
+    }
+
+    /// Says what the executor would say of these arguments, external checks included. Runs nothing.
+    ///
+    /// # Errors
+    /// `E_INVALID_TOOL_ARGS` with all faults at once.
+    pub async fn validate(&self, args: impl Into<RawArgs>) -> Result<CheckedArgs, Error> {
+        let checked = self
+            .check_and_bind(args.into())
+            .map_err(|faults| self.refusal(faults))?
+            .0;
+        self.0
+            .schema
+            .ask_external(checked.value())
+            .await
+            .map_err(|faults| self.refusal(faults))?;
+        Ok(checked)
+    }
+
+    /// Checks these arguments and, for a typed tool, deserialises them. Asks no external check, runs nothing: for tests
+    /// of the contract.
+    ///
+    /// # Errors
+    /// `E_INVALID_TOOL_ARGS` with all faults at once; the rule `deserialize` means that the schema accepts what the type
+    /// does not.
+    pub fn probe(&self, args: &Value) -> Result<CheckedArgs, Error> {
+        self.check_and_bind(args.clone().into())
+            .map(|(checked, _)| checked)
+            .map_err(|faults| self.refusal(faults))
+    }
+
+    /// Runs calls of this tool one at a time, through the whole call path, without a model.
+    #[must_use]
+    pub fn executor(&self, ctx: &DispatchContext) -> Executor {
+        Executor::new(self.clone(), ctx.clone())
+    }
+
+    pub(crate) fn refusal(&self, faults: Faults) -> Error {
+        Error::invalid_args(&format!("`{}`", self.0.name), faults)
+    }
+
+    /// The schema's verdict, then the type's.
+    pub(crate) fn check_and_bind(
+        &self,
+        raw: RawArgs,
+    ) -> Result<(CheckedArgs, BoundHandler), Faults> {
+        let opened = self.0.schema.open(&raw)?;
+        let checked = self.0.schema.judge(raw, opened)?;
+        let bound = self.bind(checked.value())?;
+        Ok((checked, bound))
+    }
+
+    pub(crate) fn bind(&self, args: &Value) -> Result<BoundHandler, Faults> {
+        // A type's own deserialiser is foreign code: a panic in it is a refusal.
+        let bound =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.0.handler.bind(args)));
+        let why = match bound {
+            Ok(Ok(bound)) => return Ok(bound),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "its type panicked on them".to_owned(),
+        };
+        Err(Fault::new(
+            "",
+            "deserialize",
+            format!("fit the schema but not the type behind it: {why}"),
+        )
+        .into())
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tool")
+            .field("name", &self.0.name)
+            .field("description", &self.0.description)
+            .finish_non_exhaustive()
+    }
+}

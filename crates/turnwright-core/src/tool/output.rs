@@ -1,0 +1,262 @@
+//! What a handler may return.
+
+use std::fmt;
+use std::io;
+
+use bytes::Bytes;
+use serde::Serialize;
+use tokio::sync::mpsc;
+
+use super::effects::ArtifactKind;
+use super::error::ToolError;
+
+/// What a tool gave: text, bytes or a stream of bytes, as the handler returned it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ToolOutput {
+    /// The content.
+    pub body: Body,
+    /// What the content is, where the handler knows better than the tool's definition.
+    pub kind: Option<ArtifactKind>,
+    /// The handler does not vouch for it, whatever the tool's definition says.
+    pub untrusted: bool,
+}
+
+/// The content of an output.
+#[non_exhaustive]
+pub enum Body {
+    /// Text.
+    Text(String),
+    /// Bytes.
+    Bytes(Bytes),
+    /// Bytes that come piece by piece, and are spooled as they come.
+    Stream(ByteStream),
+}
+
+impl ToolOutput {
+    /// Text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Body::Text(text.into()).into()
+    }
+
+    /// Bytes.
+    pub fn bytes(bytes: impl Into<Bytes>) -> Self {
+        Body::Bytes(bytes.into()).into()
+    }
+
+    /// The same content as another kind of artifact.
+    #[must_use]
+    pub fn of_kind(mut self, kind: ArtifactKind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// The same content, not vouched for. Trust can be lowered here, never raised.
+    #[must_use]
+    pub fn untrusted(mut self) -> Self {
+        self.untrusted = true;
+        self
+    }
+
+    /// The text, where it is text.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.body {
+            Body::Text(text) => Some(text),
+            Body::Bytes(_) | Body::Stream(_) => None,
+        }
+    }
+}
+
+impl From<Body> for ToolOutput {
+    fn from(body: Body) -> Self {
+        ToolOutput {
+            body,
+            kind: None,
+            untrusted: false,
+        }
+    }
+}
+
+impl fmt::Debug for Body {
+    /// Results may hold secrets: only their form and size are shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Body::Text(text) => write!(f, "Text({} bytes)", text.len()),
+            Body::Bytes(bytes) => write!(f, "Bytes({} bytes)", bytes.len()),
+            Body::Stream(_) => f.write_str("Stream"),
+        }
+    }
+}
+
+/// Anything that serialises, returned as JSON.
+///
+/// ```
+/// use turnwright_core::{ArtifactKind, IntoToolResult, Json};
+///
+/// let output = Json([1, 2, 3]).into_tool_result().unwrap();
+/// assert_eq!(output.as_text(), Some("[1,2,3]"));
+/// assert_eq!(output.kind, Some(ArtifactKind::JSON));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Json<T>(pub T);
+
+/// Bytes that come piece by piece.
+///
+/// ```
+/// use turnwright_core::ByteStream;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let (sender, mut stream) = ByteStream::channel(8);
+/// tokio::spawn(async move {
+///     for line in ["one\n", "two\n"] {
+///         // An error means that nobody reads any more.
+///         if sender.send(line).await.is_err() { break }
+///     }
+/// });
+/// let mut all = Vec::new();
+/// while let Some(chunk) = stream.next().await {
+///     all.extend_from_slice(&chunk?);
+/// }
+/// assert_eq!(all, b"one\ntwo\n");
+/// # Ok::<(), std::io::Error>(()) }).unwrap();
+/// ```
+pub struct ByteStream(mpsc::Receiver<io::Result<Bytes>>);
+
+/// The sending end of a [`ByteStream`].
+#[derive(Clone)]
+pub struct ByteSender(mpsc::Sender<io::Result<Bytes>>);
+
+/// Nobody reads the stream any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamClosed;
+
+impl ByteStream {
+    /// A stream, and the end that feeds it; at most `pieces` wait between the two.
+    #[must_use]
+    pub fn channel(pieces: usize) -> (ByteSender, ByteStream) {
+        let (sender, receiver) = mpsc::channel(pieces.max(1));
+        (ByteSender(sender), ByteStream(receiver))
+    }
+
+    /// The next piece, or `None` at the end.
+    pub async fn next(&mut self) -> Option<io::Result<Bytes>> {
+        self.0.recv().await
+    }
+}
+
+impl ByteSender {
+    /// Sends a piece; waits while the reader is behind.
+    ///
+    /// # Errors
+    /// Nobody reads any more: stop.
+    pub async fn send(&self, piece: impl Into<Bytes>) -> Result<(), StreamClosed> {
+        self.0
+            .send(Ok(piece.into()))
+            .await
+            .map_err(|_| StreamClosed)
+    }
+
+    /// Ends the stream as failed; what was sent before is not taken for the whole.
+    ///
+    /// # Errors
+    /// Nobody reads any more.
+    pub async fn fail(self, error: io::Error) -> Result<(), StreamClosed> {
+        self.0.send(Err(error)).await.map_err(|_| StreamClosed)
+    }
+}
+
+impl fmt::Debug for ByteStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ByteStream")
+    }
+}
+
+impl fmt::Debug for ByteSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ByteSender")
+    }
+}
+
+impl fmt::Display for StreamClosed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nobody reads the stream any more")
+    }
+}
+
+impl std::error::Error for StreamClosed {}
+
+/// What a handler may return: text, bytes, a stream, [`Json`], nothing, a [`ToolOutput`], or a `Result` of one of
+/// these and a [`ToolError`].
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}`",
+    label = "the handler returns this",
+    note = "return a `String`, `&'static str`, `Vec<u8>`, `Bytes`, `ByteStream`, `Json(value)`, `()` or `ToolOutput`, or a `Result` of one of these with `ToolError` as its error"
+)]
+pub trait IntoToolResult {
+    /// Makes the result of the call.
+    ///
+    /// # Errors
+    /// The handler failed, or what it returned cannot be serialised.
+    fn into_tool_result(self) -> Result<ToolOutput, ToolError>;
+}
+
+/// What a handler may return when it succeeds.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}`",
+    label = "the handler returns this",
+    note = "return a `String`, `&'static str`, `Vec<u8>`, `Bytes`, `ByteStream`, `Json(value)`, `()` or `ToolOutput`"
+)]
+pub trait IntoToolOutput {
+    /// Makes the output.
+    ///
+    /// # Errors
+    /// It cannot be serialised.
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError>;
+}
+
+/// One table for everything that becomes an output by itself.
+macro_rules! outputs {
+    ($($type:ty, $value:ident => $make:expr;)+) => {$(
+        impl IntoToolOutput for $type {
+            fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+                let $value = self;
+                $make
+            }
+        }
+
+        impl IntoToolResult for $type {
+            fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
+                self.into_tool_output()
+            }
+        }
+    )+};
+}
+
+outputs! {
+    ToolOutput, output => Ok(output);
+    String, text => Ok(ToolOutput::text(text));
+    &'static str, text => Ok(ToolOutput::text(text));
+    (), _nothing => Ok(ToolOutput::text(""));
+    Vec<u8>, bytes => Ok(ToolOutput::bytes(bytes));
+    Bytes, bytes => Ok(ToolOutput::bytes(bytes));
+    ByteStream, stream => Ok(Body::Stream(stream).into());
+}
+
+impl<T: Serialize> IntoToolOutput for Json<T> {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(serde_json::to_string(&self.0)?).of_kind(ArtifactKind::JSON))
+    }
+}
+
+impl<T: Serialize> IntoToolResult for Json<T> {
+    fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
+        self.into_tool_output()
+    }
+}
+
+impl<T: IntoToolOutput> IntoToolResult for Result<T, ToolError> {
+    fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
+        self.and_then(IntoToolOutput::into_tool_output)
+    }
+}

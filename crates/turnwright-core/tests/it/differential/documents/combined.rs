@@ -1,0 +1,90 @@
+//! Subschemas made of others that look at the same place of the value.
+
+use serde_json::{Value, json};
+
+use super::{Place, Schema, Writer};
+
+impl Writer<'_> {
+    pub(super) fn union(&mut self, place: Place) -> Schema {
+        let keyword = if self.rng.chance(60) {
+            "anyOf"
+        } else {
+            "oneOf"
+        };
+        let mut branches: Vec<Value> = (0..self.rng.between(1, 3))
+            .map(|_| self.schema(place.same()))
+            .collect();
+        if self.rng.chance(20) {
+            branches.push(json!({ "type": "null" }));
+        }
+        let mut schema = Schema::from_iter([(keyword.into(), Value::Array(branches))]);
+        if self.rng.chance(10) {
+            schema.insert("not".into(), json!({ "const": self.literal() }));
+        }
+        schema
+    }
+
+    /// Parts that can hold together: an object and facets of it, or a scalar and a further bound.
+    pub(super) fn all_of(&mut self, place: Place) -> Schema {
+        let parts = match self.rng.below(4) {
+            0 | 1 => {
+                let first = match self.rng.chance(70) {
+                    true => Value::Object(self.object(place.same())),
+                    false => self
+                        .reference(place.same())
+                        .map_or(Value::Bool(true), Value::Object),
+                };
+                vec![first, self.facet(place.same())]
+            }
+            2 => vec![
+                Value::Object(self.scalar()),
+                json!({ "not": { "const": self.literal() } }),
+            ],
+            _ => vec![Value::Object(self.text()), json!({ "maxLength": 40 })],
+        };
+        Schema::from_iter([("allOf".into(), Value::Array(parts))])
+    }
+
+    pub(super) fn negation(&mut self, place: Place) -> Schema {
+        let mut schema = if self.rng.chance(60) {
+            self.scalar()
+        } else {
+            Schema::new()
+        };
+        let refused = if self.rng.chance(50) {
+            json!({ "const": self.literal() })
+        } else {
+            self.schema(place.same())
+        };
+        schema.insert("not".into(), refused);
+        schema
+    }
+
+    pub(super) fn conditional(&mut self, place: Place) -> Schema {
+        let mut schema = match self.rng.chance(50) {
+            true => self.object(place),
+            false => Schema::new(),
+        };
+        let condition = match schema.is_empty() {
+            true => self.schema(place.same()),
+            false => self.facet(place.same()),
+        };
+        schema.insert("if".into(), condition);
+        let consequence = |writer: &mut Self, object: bool| match object {
+            true => writer.facet(place.same()),
+            false => writer.schema(place.same()),
+        };
+        let object = schema.contains_key("type");
+        let both = self.rng.chance(50);
+        let first = self.rng.chance(60);
+        if both || first {
+            let inner = consequence(self, object);
+            schema.insert("then".into(), inner);
+        }
+        if both || !first {
+            let inner = consequence(self, object);
+            schema.insert("else".into(), inner);
+        }
+        schema
+    }
+}

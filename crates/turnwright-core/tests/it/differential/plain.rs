@@ -1,0 +1,103 @@
+//! What a document plainly says about a place of the value: read without unions, conditions or anything else that
+//! could look at it in a second way.
+
+use serde_json::{Map, Value};
+
+/// Keywords beside which a place is still plain. Those that compare whole values (`enum`, `contains`, `uniqueItems`)
+/// are not among them, nor is `default`, which can put something else there.
+const PLAIN: &[&str] = &[
+    "$comment",
+    "$defs",
+    "$id",
+    "$schema",
+    "additionalProperties",
+    "definitions",
+    "deprecated",
+    "description",
+    "examples",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "items",
+    "maxItems",
+    "maxLength",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minimum",
+    "multipleOf",
+    "pattern",
+    "prefixItems",
+    "properties",
+    "readOnly",
+    "required",
+    "title",
+    "type",
+    "writeOnly",
+    "x-origin",
+    "$anchor",
+];
+
+/// The one type that the document names for this place of the value.
+pub(super) fn kind_at<'d>(document: &'d Value, pointer: &str) -> Option<&'d str> {
+    schema_at(document, pointer)?.get("type")?.as_str()
+}
+
+pub(super) fn properties_at<'d>(
+    document: &'d Value,
+    pointer: &str,
+) -> Option<&'d Map<String, Value>> {
+    schema_at(document, pointer)?.get("properties")?.as_object()
+}
+
+/// A property of one type other than `null`, declared and not required.
+pub(super) fn is_optional(document: &Value, object: &str, name: &str) -> bool {
+    let required = schema_at(document, object)
+        .and_then(|schema| schema.get("required"))
+        .and_then(Value::as_array);
+    let is_required = required.is_some_and(|names| names.iter().any(|required| required == name));
+    let kind = kind_at(document, &format!("{object}/{}", super::walk::escape(name)));
+    !is_required && kind.is_some_and(|kind| kind != "null")
+}
+
+fn schema_at<'d>(document: &'d Value, pointer: &str) -> Option<&'d Map<String, Value>> {
+    let mut schema = plain(document, document)?;
+    for token in pointer.split('/').skip(1) {
+        let token = token.replace("~1", "/").replace("~0", "~");
+        let next = match schema.get("type")?.as_str()? {
+            "object" => schema.get("properties")?.get(&token)?,
+            "array" => item(schema, token.parse().ok()?)?,
+            _ => return None,
+        };
+        schema = plain(document, next)?;
+    }
+    Some(schema)
+}
+
+fn item(schema: &Map<String, Value>, index: usize) -> Option<&Value> {
+    let tuple = schema
+        .get("prefixItems")
+        .or_else(|| schema.get("items").filter(|items| items.is_array()));
+    tuple
+        .and_then(|tuple| tuple.get(index))
+        .or_else(|| schema.get("items").filter(|items| items.is_object()))
+}
+
+fn plain<'d>(document: &'d Value, schema: &'d Value) -> Option<&'d Map<String, Value>> {
+    let map = schema.as_object()?;
+    if let Some(target) = map.get("$ref").and_then(Value::as_str) {
+        let target = document.pointer(
+            target
+                .strip_prefix('#')
+                .filter(|pointer| pointer.starts_with('/'))?,
+        )?;
+        return if map.len() == 1 {
+            plain(document, target)
+        } else {
+            None
+        };
+    }
+    map.keys()
+        .all(|keyword| PLAIN.contains(&keyword.as_str()))
+        .then_some(map)
+}

@@ -1,0 +1,11 @@
+//! What crosses the modules of the core, in one binary.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may end loudly"
+)]
+
+mod differential;
+mod schema_suite;
