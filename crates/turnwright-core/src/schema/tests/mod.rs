@@ -1,8 +1,13 @@
-use serde_json::{Value, json};
+mod building;
+mod checking;
+mod refusal;
+mod typed;
+
+use serde_json::Value;
 
 use super::*;
 
-const ARGUMENTS: &str = include_str!("../../tests/vectors/arguments.json");
+const ARGUMENTS: &str = include_str!("../../../tests/vectors/arguments.json");
 
 #[test]
 fn the_argument_vectors_hold_case_by_case() {

@@ -1,0 +1,520 @@
+//! What checking makes of arguments.
+
+use serde_json::{Value, json};
+
+use crate::schema::{Limits, integer, string};
+use crate::{Error, RepairKind, Schema};
+
+fn of(properties: Value) -> Schema {
+    Schema::from_document(json!({ "type": "object", "properties": properties })).unwrap()
+}
+
+fn fault(error: &Error) -> (&str, &str) {
+    (&error.faults()[0].pointer, &error.faults()[0].rule)
+}
+
+/// Arrays in arrays, as text.
+fn nested_text(levels: usize) -> String {
+    format!(
+        "{{\"v\":{}{}}}",
+        "[".repeat(levels - 1),
+        "]".repeat(levels - 1)
+    )
+}
+
+fn nested_value(levels: usize) -> Value {
+    let mut value = json!([]);
+    for _ in 0..levels - 2 {
+        value = Value::Array(vec![value]);
+    }
+    // Not by `json!`, which would copy it.
+    Value::Object(serde_json::Map::from_iter([("v".to_owned(), value)]))
+}
+
+#[test]
+fn depth_is_counted_the_same_by_text_and_by_value() {
+    let schema = of(json!({}));
+    for levels in [127, 128] {
+        assert!(
+            schema.check(nested_text(levels)).is_ok(),
+            "{levels} by text"
+        );
+        assert!(
+            schema.check(nested_value(levels)).is_ok(),
+            "{levels} by value"
+        );
+    }
+    for levels in [129, 100_000] {
+        for error in [
+            schema.check(nested_text(levels)).unwrap_err(),
+            schema.check(nested_value(levels)).unwrap_err(),
+        ] {
+            assert_eq!(fault(&error), ("", "max_depth"), "{levels}");
+            assert!(
+                error
+                    .model_text()
+                    .contains("at most 128 levels deep: send something flatter"),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn depth_is_counted_after_text_inside_was_decoded() {
+    let schema = of(json!({ "v": { "type": "array", "items": { "type": "array" } } }));
+    let inner = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    // The object, the array, and what the text holds.
+    assert!(schema.check(json!({ "v": [inner(126)] })).is_ok());
+    let error = schema.check(json!({ "v": [inner(127)] })).unwrap_err();
+    assert_eq!(fault(&error), ("/v/0", "max_depth"));
+}
+
+#[test]
+fn fifty_mebibytes_are_refused_unread_and_the_limit_is_yours_to_set() {
+    let schema = of(json!({}));
+    let text = format!("{{\"v\": \"{}\"}}", "a".repeat(50 << 20));
+    let error = schema.check(text.as_str()).unwrap_err();
+    assert_eq!(fault(&error), ("", "max_bytes"));
+    assert!(error.model_text().len() < 300);
+    let error = schema
+        .check(json!({ "v": "a".repeat(2 << 20) }))
+        .unwrap_err();
+    assert_eq!(fault(&error), ("", "max_bytes"));
+    assert!(
+        schema
+            .with_limits(Limits::default().max_bytes(64 << 20))
+            .check(text)
+            .is_ok()
+    );
+}
+
+#[test]
+fn what_is_not_json_is_told_in_words() {
+    let schema = of(json!({}));
+    for (text, words) in [
+        ("", "send {} if there is nothing to say"),
+        ("   ", "send {}"),
+        ("{\"a\": ", "ends too early"),
+        ("{'a': 1}", "key must be a string"),
+        ("city=Paris", "must be one JSON object"),
+        ("{} {}", "trailing characters"),
+        ("{\"a\": 1e999}", "number out of range"),
+        ("{\"a\": \"\\ud800\"}", ""),
+    ] {
+        let error = schema.check(text).unwrap_err();
+        assert_eq!(fault(&error), ("", "json"), "{text}");
+        assert!(
+            error.model_text().contains(words),
+            "{text}: {}",
+            error.model_text()
+        );
+    }
+    let error = schema.check(b"{\"a\": \"\xff\"}".as_slice()).unwrap_err();
+    assert_eq!(fault(&error), ("", "json"));
+    assert!(
+        error.model_text().contains("byte 7 is not"),
+        "{}",
+        error.model_text()
+    );
+    for (text, got) in [
+        ("[]", "[]"),
+        ("5", "5"),
+        ("null", "null"),
+        ("true", "true"),
+        ("\"x\"", "\"x\""),
+    ] {
+        let error = schema.check(text).unwrap_err();
+        assert_eq!(fault(&error), ("", "type"), "{text}");
+        assert_eq!(error.faults()[0].got, got);
+    }
+}
+
+#[test]
+fn repeated_keys_are_found_at_every_level_with_what_else_is_wrong() {
+    let schema = of(json!({ "a": { "type": "object" }, "n": { "type": "integer" } }));
+    let error = schema
+        .check(r#"{"a": {"b": [{"c": 1, "c": 2}], "b": 1}, "a": {"x/y": 1, "x/y": 1}, "n": "x"}"#)
+        .unwrap_err();
+    let found: Vec<(&str, &str)> = error
+        .faults()
+        .iter()
+        .map(|fault| (fault.pointer.as_str(), fault.rule.as_str()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("/a/b/0/c", "unique_keys"),
+            ("/a/b", "unique_keys"),
+            ("/a/x~1y", "unique_keys"),
+            ("/a", "unique_keys"),
+            ("/n", "type")
+        ]
+    );
+    // Also in text inside of text.
+    let error = schema
+        .check(json!({ "a": "{\"k\": 1, \"k\": 1}" }))
+        .unwrap_err();
+    assert_eq!(fault(&error), ("/a/k", "unique_keys"));
+}
+
+#[test]
+fn twenty_faults_are_listed_and_the_rest_counted() {
+    let schema = of(json!({ "v": { "items": { "type": "string" } } }));
+    let error = schema.check(json!({ "v": vec![1; 33] })).unwrap_err();
+    assert_eq!(error.faults().len(), 20);
+    assert_eq!(error.more_faults(), 13);
+    assert_eq!(error.faults()[19].pointer, "/v/19");
+    assert!(
+        error.model_text().ends_with("- and 13 more"),
+        "{}",
+        error.model_text()
+    );
+}
+
+#[test]
+fn what_came_is_quoted_short_and_cannot_move_the_text_around_it() {
+    let schema = of(json!({ "v": { "type": "integer" } }));
+    let error = schema
+        .check(json!({ "v": format!("\u{202e}\u{7}\n{}", "x".repeat(1000)) }))
+        .unwrap_err();
+    let got = &error.faults()[0].got;
+    assert!(got.chars().count() < 110, "{got}");
+    assert!(
+        got.contains("\\u{202e}") && got.contains("\\u0007") && got.contains("\\n"),
+        "{got}"
+    );
+    assert!(!got.chars().any(|c| c.is_control() || c == '\u{202e}'));
+    // Nor can a name.
+    let closed = Schema::object().build().unwrap();
+    let error = closed.check(json!({ "a\u{202e}\nb": 1 })).unwrap_err();
+    assert!(
+        !error
+            .model_text()
+            .lines()
+            .nth(1)
+            .unwrap()
+            .contains('\u{202e}')
+    );
+    assert_eq!(error.model_text().lines().count(), 2);
+}
+
+#[test]
+fn a_missing_and_an_unexpected_property_are_told_at_their_own_place() {
+    let schema = Schema::object()
+        .field("city", string().required())
+        .field("units", string())
+        .build()
+        .unwrap();
+    let error = schema.check(json!({ "unit": "c" })).unwrap_err();
+    let mut found: Vec<(&str, &str)> = error
+        .faults()
+        .iter()
+        .map(|fault| (fault.pointer.as_str(), fault.message.as_str()))
+        .collect();
+    found.sort_unstable();
+    assert_eq!(
+        found,
+        [
+            ("/city", "is required but missing"),
+            ("/unit", "is not a known property: did you mean `units`?")
+        ]
+    );
+}
+
+#[test]
+fn a_union_names_its_nearest_branch() {
+    let schema = of(json!({ "v": { "anyOf": [
+        { "type": "integer" },
+        { "type": "object", "properties": { "kind": { "const": "a" }, "n": { "type": "integer" } }, "required": ["kind", "n"] },
+        { "type": "object", "properties": { "kind": { "const": "b" }, "s": { "minLength": 3 } }, "required": ["kind", "s"] },
+    ] } }));
+    let error = schema
+        .check(json!({ "v": { "kind": "b", "s": "x" } }))
+        .unwrap_err();
+    assert_eq!(fault(&error), ("/v", "anyOf"));
+    let message = &error.faults()[0].message;
+    assert!(
+        message.contains("nearest is alternative 3: /s must be at least 3 characters"),
+        "{message}"
+    );
+}
+
+#[test]
+fn text_is_read_as_a_number_only_if_it_is_one() {
+    let schema = of(json!({ "x": { "type": "number" }, "n": { "type": "integer" } }));
+    for (text, number) in [
+        ("1", json!(1)),
+        (" -3.5 ", json!(-3.5)),
+        ("+7", json!(7)),
+        (".5", json!(0.5)),
+        ("5.", json!(5)),
+        ("1e3", json!(1000)),
+        ("-0", json!(0)),
+        ("9007199254740993", json!(9_007_199_254_740_993_u64)),
+        ("18446744073709551615", json!(u64::MAX)),
+        ("\t1E-2\n", json!(0.01)),
+    ] {
+        let checked = schema.check(json!({ "x": text })).unwrap();
+        assert_eq!(checked.value(), &json!({ "x": number }), "{text:?}");
+        assert_eq!(checked.repairs()[0].kind, RepairKind::Number);
+    }
+    for text in [
+        "",
+        " ",
+        "0x10",
+        "1_000",
+        "NaN",
+        "inf",
+        "-Infinity",
+        "1e999",
+        "1,5",
+        "1 2",
+        "--1",
+        "1e",
+        ".",
+        "e5",
+        "١",
+    ] {
+        let error = schema.check(json!({ "x": text })).unwrap_err();
+        assert_eq!(fault(&error), ("/x", "type"), "{text:?}");
+    }
+    assert_eq!(
+        fault(&schema.check(json!({ "n": "1.5" })).unwrap_err()),
+        ("/n", "type")
+    );
+}
+
+#[test]
+fn nothing_else_is_coerced() {
+    let schema = of(json!({
+        "s": { "type": "string" }, "b": { "type": "boolean" }, "a": { "type": "array" }, "n": { "type": "integer" },
+        "either": { "type": ["string", "integer"] },
+    }));
+    for wrong in [
+        json!({ "s": 5 }),
+        json!({ "s": true }),
+        json!({ "b": 1 }),
+        json!({ "b": "yes" }),
+        json!({ "a": "x" }),
+        json!({ "a": 1 }),
+        json!({ "n": true }),
+        json!({ "n": 1.5 }),
+        json!({ "a": { "0": 1 } }),
+    ] {
+        assert!(schema.check(wrong.clone()).is_err(), "{wrong}");
+    }
+    let checked = schema.check(json!({ "either": "5" })).unwrap();
+    assert_eq!(checked.value(), &json!({ "either": "5" }));
+    assert!(checked.repairs().is_empty());
+}
+
+#[test]
+fn a_whole_number_with_a_fraction_is_an_integer_where_only_that_is_allowed() {
+    let schema = of(json!({ "n": { "type": "integer" }, "x": { "type": "number" } }));
+    let checked = schema.check(r#"{"n": 7.0, "x": 7.0}"#).unwrap();
+    assert_eq!(checked.value().to_string(), r#"{"n":7,"x":7.0}"#);
+    assert_eq!(checked.repairs()[0].kind, RepairKind::Integer);
+    // Beyond 64 bits there is no integer to become.
+    assert_eq!(
+        schema.check(r#"{"n": 1e300}"#).unwrap().value().to_string(),
+        r#"{"n":1e+300}"#
+    );
+    assert_eq!(
+        schema
+            .check(r#"{"n": 18446744073709551615.0}"#)
+            .unwrap()
+            .repairs()
+            .len(),
+        0
+    );
+    assert_eq!(
+        schema.check(r#"{"n": 1e19}"#).unwrap().value().to_string(),
+        r#"{"n":10000000000000000000}"#
+    );
+}
+
+#[test]
+fn a_null_counts_as_absent_only_where_it_can() {
+    let schema = of(json!({
+        "plain": { "type": "integer", "default": 3 }, "nullable": { "type": ["integer", "null"] }, "any": {},
+        "choice": { "enum": [1, null] }, "union": { "anyOf": [{ "type": "null" }, { "type": "integer" }] },
+    }));
+    let raw =
+        json!({ "plain": null, "nullable": null, "any": null, "choice": null, "union": null });
+    let checked = schema.check(raw).unwrap();
+    assert_eq!(
+        checked.value(),
+        &json!({ "plain": 3, "nullable": null, "any": null, "choice": null, "union": null })
+    );
+    let kinds: Vec<RepairKind> = checked.repairs().iter().map(|repair| repair.kind).collect();
+    assert_eq!(kinds, [RepairKind::NullAsAbsent, RepairKind::Default]);
+
+    let required = Schema::object()
+        .field("n", integer().required())
+        .build()
+        .unwrap();
+    assert_eq!(
+        fault(&required.check(json!({ "n": null })).unwrap_err()),
+        ("/n", "type")
+    );
+    // Unexpected is unexpected, whatever it is.
+    assert_eq!(
+        required
+            .check(json!({ "n": 1, "x": null }))
+            .unwrap_err()
+            .faults()[0]
+            .pointer,
+        "/x"
+    );
+}
+
+#[test]
+fn defaults_are_filled_at_every_depth_and_in_defaults() {
+    let schema = of(json!({
+        "opts": { "type": "object", "default": {}, "properties": { "n": { "default": 1 }, "deep": { "default": {}, "properties": { "m": { "default": 2 } } } } },
+        "rows": { "items": { "properties": { "k": { "default": "x" } } } },
+    }));
+    assert_eq!(
+        schema
+            .check(json!({ "rows": [{}, { "k": "y" }] }))
+            .unwrap()
+            .value(),
+        &json!({ "rows": [{ "k": "x" }, { "k": "y" }], "opts": { "n": 1, "deep": { "m": 2 } } })
+    );
+}
+
+#[test]
+fn a_default_that_would_break_a_valid_value_stays_out() {
+    let schema = Schema::from_document(json!({
+        "type": "object", "maxProperties": 1, "properties": { "a": { "type": "integer" }, "b": { "default": 1 } },
+    }))
+    .unwrap();
+    assert_eq!(
+        schema.check(json!({ "a": 1 })).unwrap().value(),
+        &json!({ "a": 1 })
+    );
+    assert_eq!(
+        schema.check(json!({ "a": "1" })).unwrap().value(),
+        &json!({ "a": 1 })
+    );
+    assert_eq!(schema.check(json!({})).unwrap().value(), &json!({ "b": 1 }));
+}
+
+#[test]
+fn only_the_chosen_branch_fills_its_defaults() {
+    let schema = of(json!({ "v": { "oneOf": [
+        { "properties": { "t": { "const": "a" }, "x": { "type": "integer", "default": 1 } }, "required": ["t"] },
+        { "properties": { "t": { "const": "b" }, "y": { "type": "integer", "default": 2 } }, "required": ["t"] },
+    ] } }));
+    assert_eq!(
+        schema.check(json!({ "v": { "t": "b" } })).unwrap().value(),
+        &json!({ "v": { "t": "b", "y": 2 } })
+    );
+    assert_eq!(
+        schema
+            .check(json!({ "v": { "t": "b", "y": "5" } }))
+            .unwrap()
+            .value(),
+        &json!({ "v": { "t": "b", "y": 5 } })
+    );
+}
+
+#[test]
+fn defaults_cannot_make_arguments_larger_than_they_may_be() {
+    let long = "x".repeat(1000);
+    let schema = of(json!({ "v": { "items": { "properties": { "d": { "default": long } } } } }));
+    assert!(schema.check(json!({ "v": vec![json!({}); 100] })).is_ok());
+    let error = schema
+        .check(json!({ "v": vec![json!({}); 10_000] }))
+        .unwrap_err();
+    assert_eq!(fault(&error), ("", "max_bytes"));
+    assert!(error.model_text().contains("with the defaults"));
+}
+
+#[test]
+fn unions_in_unions_end_in_time() {
+    let schema = Schema::from_document(json!({
+        "type": "object", "properties": { "v": { "$ref": "#/$defs/node" } },
+        "$defs": { "node": { "anyOf": [
+            { "type": "object", "properties": { "c": { "$ref": "#/$defs/node" } }, "required": ["c", "x"] },
+            { "type": "object", "properties": { "c": { "$ref": "#/$defs/node" } }, "required": ["c", "y"] },
+            { "type": "integer" },
+        ] } },
+    }))
+    .unwrap();
+    let mut value = json!("no number");
+    for _ in 0..100 {
+        value = json!({ "c": value });
+    }
+    let error = schema.check(json!({ "v": value })).unwrap_err();
+    assert_eq!(fault(&error).1, "work");
+    assert!(error.model_text().contains("send less at once"));
+}
+
+#[tokio::test]
+async fn external_checks_are_asked_after_the_schema_and_all_of_them_answer() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let schema = Schema::object()
+        .field("n", integer().required())
+        .build()
+        .unwrap()
+        .external("small", move |args| {
+            count.fetch_add(1, Ordering::Relaxed);
+            async move {
+                if args["n"].as_i64() < Some(10) {
+                    Ok(())
+                } else {
+                    Err(crate::Rejection::at("/n", "is too large"))
+                }
+            }
+        })
+        .external("reachable", |args| async move {
+            if args["n"] == 99 {
+                Err(std::io::Error::other("secret host is down"))?
+            }
+            Ok(())
+        })
+        .external("steady", |args| async move {
+            assert!(args["n"] != 100, "boom");
+            Ok(())
+        });
+    assert!(schema.check_all(json!({ "n": "x" })).await.is_err());
+    assert_eq!(
+        asked.load(Ordering::Relaxed),
+        0,
+        "asked although the schema refused"
+    );
+    assert_eq!(
+        schema.check_all(json!({ "n": "7" })).await.unwrap().value(),
+        &json!({ "n": 7 })
+    );
+
+    let error = schema.check_all(json!({ "n": 99 })).await.unwrap_err();
+    let rules: Vec<&str> = error
+        .faults()
+        .iter()
+        .map(|fault| fault.rule.as_str())
+        .collect();
+    assert_eq!(rules, ["small", "reachable"]);
+    assert!(
+        error.to_string().contains("secret host"),
+        "the operator reads why"
+    );
+    assert!(
+        !error.model_text().contains("secret host"),
+        "the model does not"
+    );
+    assert_eq!(
+        schema
+            .check_all(json!({ "n": 100 }))
+            .await
+            .unwrap_err()
+            .faults()[1]
+            .rule,
+        "steady"
+    );
+}
