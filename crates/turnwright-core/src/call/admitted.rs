@@ -45,7 +45,7 @@ impl CheckedCall {
         // The digest of arguments that a person has seen, or written: for these they are not asked again.
         let mut granted: Option<String> = None;
         for _ in 0..=MOST_CHANGES {
-            let change = match checked.decide().await {
+            let change = match decide(&checked.pending()).await {
                 Decision::Allow => {
                     return Ok(AdmittedCall {
                         checked,
@@ -62,7 +62,7 @@ impl CheckedCall {
                         begun: false,
                     });
                 }
-                Decision::Ask(reason) => match checked.ask(reason).await {
+                Decision::Ask(reason) => match ask(&checked.pending(), reason).await {
                     Approval::Granted => {
                         return Ok(AdmittedCall {
                             checked,
@@ -86,64 +86,14 @@ impl CheckedCall {
         Err(checked.deny("its arguments were changed more than three times", None))
     }
 
-    async fn decide(&self) -> Decision {
-        let mut ask = None;
-        let policies = self
-            .call
-            .ctx
-            .policy()
-            .into_iter()
-            .chain(self.tool.approval());
-        for policy in policies {
-            match self.review(policy).await {
-                Review::Allow => {}
-                Review::Ask { reason } => ask = Some(ask.unwrap_or(reason)),
-                Review::Deny { reason } => return Decision::Deny(reason),
-                Review::Rewrite(args) if args == *self.args() => {}
-                Review::Rewrite(args) => return Decision::Change(args),
-            }
-        }
-        ask.map_or(Decision::Allow, Decision::Ask)
-    }
-
-    async fn review(&self, policy: &Arc<dyn ApprovalPolicy>) -> Review {
-        let pending = PendingCall {
+    /// What others may see of it. The handler, which waits with its arguments, is not among that.
+    fn pending(&self) -> PendingCall<'_> {
+        PendingCall {
             id: &self.call.id,
             call_id: &self.call_id,
             tool: &self.tool,
-            args: self.args(),
+            args: self.args.value(),
             ctx: &self.call.ctx,
-        };
-        let reviewed = AssertUnwindSafe(async { policy.review(&pending).await }).catch_unwind();
-        match within(None, self.call.ctx.cancellation(), reviewed).await {
-            Ok(Ok(review)) => review,
-            Ok(Err(_)) => Review::deny("its policy panicked"),
-            Err(_) => Review::deny("the dispatch was cancelled"),
-        }
-    }
-
-    async fn ask(&self, reason: String) -> Approval {
-        let Some(approver) = self.call.ctx.approver() else {
-            return Approval::Refused {
-                reason: "nobody can be asked".to_owned(),
-            };
-        };
-        let request = ApprovalRequest {
-            id: self.call.id.to_string(),
-            tool: self.tool.name().to_owned(),
-            fingerprint: self.tool.fingerprint().to_owned(),
-            args_digest: tool::digest_of(self.args()),
-            args: self.args().clone(),
-            reason,
-        };
-        let asked = AssertUnwindSafe(async { approver.ask(request).await }).catch_unwind();
-        let refused = |reason: &str| Approval::Refused {
-            reason: reason.to_owned(),
-        };
-        match within(None, self.call.ctx.cancellation(), asked).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => refused("no answer could be had"),
-            Err(_) => refused("the turn was cancelled"),
         }
     }
 
@@ -157,6 +107,53 @@ impl CheckedCall {
             None => error,
         };
         RefusedCall::new(self.call, self.call_id, error)
+    }
+}
+
+/// Asks every policy: the first that denies or rewrites decides, and one that asks is enough for asking.
+async fn decide(call: &PendingCall<'_>) -> Decision {
+    let mut ask = None;
+    for policy in call.ctx.policy().into_iter().chain(call.tool.approval()) {
+        match review(call, policy).await {
+            Review::Allow => {}
+            Review::Ask { reason } => ask = Some(ask.unwrap_or(reason)),
+            Review::Deny { reason } => return Decision::Deny(reason),
+            Review::Rewrite(args) if args == *call.args => {}
+            Review::Rewrite(args) => return Decision::Change(args),
+        }
+    }
+    ask.map_or(Decision::Allow, Decision::Ask)
+}
+
+async fn review(call: &PendingCall<'_>, policy: &Arc<dyn ApprovalPolicy>) -> Review {
+    let reviewed = AssertUnwindSafe(async { policy.review(call).await }).catch_unwind();
+    match within(None, call.ctx.cancellation(), reviewed).await {
+        Ok(Ok(review)) => review,
+        Ok(Err(_)) => Review::deny("its policy panicked"),
+        Err(_) => Review::deny("the dispatch was cancelled"),
+    }
+}
+
+async fn ask(call: &PendingCall<'_>, reason: String) -> Approval {
+    let refused = |reason: &str| Approval::Refused {
+        reason: reason.to_owned(),
+    };
+    let Some(approver) = call.ctx.approver() else {
+        return refused("nobody can be asked");
+    };
+    let request = ApprovalRequest {
+        id: call.id.to_owned(),
+        tool: call.tool.name().to_owned(),
+        fingerprint: call.tool.fingerprint().to_owned(),
+        args_digest: tool::digest_of(call.args),
+        args: call.args.clone(),
+        reason,
+    };
+    let asked = AssertUnwindSafe(async { approver.ask(request).await }).catch_unwind();
+    match within(None, call.ctx.cancellation(), asked).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => refused("no answer could be had"),
+        Err(_) => refused("the turn was cancelled"),
     }
 }
 

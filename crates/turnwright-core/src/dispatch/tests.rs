@@ -1,1 +1,168 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde_json::json;
+
+use crate::dispatch::Signal;
+use crate::*;
+
+fn refused() -> Error {
+    Error::new(ErrorCode::ToolDownstream, "no")
+}
+
+#[test]
+fn the_first_signal_counts_and_another_is_an_error() {
+    let ctx = DispatchContext::standalone();
+    assert_eq!(ctx.signal(), None);
+    ctx.ack().unwrap();
+    for error in [ctx.ack().unwrap_err(), ctx.nack(refused()).unwrap_err()] {
+        assert_eq!(error.code().as_str(), "E_LLM_EXECUTION_ALREADY_SIGNALLED");
+        assert!(error.is_fatal());
+    }
+    assert_eq!(ctx.signal(), Some(Signal::Ack));
+
+    let ctx = DispatchContext::standalone();
+    ctx.nack(refused()).unwrap();
+    assert!(ctx.ack().is_err());
+    assert_eq!(ctx.signal(), Some(Signal::Nack));
+    assert_eq!(ctx.nack_error().unwrap().message(), "no");
+}
+
+#[test]
+fn of_racing_signals_exactly_one_counts() {
+    for _ in 0..50 {
+        let ctx = DispatchContext::standalone();
+        let ran = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&ran);
+        ctx.on_ack(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+        })
+        .keep();
+        let won = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| ctx.ack().is_ok())).collect();
+            threads
+                .into_iter()
+                .filter_map(|thread| thread.join().ok())
+                .filter(|won| *won)
+                .count()
+        });
+        assert_eq!((won, ran.load(Ordering::Relaxed)), (1, 1));
+    }
+}
+
+#[test]
+fn work_waits_for_the_ack_unless_its_guard_is_dropped() {
+    let ctx = DispatchContext::standalone();
+    let ran = Arc::new(parking_lot::Mutex::new(Vec::new()));
+    let note = |what: &'static str| {
+        let ran = Arc::clone(&ran);
+        move || ran.lock().push(what)
+    };
+    let kept = ctx.on_ack(note("kept"));
+    drop(ctx.on_ack(note("dropped")));
+    ctx.on_ack(|| panic!("on purpose")).keep();
+    // Foreign code may use the dispatch, also from inside.
+    let inner = ctx.clone();
+    let (inside, again) = (note("inside"), note("too late"));
+    ctx.on_ack(move || {
+        inside();
+        assert_eq!(inner.signal(), Some(Signal::Ack));
+        inner.on_ack(again).keep();
+    })
+    .keep();
+    ctx.ack().unwrap();
+    drop(kept);
+    assert_eq!(*ran.lock(), ["kept", "inside"]);
+}
+
+#[test]
+fn the_stash_keeps_json_by_dot_path() {
+    let stash = Stash::new();
+    assert_eq!(stash.set("a.b.c", 1).unwrap(), None);
+    assert_eq!(stash.set("a.b.c", 2).unwrap(), Some(json!(1)));
+    assert_eq!(stash.get("a"), Some(json!({ "b": { "c": 2 } })));
+    stash.set("list", json!([{ "x": 1 }])).unwrap();
+    stash.set("list.0.x", "y").unwrap();
+    assert_eq!(stash.get("list.0"), Some(json!({ "x": "y" })));
+    stash.set(r"file\.name.size", 3).unwrap();
+    assert_eq!(stash.snapshot()["file.name"], json!({ "size": 3 }));
+    assert_eq!(stash.get_as::<u8>(r"file\.name.size"), Some(3));
+    assert_eq!(stash.get_as::<bool>("a.b.c"), None);
+    assert!(stash.has("a.b") && !stash.has("a.x") && !stash.has(""));
+    assert_eq!(stash.remove("a.b.c"), Some(json!(2)));
+    assert_eq!(stash.remove("a.b.c"), None);
+    assert_eq!(stash.remove("list.0"), Some(json!({ "x": "y" })));
+    assert_eq!(
+        stash.get("list"),
+        Some(json!([null])),
+        "the items behind it keep their numbers"
+    );
+}
+
+#[test]
+fn a_bad_path_into_the_stash_is_told_and_changes_nothing() {
+    let stash = Stash::new();
+    stash.set("text", "x").unwrap();
+    stash.set("list", json!([1])).unwrap();
+    let before = stash.snapshot();
+    for path in [
+        "",
+        ".",
+        "a.",
+        ".a",
+        "a..b",
+        "text.more",
+        "list.7",
+        "list.x.y",
+    ] {
+        let error = stash.set(path, 1).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidStashPath, "{path}");
+        assert!(stash.update(path, |_| json!(1)).is_err());
+    }
+    assert_eq!(stash.snapshot(), before);
+}
+
+#[test]
+fn what_is_taken_out_of_the_stash_is_yours_and_updates_are_atomic() {
+    let stash = Stash::new();
+    stash.set("v", json!({ "n": 1 })).unwrap();
+    let mut taken = stash.get("v").unwrap();
+    taken["n"] = json!(2);
+    assert_eq!(stash.get("v.n"), Some(json!(1)));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..250 {
+                    let more = |n: Option<serde_json::Value>| {
+                        json!(n.and_then(|n| n.as_u64()).unwrap_or(0) + 1)
+                    };
+                    stash.update("count", more).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(stash.get("count"), Some(json!(1000)));
+}
+
+#[test]
+fn observers_cannot_break_anything_and_stop_when_dropped() {
+    let ctx = DispatchContext::standalone();
+    let seen = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&seen);
+    let broken = ctx.events().observe(|_| panic!("on purpose"));
+    let steady = ctx.events().observe(move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    let tell = || {
+        ctx.events().tell(|| Event::Warning {
+            message: "x".to_owned(),
+        })
+    };
+    tell();
+    drop(steady);
+    tell();
+    drop(broken);
+    assert_eq!(seen.load(Ordering::Relaxed), 1);
+    ctx.events()
+        .tell(|| panic!("nobody listens, so nothing is made"));
+}

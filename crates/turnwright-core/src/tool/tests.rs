@@ -1,1 +1,331 @@
+use std::time::Duration;
 
+use proptest::prelude::*;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::canonical;
+use crate::*;
+
+const CALL_IDS: &str = include_str!("../../tests/vectors/call_id.json");
+
+fn noop(name: &str) -> ToolBuilder<Value> {
+    Tool::dynamic(name, json!({ "type": "object" }))
+        .description("Does nothing.")
+        .handler(|_: Value, _: ToolContext| async { "done" })
+}
+
+#[test]
+fn the_call_id_vectors_hold_case_by_case() {
+    let vectors: Vec<Value> = serde_json::from_str(CALL_IDS).unwrap();
+    assert_eq!(vectors.len(), 9);
+    for case in vectors {
+        let (tool, args) = (
+            case["tool"].as_str().unwrap(),
+            case["args_json"].as_str().unwrap(),
+        );
+        let mut canonical = Vec::new();
+        canonical::write(
+            &json!({ "tool": tool, "args": RawArgs::from(args).to_value() }),
+            &mut canonical,
+        );
+        assert_eq!(
+            String::from_utf8(canonical).unwrap(),
+            case["canonical"].as_str().unwrap()
+        );
+        assert_eq!(
+            call_id(tool, args),
+            case["call_id"].as_str().unwrap(),
+            "{case}"
+        );
+    }
+}
+
+#[test]
+fn a_call_that_cannot_be_read_has_an_id_all_the_same() {
+    let as_text = |text: &str| call_id_of_value("t", &Value::from(text));
+    assert_eq!(call_id("t", "not json"), as_text("not json"));
+    assert_eq!(call_id("t", "{\"a\":"), as_text("{\"a\":"));
+    assert_eq!(
+        call_id("t", r#"{"a":1,"a":2}"#),
+        call_id("t", r#"{"a":2}"#),
+        "the last of repeated keys counts"
+    );
+    let deep = "[".repeat(100_000);
+    assert_eq!(call_id("t", deep.as_str()), as_text(&deep));
+    // A value of any depth is hashed without recursion.
+    let mut value = json!([]);
+    for _ in 0..100_000 {
+        value = Value::Array(vec![value]);
+    }
+    assert_eq!(call_id("t", value).len(), 64);
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        // The oracle knows integers up to 2^53 only.
+        (-(1_i64 << 53)..(1 << 53)).prop_map(Value::from),
+        any::<f64>()
+            .prop_filter("finite", |n| n.is_finite())
+            .prop_map(Value::from),
+        ".{0,12}".prop_map(Value::from),
+        "[\u{0}-\u{1f}\"\\\\\u{d7ff}-\u{e010}\u{fff0}-\u{10010}]{0,6}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 40, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::vec(
+                ("[a\u{d7ff}\u{e000}\u{ffff}\u{10000}\"\n]{0,3}", inner),
+                0..6
+            )
+            .prop_map(|entries| Value::Object(entries.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn canonical_json_is_what_another_implementation_writes(value in any_json()) {
+        let mut ours = Vec::new();
+        canonical::write(&value, &mut ours);
+        let theirs = serde_json_canonicalizer::to_string(&value).unwrap();
+        prop_assert_eq!(String::from_utf8(ours).unwrap(), theirs);
+    }
+
+    #[test]
+    fn the_order_and_the_spelling_of_arguments_make_no_difference(value in any_json()) {
+        let pretty = serde_json::to_string_pretty(&value).unwrap();
+        prop_assert_eq!(call_id("t", pretty), call_id_of_value("t", &value));
+        let Value::Object(map) = &value else { return Ok(()) };
+        let backwards: Value = Value::Object(map.clone().into_iter().rev().collect());
+        prop_assert_eq!(call_id("t", backwards), call_id_of_value("t", &value));
+    }
+}
+
+#[test]
+fn a_wrong_definition_names_every_wrong_field() {
+    let error = Tool::dynamic("no good", json!({ "type": "string" }))
+        .timeout(Duration::ZERO)
+        .build()
+        .unwrap_err();
+    assert_eq!(error.code(), ErrorCode::InvalidTool);
+    assert_eq!(error.code().as_str(), "E_INVALID_INITIAL_TOOL_VALUE");
+    assert!(error.is_fatal());
+    for field in ["name:", "description:", "handler:", "timeout:", "schema:"] {
+        assert!(
+            error.to_string().contains(field),
+            "{field} is not in {error}"
+        );
+    }
+    assert_eq!(error.problems()[0].pointer, "/type");
+    assert!(std::error::Error::source(&error).is_some());
+}
+
+#[test]
+fn names_are_what_every_provider_takes() {
+    for good in ["a", "get_weather", "Get-Weather2", &"x".repeat(64)] {
+        assert_eq!(noop(good).build().unwrap().name(), good);
+    }
+    for (bad, words) in [
+        ("", "is empty"),
+        (&*"x".repeat(65), "has 65 characters"),
+        (&*"é".repeat(300), "has 300 characters"),
+        ("get weather", "has ' '"),
+        ("a.b", "has '.'"),
+        ("toolé", "has 'é'"),
+    ] {
+        let error = noop(bad).build().unwrap_err();
+        assert!(error.to_string().contains(words), "{bad:?}: {error}");
+    }
+}
+
+#[test]
+fn everything_that_was_said_can_be_read_back_and_has_its_default() {
+    let plain = noop("plain").build().unwrap();
+    assert_eq!(plain.artifact_kind(), &ArtifactKind::TEXT);
+    assert!(plain.meta().is_empty() && !plain.is_ephemeral() && !plain.is_trusted());
+    assert_eq!(plain.on_collision(), OnCollision::Throw);
+    assert_eq!(plain.effects(), Effects::Writes);
+    assert_eq!(plain.timeout(), Some(Duration::from_secs(300)));
+    assert_eq!(plain.concurrency(), Concurrency::Parallel);
+
+    let said = noop("said")
+        .artifact_kind(ArtifactKind::named("csv"))
+        .meta(json!({ "a": { "b": 1 } }))
+        .ephemeral(true)
+        .trusted(true)
+        .on_collision(OnCollision::Keep)
+        .effects(Effects::ReadOnly)
+        .no_timeout()
+        .concurrency(Concurrency::Exclusive)
+        .build()
+        .unwrap();
+    assert_eq!(said.artifact_kind().as_str(), "csv");
+    assert_eq!(said.meta().get("a.b"), Some(&json!(1)));
+    assert!(said.is_ephemeral() && said.is_trusted());
+    assert_eq!(said.on_collision(), OnCollision::Keep);
+    assert_eq!(said.effects(), Effects::ReadOnly);
+    assert_eq!(said.timeout(), None);
+    assert_eq!(said.concurrency(), Concurrency::Exclusive);
+}
+
+#[test]
+fn the_description_is_the_contract_and_the_fingerprint_its_digest() {
+    let tool = noop("t").build().unwrap();
+    assert_eq!(
+        serde_json::to_value(tool.describe()).unwrap(),
+        json!({ "name": "t", "description": "Does nothing.", "inputSchema": { "type": "object" } })
+    );
+    let same = noop("t").trusted(true).build().unwrap();
+    assert_eq!(tool.fingerprint(), same.fingerprint());
+    let others = [
+        noop("u").build().unwrap(),
+        noop("t").description("Other.").build().unwrap(),
+        Tool::dynamic("t", json!({ "type": "object", "maxProperties": 1 }))
+            .description("Does nothing.")
+            .handler(|_: Value, _| async { "" })
+            .build()
+            .unwrap(),
+    ];
+    for other in others {
+        assert_ne!(tool.fingerprint(), other.fingerprint());
+    }
+}
+
+#[test]
+fn a_type_that_refuses_what_its_schema_accepts_fails_in_build() {
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Lie {
+        #[schemars(with = "String")]
+        n: u32,
+    }
+    let error = Tool::typed::<Lie>("lie")
+        .description("Lies.")
+        .handler(|_: Lie, _| async { "" })
+        .build()
+        .unwrap_err();
+    assert_eq!(error.code(), ErrorCode::InvalidTool);
+    assert!(
+        error
+            .to_string()
+            .contains(r#"accepts {"n":""}, which the argument type does not take"#),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn validate_says_what_the_executor_would() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Args {
+        n: u8,
+    }
+    let tool = Tool::typed::<Args>("t")
+        .description("Takes a number.")
+        .external("not_seven", |args| async move {
+            if args["n"] == 7 {
+                Err(Rejection::at("/n", "is seven"))
+            } else {
+                Ok(())
+            }
+        })
+        .handler(|args: Args, _| async move { args.n.to_string() })
+        .build()
+        .unwrap();
+    let ctx = DispatchContext::standalone();
+    for args in [
+        r#"{"n": "5"}"#,
+        r#"{"n": 256}"#,
+        r#"{"n": 7}"#,
+        "{",
+        r#"{"n": 1, "n": 1}"#,
+    ] {
+        let (said, ran) = (
+            tool.validate(args).await,
+            tool.executor(&ctx).call(args).await,
+        );
+        match (said, ran) {
+            (Ok(checked), Ok(output)) => {
+                assert_eq!(output.as_text(), Some(&*checked.value()["n"].to_string()))
+            }
+            (Err(said), Err(ran)) => {
+                assert_eq!(said.code(), ErrorCode::InvalidToolArgs);
+                assert_eq!(
+                    (said.faults(), said.model_text()),
+                    (ran.faults(), ran.model_text())
+                );
+            }
+            (said, ran) => panic!("{args}: {said:?} but {ran:?}"),
+        }
+    }
+    assert!(
+        tool.probe(&json!({ "n": 7 })).is_ok(),
+        "a probe asks nobody outside"
+    );
+}
+
+#[test]
+fn secrets_in_arguments_and_results_stay_out_of_debug() {
+    let secret = "hunter2-secret";
+    let args = json!({ "password": secret });
+    let tool = noop("t").meta(json!({ "key": secret })).build().unwrap();
+    let checked = tool.probe(&args).unwrap();
+    let shown = format!(
+        "{:?} {:?} {:?} {:?} {:?}",
+        tool,
+        checked,
+        RawArgs::from(args.clone()),
+        ToolOutput::text(secret),
+        tool.meta()
+    );
+    assert!(!shown.contains(secret), "{shown}");
+}
+
+#[test]
+fn errors_of_a_handler_have_two_texts() {
+    let error = ToolError::from(std::io::Error::other("db at 127.0.0.1 refused"));
+    assert_eq!(error.kind(), ErrorKind::Internal);
+    assert_eq!(
+        error.model_text(),
+        "The tool failed. Nothing more is known."
+    );
+    let error = error
+        .for_model("The archive is closed.")
+        .with_kind(ErrorKind::Unavailable)
+        .into_error("t");
+    assert_eq!(error.code(), ErrorCode::ToolDownstream);
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(error.model_text(), "The archive is closed.");
+    assert!(error.to_string().contains("db at 127.0.0.1 refused"));
+    assert!(
+        std::error::Error::source(&error)
+            .unwrap()
+            .is::<std::io::Error>(),
+        "its source is kept"
+    );
+}
+
+#[test]
+fn every_code_has_its_own_name_and_the_pattern() {
+    let names: std::collections::HashSet<&str> =
+        ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(names.len(), ErrorCode::ALL.len());
+    assert!(names.iter().all(|name| name.starts_with("E_")));
+    let fatal = ErrorCode::ALL
+        .iter()
+        .filter(|code| code.is_fatal())
+        .map(|code| code.as_str());
+    assert_eq!(
+        fatal.collect::<Vec<_>>(),
+        [
+            "E_INVALID_SCHEMA",
+            "E_INVALID_INITIAL_TOOL_VALUE",
+            "E_TOOL_ALREADY_REGISTERED",
+            "E_LLM_EXECUTION_ALREADY_SIGNALLED",
+            "E_INVALID_STASH_PATH"
+        ]
+    );
+}

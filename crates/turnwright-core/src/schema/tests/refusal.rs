@@ -351,7 +351,7 @@ fn a_long_chain_of_references_at_one_place_is_refused_before_it_costs_the_stack(
         json!({ "type": "object", "properties": { "down": { "$ref": "#/$defs/c0" } }, "$defs": definitions })
     };
     assert!(
-        problems(chain(50_000))[0]
+        problems(chain(5_000))[0]
             .1
             .contains("more than 64 subschemas")
     );
