@@ -1,1 +1,60 @@
-//! The `#[tool]` attribute.
+//! The `#[tool]` attribute of Turnwright.
+//!
+//! The facade crate `turnwright` re-exports it and shows it at work. The code that it writes names nothing but
+//! `::turnwright`, so a package that uses it needs neither serde nor schemars among its own dependencies.
+
+mod arg;
+mod bound;
+mod entries;
+mod expand;
+mod options;
+mod owned;
+mod parameter;
+mod refusals;
+mod shape;
+mod signature;
+mod text;
+
+/// Replaces an async function by one of the same name, visibility and documentation that builds a tool of it: it takes
+/// nothing and returns `Result<Tool, Error>`. The author's own function can be reached through the tool's executor only.
+///
+/// The doc comment becomes the description, the parameters become the schema, and a parameter of type `ToolContext` or
+/// `&ToolContext` gets the call's context.
+///
+/// Keys of the attribute, all optional:
+///
+/// | key | value | otherwise |
+/// | --- | --- | --- |
+/// | `name` | what the model calls | the function's name |
+/// | `description` | what the model reads | the doc comment |
+/// | `effects` | `"read_only"` or `"writes"` | undeclared, which counts as writes |
+/// | `timeout_secs` | whole seconds | five minutes |
+/// | `trusted` | `true`, `false`, or the key alone | `false` |
+/// | `ephemeral` | `true`, `false`, or the key alone | `false` |
+/// | `exclusive` | `true`, `false`, or the key alone: no other call runs beside this one | `false` |
+/// | `on_collision` | `"throw"`, `"replace"` or `"keep"` | `"throw"` |
+/// | `artifact_kind` | `"text"`, `"json"` or `"markdown"` | `"text"` |
+///
+/// Keys of `#[arg(…)]` on a parameter, all optional. A doc comment on the parameter is its description.
+///
+/// | key | meaning |
+/// | --- | --- |
+/// | `default` | a value of the parameter's type for when the model leaves it out; the type must be `Serialize` |
+/// | `min`, `max`, `exclusive_min`, `exclusive_max`, `multiple_of` | bounds of a number |
+/// | `min_length`, `max_length`, `pattern`, `format` | bounds of text |
+/// | `min_items`, `max_items`, `unique_items` | bounds of a list |
+/// | `rename` | the field's name, if it is not the parameter's |
+/// | `description` | in place of a doc comment |
+/// | `note` | a line `Note: …` at the end of the description; may repeat |
+/// | `example` | a value for the model to go by; may repeat |
+///
+/// `&str` and `&[T]` are lent from what was deserialised. Every other type is taken by value and needs serde's
+/// `Deserialize` and schemars' `JsonSchema`. Bounds narrow what the type takes and never widen it; one that cannot apply
+/// to the type does not compile, or fails in `build()` where only the type behind an alias tells.
+#[proc_macro_attribute]
+pub fn tool(
+    attribute: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    expand::tool(attribute.into(), item.into()).into()
+}

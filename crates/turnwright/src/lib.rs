@@ -1,1 +1,70 @@
-//! Turnwright.
+//! An agent development kit in which a tool is one contract: the schema that the model is shown is the schema that is
+//! enforced, and nothing else reaches a handler.
+//!
+//! ```
+//! use turnwright::prelude::*;
+//!
+//! /// Current weather for a city.
+//! #[tool(effects = "read_only", timeout_secs = 30)]
+//! async fn get_weather(
+//!     /// City to look up.
+//!     #[arg(min_length = 1, example = "Paris")]
+//!     city: &str,
+//!     /// Days ahead.
+//!     #[arg(default = 3, min = 1, max = 14)]
+//!     days: u8,
+//! ) -> Result<String, ToolError> {
+//!     Ok(format!("{city}: sunny for {days} days"))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Error> {
+//! let tool = get_weather()?;
+//! let context = DispatchContext::standalone();
+//!
+//! // Arguments are checked, repaired where that is safe, and completed.
+//! let output = tool.executor(&context).call(r#"{"city": "Paris", "days": "5"}"#).await?;
+//! assert_eq!(output.as_text(), Some("Paris: sunny for 5 days"));
+//!
+//! // What breaks the contract stops before the handler, with every fault at its place.
+//! let error = tool.executor(&context).call(r#"{"city": "", "days": 99}"#).await.unwrap_err();
+//! let places: Vec<&str> = error.faults().iter().map(|fault| fault.pointer.as_str()).collect();
+//! assert_eq!(places, ["/city", "/days"]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Features
+//!
+//! - `macros` (on by default): the [`macro@tool`] attribute.
+
+#[cfg(feature = "macros")]
+mod narrow;
+pub mod prelude;
+
+// By name, and not all: the module `tool` would stand beside the attribute of that name.
+pub use turnwright_core::{
+    Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, ByteStream,
+    Cancellation, CheckedArgs, Concurrency, DispatchContext, Effects, Error, ErrorCode, ErrorKind,
+    Event, Executor, Fault, Field, IntoSchema, IntoToolOutput, IntoToolResult, Json, Ledger,
+    Limits, MergePolicy, Meta, OnCollision, PendingCall, RawArgs, Rejection, Repair, RepairKind,
+    Review, Schema, SchemaOptions, SchemaProblem, Spool, Stash, Tool, ToolBuilder, ToolCall,
+    ToolContext, ToolDescription, ToolError, ToolOutput, ToolRegistry, call_id, call_id_of_value,
+};
+pub use turnwright_core::{call, dispatch, error, event, record, registry, schema, stash};
+#[cfg(feature = "macros")]
+#[doc = include_str!("docs/tool.md")]
+pub use turnwright_macros::tool;
+// For argument types in packages that depend on this one alone.
+pub use {schemars, serde};
+
+/// What the code written by `#[tool]` names. Not for use by hand: it changes without notice.
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::narrow::{enforced_format, narrow};
+    pub use {schemars, serde, serde_json};
+
+    /// Compiles for a type whose default can be shown to the model.
+    pub fn shown_default<T: serde::Serialize>() {}
+}

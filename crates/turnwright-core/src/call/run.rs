@@ -58,11 +58,11 @@ impl AdmittedCall {
             let error = Cut::Cancelled.error(self.tool(), false);
             return self.not_run(error);
         }
-        if !self.begun && ctx.ledger().is_some() {
-            if let Err(error) = AdmittedCall::begin_together(std::slice::from_mut(&mut self)).await
-            {
-                return self.not_run(error);
-            }
+        if !self.begun
+            && ctx.ledger().is_some()
+            && let Err(error) = AdmittedCall::begin_together(std::slice::from_mut(&mut self)).await
+        {
+            return self.not_run(error);
         }
         let noted = ctx
             .ledger()

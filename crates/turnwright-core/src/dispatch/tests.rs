@@ -156,7 +156,7 @@ fn observers_cannot_break_anything_and_stop_when_dropped() {
     let tell = || {
         ctx.events().tell(|| Event::Warning {
             message: "x".to_owned(),
-        })
+        });
     };
     tell();
     drop(steady);

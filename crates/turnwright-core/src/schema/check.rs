@@ -142,7 +142,7 @@ impl Schema {
             return Err(self.refuse_repeats(&value, &repeated_keys));
         }
         if self.contract.verdict.accepts(&value) {
-            if !plan.fills && !(whole_floats && plan.integers) {
+            if !(plan.fills || whole_floats && plan.integers) {
                 return Ok(CheckedArgs {
                     raw,
                     value,

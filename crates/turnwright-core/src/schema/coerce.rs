@@ -32,8 +32,9 @@ pub(crate) enum Stop {
     TooMuchWork,
 }
 
-/// Rounds after which a value that still changes is taken as it is; the verdict comes after them.
-const MOST_ROUNDS: usize = 8;
+/// Rounds after which a value that still changes is taken as it is; the verdict comes after them. Each round that
+/// changes something fills a default at least, so that few values ever need more than three.
+const MOST_ROUNDS: usize = 1_000;
 /// Subschemas that one check may visit. A union in a union in a union … multiplies.
 const MOST_VISITS: usize = 200_000;
 
@@ -63,7 +64,7 @@ pub(crate) fn coerce(
             bytes_left: limits.max_bytes,
             whole_floats: whole_floats || plan.whole_float_defaults,
         };
-        pass.visit(0, value, allowed)?;
+        pass.visit(0, value, allowed, None)?;
         visits_left = pass.visits_left;
         // What a round did and undid is no repair.
         if pass.repairs.is_empty() || before.as_ref() == Some(value) {
@@ -94,14 +95,24 @@ impl<'p> Pass<'p> {
         self.plan.nodes.get(id)
     }
 
-    /// One place of the value, under one subschema.
-    fn visit(&mut self, id: NodeId, value: &mut Value, allowed: Allowed) -> Result<(), Stop> {
+    /// One place of the value, under one subschema; `outer` are those under which the place is visited already.
+    fn visit(
+        &mut self,
+        id: NodeId,
+        value: &mut Value,
+        allowed: Allowed,
+        outer: Option<&Here<'_>>,
+    ) -> Result<(), Stop> {
         let nothing_to_fill = !allowed.fill || self.node(id).is_none_or(|node| !node.fills);
         if nothing_to_fill && !allowed.change && !(self.whole_floats && self.plan.integers) {
             return Ok(());
         }
+        let here = Here { id, outer };
         self.shape(id, value, allowed)?;
-        self.descend(id, value, allowed)
+        if allowed.change {
+            self.drop_nulls(&here, value);
+        }
+        self.descend(id, value, allowed, &here)
     }
 
     /// Gives the value the type that is asked for, by this subschema and all that hold for the same place.
@@ -186,13 +197,19 @@ impl<'p> Pass<'p> {
     }
 
     /// Goes into the value, under this subschema and all that hold for the same place.
-    fn descend(&mut self, id: NodeId, value: &mut Value, allowed: Allowed) -> Result<(), Stop> {
+    fn descend(
+        &mut self,
+        id: NodeId,
+        value: &mut Value,
+        allowed: Allowed,
+        here: &Here<'_>,
+    ) -> Result<(), Stop> {
         self.visits_left = self.visits_left.checked_sub(1).ok_or(Stop::TooMuchWork)?;
         let Some(node) = self.node(id) else {
             return Ok(());
         };
         for same in &node.same_place {
-            self.descend(*same, value, allowed)?;
+            self.descend(*same, value, allowed, here)?;
         }
         match value {
             Value::Object(map) => self.object(node, map, allowed)?,
@@ -200,7 +217,7 @@ impl<'p> Pass<'p> {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
         for branches in &node.unions {
-            self.union(branches, value, allowed)?;
+            self.union(branches, value, allowed, here)?;
         }
         Ok(())
     }
@@ -211,9 +228,6 @@ impl<'p> Pass<'p> {
         map: &mut Map<String, Value>,
         allowed: Allowed,
     ) -> Result<(), Stop> {
-        if allowed.change {
-            self.drop_nulls(node, map);
-        }
         let named =
             !node.properties.is_empty() || !node.patterns.is_empty() || node.additional.is_some();
         self.depth += 1;
@@ -239,26 +253,33 @@ impl<'p> Pass<'p> {
         let mark = self.place.mark();
         self.place.push_key(name);
         for id in subschemas_of(node, name) {
-            self.visit(id, value, allowed)?;
+            self.visit(id, value, allowed, None)?;
         }
         self.place.back_to(mark);
         Ok(())
     }
 
-    /// A `null` for a property that is neither required nor nullable counts as absent.
-    fn drop_nulls(&mut self, node: &'p Node, map: &mut Map<String, Value>) {
+    /// A `null` for a property that is neither required nor nullable counts as absent. Asked of all subschemas that hold
+    /// for this place: one may name the property and another require it.
+    fn drop_nulls(&mut self, here: &Here<'_>, value: &mut Value) {
+        let Value::Object(map) = value else { return };
         if !map.values().any(Value::is_null) {
             return;
         }
+        let plan = self.plan;
+        let all = here.nodes(plan);
+        let named_by = all.get(here.outer_count(plan)..).unwrap_or_default();
         map.retain(|name, value| {
             let stays = !value.is_null()
-                || node.requires(name)
-                || subschemas_of(node, name).all(|id| {
-                    self.plan
-                        .nodes
-                        .get(id)
-                        .is_none_or(|node| node.nullable || node.never)
-                });
+                || all.iter().any(|node| node.requires(name))
+                || named_by
+                    .iter()
+                    .flat_map(|node| subschemas_of(node, name))
+                    .all(|id| {
+                        plan.nodes
+                            .get(id)
+                            .is_none_or(|node| node.nullable || node.never)
+                    });
             if !stays {
                 self.repairs.push(Repair {
                     pointer: super::pointer::join(self.place.as_str(), name),
@@ -292,14 +313,11 @@ impl<'p> Pass<'p> {
                 after: Some(default.clone()),
             });
             let mut value = default.clone();
-            self.visit(
-                property.node,
-                &mut value,
-                Allowed {
-                    change: false,
-                    fill: true,
-                },
-            )?;
+            let fill_only = Allowed {
+                change: false,
+                fill: true,
+            };
+            self.visit(property.node, &mut value, fill_only, None)?;
             map.insert(property.name.clone(), value);
             self.place.back_to(mark);
         }
@@ -317,7 +335,7 @@ impl<'p> Pass<'p> {
             };
             let mark = self.place.mark();
             self.place.push_index(index);
-            self.visit(id, item, allowed)?;
+            self.visit(id, item, allowed, None)?;
             self.place.back_to(mark);
         }
         self.depth -= 1;
@@ -330,19 +348,17 @@ impl<'p> Pass<'p> {
         branches: &'p [NodeId],
         value: &mut Value,
         allowed: Allowed,
+        here: &Here<'_>,
     ) -> Result<(), Stop> {
         if let Some(branch) = branches
             .iter()
             .find(|branch| self.verdict.part_accepts(**branch, value))
         {
-            return self.visit(
-                *branch,
-                value,
-                Allowed {
-                    change: false,
-                    ..allowed
-                },
-            );
+            let as_it_came = Allowed {
+                change: false,
+                ..allowed
+            };
+            return self.visit(*branch, value, as_it_came, Some(here));
         }
         if !allowed.change {
             return Ok(());
@@ -351,7 +367,7 @@ impl<'p> Pass<'p> {
             let mut copy = value.clone();
             let (repairs, bytes_left) = (self.repairs.len(), self.bytes_left);
             let (mark, depth) = (self.place.mark(), self.depth);
-            match self.visit(*branch, &mut copy, allowed) {
+            match self.visit(*branch, &mut copy, allowed, Some(here)) {
                 Ok(()) if self.verdict.part_accepts(*branch, &copy) => {
                     *value = copy;
                     return Ok(());
@@ -377,6 +393,33 @@ impl<'p> Pass<'p> {
             after: Some(after.clone()),
         });
         *slot = after;
+    }
+}
+
+/// The subschemas under which one place is visited: a branch of a union stands inside those around it.
+struct Here<'h> {
+    id: NodeId,
+    outer: Option<&'h Here<'h>>,
+}
+
+impl Here<'_> {
+    /// All subschemas that hold here, the outermost first, with what they refer to.
+    fn nodes<'p>(&self, plan: &'p Plan) -> Vec<&'p Node> {
+        let mut nodes = self
+            .outer
+            .map(|outer| outer.nodes(plan))
+            .unwrap_or_default();
+        let mut left = vec![self.id];
+        while let Some(node) = left.pop().and_then(|id| plan.nodes.get(id)) {
+            nodes.push(node);
+            left.extend(&node.same_place);
+        }
+        nodes
+    }
+
+    /// How many of [`Here::nodes`] are not this one's own.
+    fn outer_count(&self, plan: &Plan) -> usize {
+        self.outer.map_or(0, |outer| outer.nodes(plan).len())
     }
 }
 

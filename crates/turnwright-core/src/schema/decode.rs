@@ -66,10 +66,7 @@ pub(crate) fn repeated_keys(text: &str, max_depth: usize) -> Vec<String> {
     notes.repeated.into_inner()
 }
 
-fn run<'de, const TRACK: bool>(
-    text: &'de str,
-    seed: Build<'_, TRACK>,
-) -> Result<Value, serde_json::Error> {
+fn run<const TRACK: bool>(text: &str, seed: Build<'_, TRACK>) -> Result<Value, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     // The seed counts levels itself, to our limit instead of the crate's.
     deserializer.disable_recursion_limit();
@@ -127,7 +124,7 @@ impl<const TRACK: bool> Build<'_, TRACK> {
                     self.notes
                         .repeated
                         .borrow_mut()
-                        .push(self.notes.place.borrow().as_str().to_owned())
+                        .push(self.notes.place.borrow().as_str().to_owned());
                 },
             );
         }

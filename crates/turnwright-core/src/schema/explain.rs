@@ -11,130 +11,149 @@ use super::pointer::{join, split_last};
 /// Everything that is wrong with `value`, by the validator of `document`.
 pub(crate) fn explain(document: &Value, validator: &Validator, value: &Value) -> Faults {
     let mut faults = Faults::default();
+    let judged = Judged { document, value };
     for error in validator.iter_errors(value) {
-        describe(document, &error, &mut |fault| faults.push(fault));
+        judged.describe(&error, &mut |fault| faults.push(fault));
     }
     faults
 }
 
-fn describe(document: &Value, error: &ValidationError<'_>, tell: &mut dyn FnMut(Fault)) {
-    let place = error.instance_path().as_str();
-    match error.kind() {
-        Kind::Required { property } => {
-            let name = property.as_str().unwrap_or_default();
-            tell(
-                Fault::at(join(place, name), "required", "present", None)
-                    .with_message("is required but missing"),
-            );
+/// What was judged by what.
+struct Judged<'j> {
+    document: &'j Value,
+    value: &'j Value,
+}
+
+impl<'j> Judged<'j> {
+    fn describe(&self, error: &ValidationError<'_>, tell: &mut dyn FnMut(Fault)) {
+        let place = error.instance_path().as_str();
+        match error.kind() {
+            Kind::Required { property } => {
+                let name = property.as_str().unwrap_or_default();
+                let fault = Fault::at(join(place, name), "required", "present", None);
+                tell(fault.with_message("is required but missing"));
+            }
+            Kind::AdditionalProperties { unexpected } => {
+                self.unexpected(error, "additionalProperties", unexpected, tell);
+            }
+            Kind::UnevaluatedProperties { unexpected } => {
+                self.unexpected(error, "unevaluatedProperties", unexpected, tell);
+            }
+            // Of an object that takes no property at all, the validator says only that it is wrong.
+            Kind::FalseSchema
+                if error
+                    .schema_path()
+                    .as_str()
+                    .ends_with("/additionalProperties") =>
+            {
+                let all = self.value.pointer(place).and_then(Value::as_object);
+                let names: Vec<String> = all
+                    .into_iter()
+                    .flat_map(|map| map.keys().cloned())
+                    .collect();
+                self.unexpected(error, "additionalProperties", &names, tell);
+            }
+            Kind::PropertyNames { error: inner } => {
+                let name = inner.instance().as_str().unwrap_or_default().to_owned();
+                let expected = format!("a name that is {}", expected(inner));
+                let pointer = join(place, &name);
+                tell(Fault::at(
+                    pointer,
+                    "propertyNames",
+                    expected,
+                    Some(&Value::from(name)),
+                ));
+            }
+            Kind::AnyOf { context } => tell(self.union(error, "anyOf", context)),
+            Kind::OneOfNotValid { context } => tell(self.union(error, "oneOf", context)),
+            kind => tell(Fault::at(
+                place,
+                kind.keyword(),
+                expected(error),
+                Some(error.instance()),
+            )),
         }
-        Kind::AdditionalProperties { unexpected } => {
-            unexpected_properties(document, error, "additionalProperties", unexpected, tell);
+    }
+
+    fn unexpected(
+        &self,
+        error: &ValidationError<'_>,
+        rule: &str,
+        names: &[String],
+        tell: &mut dyn FnMut(Fault),
+    ) {
+        let place = error.instance_path().as_str();
+        let object = self.value.pointer(place);
+        let got = |name: &str| object.and_then(|object| object.get(name));
+        let known = self.known_properties(error);
+        for name in names {
+            let missing = known.iter().copied().filter(|known| got(known).is_none());
+            let message = match nearest(name, missing) {
+                Some(near) => {
+                    format!(
+                        "is not a known property: did you mean `{}`?",
+                        escape(near, 80)
+                    )
+                }
+                None => "is not a known property: leave it out".to_owned(),
+            };
+            tell(Fault::at(join(place, name), rule, "absent", got(name)).with_message(message));
         }
-        Kind::UnevaluatedProperties { unexpected } => {
-            unexpected_properties(document, error, "unevaluatedProperties", unexpected, tell);
-        }
-        Kind::PropertyNames { error: inner } => {
-            let name = inner.instance().as_str().unwrap_or_default().to_owned();
-            let expected = format!("a name that is {}", expected(inner));
-            tell(Fault::at(
-                join(place, &name),
-                "propertyNames",
-                expected,
-                Some(&Value::from(name)),
-            ));
-        }
-        Kind::AnyOf { context } => tell(union(document, error, "anyOf", context)),
-        Kind::OneOfNotValid { context } => tell(union(document, error, "oneOf", context)),
-        _ => tell(Fault::at(
+    }
+
+    /// The names that stand in `properties` beside the keyword that refused.
+    fn known_properties(&self, error: &ValidationError<'_>) -> Vec<&'j str> {
+        split_last(error.schema_path().as_str())
+            .and_then(|(schema, _)| {
+                self.document
+                    .pointer(schema)?
+                    .get("properties")?
+                    .as_object()
+            })
+            .map(|properties| properties.keys().map(String::as_str).collect())
+            .unwrap_or_default()
+    }
+
+    /// One fault for a union, with the faults of the branch that came nearest.
+    fn union(
+        &self,
+        error: &ValidationError<'_>,
+        rule: &str,
+        context: &[Vec<ValidationError<'static>>],
+    ) -> Fault {
+        let place = error.instance_path().as_str();
+        let got = error.instance();
+        let count = context.len();
+        let fault = Fault::at(
             place,
-            error.kind().keyword(),
-            expected(error),
-            Some(error.instance()),
-        )),
-    }
-}
-
-fn unexpected_properties(
-    document: &Value,
-    error: &ValidationError<'_>,
-    rule: &str,
-    unexpected: &[String],
-    tell: &mut dyn FnMut(Fault),
-) {
-    let place = error.instance_path().as_str();
-    let known = known_properties(document, error);
-    for name in unexpected {
-        let missing = known
-            .iter()
-            .copied()
-            .filter(|known| error.instance().get(*known).is_none());
-        let message = match nearest(name, missing) {
-            Some(near) => format!(
-                "is not a known property: did you mean `{}`?",
-                escape(near, 80)
-            ),
-            None => "is not a known property: leave it out".to_owned(),
-        };
-        tell(
-            Fault::at(
-                join(place, name),
-                rule,
-                "absent",
-                error.instance().get(name),
-            )
-            .with_message(message),
+            rule,
+            format!("one of {count} alternatives"),
+            Some(got),
         );
-    }
-}
-
-/// The names that stand in `properties` beside the keyword that refused.
-fn known_properties<'d>(document: &'d Value, error: &ValidationError<'_>) -> Vec<&'d str> {
-    split_last(error.schema_path().as_str())
-        .and_then(|(schema, _)| document.pointer(schema)?.get("properties")?.as_object())
-        .map(|properties| properties.keys().map(String::as_str).collect())
-        .unwrap_or_default()
-}
-
-/// One fault for a union, with the faults of the branch that came nearest.
-fn union(
-    document: &Value,
-    error: &ValidationError<'_>,
-    rule: &str,
-    context: &[Vec<ValidationError<'static>>],
-) -> Fault {
-    let place = error.instance_path().as_str();
-    let got = error.instance();
-    let fault = Fault::at(
-        place,
-        rule,
-        format!("one of {} alternatives", context.len()),
-        Some(got),
-    );
-    let nearest = context
-        .iter()
-        .enumerate()
-        .min_by_key(|(_, errors)| farness(errors, place));
-    let Some((index, errors)) = nearest else {
-        return fault;
-    };
-    let mut told = Vec::new();
-    for error in errors.iter().take(3) {
-        describe(document, error, &mut |fault| {
-            let inside = fault.pointer.strip_prefix(place).unwrap_or(&fault.pointer);
-            told.push(if inside.is_empty() {
-                fault.message
-            } else {
-                format!("{} {}", escape(inside, 80), fault.message)
+        let nearest = context
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, errors)| farness(errors, place));
+        let Some((index, errors)) = nearest else {
+            return fault;
+        };
+        let mut told = Vec::new();
+        for error in errors.iter().take(3) {
+            self.describe(error, &mut |fault| {
+                let inside = fault.pointer.strip_prefix(place).unwrap_or(&fault.pointer);
+                told.push(if inside.is_empty() {
+                    fault.message
+                } else {
+                    format!("{} {}", escape(inside, 80), fault.message)
+                });
             });
-        });
+        }
+        let (quoted, told) = (quote(got), told.join("; "));
+        let which = index + 1;
+        fault.with_message(format!(
+            "fits none of {count} alternatives (got {quoted}); nearest is alternative {which}: {told}"
+        ))
     }
-    let quoted = quote(got);
-    fault.with_message(format!(
-        "fits none of {} alternatives (got {quoted}); nearest is alternative {}: {}",
-        context.len(),
-        index + 1,
-        told.join("; ")
-    ))
 }
 
 /// How far a branch is from what came: another type is far, another constant (a tag) less, a bound near.

@@ -30,6 +30,7 @@ mod explain;
 mod external;
 mod fault;
 mod graph;
+mod idle;
 mod keywords;
 mod limits;
 mod options;
@@ -91,7 +92,6 @@ struct Contract {
 
 impl Schema {
     /// Starts a closed object; add fields with [`Field::field`].
-    #[must_use]
     pub fn object() -> Field {
         object()
     }

@@ -143,6 +143,10 @@ impl Types {
         Types(self.0 | other.0)
     }
 
+    pub(crate) fn and(self, other: Types) -> Types {
+        Types(self.0 & other.0)
+    }
+
     /// Whether some type of `other` is in this set.
     pub(crate) fn allows(self, other: Types) -> bool {
         self.0 & other.0 != 0

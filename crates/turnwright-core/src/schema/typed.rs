@@ -42,7 +42,7 @@ fn narrow(schema: &mut Value, pointer: &str, problems: &mut Vec<SchemaProblem>) 
         refuse_integer_keys(map, pointer, problems);
     }
     each_subschema(schema, pointer, &mut |child, place| {
-        narrow(child, place, problems)
+        narrow(child, place, problems);
     });
 }
 

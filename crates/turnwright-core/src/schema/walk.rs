@@ -10,6 +10,7 @@ use referencing::{Draft, Registry, Resolver, Retrieve, Uri};
 use serde_json::{Map, Value};
 
 use super::graph;
+use super::idle;
 use super::keywords::{self, Keyword, Look, Shape};
 use super::options::SchemaOptions;
 use super::plan::{Node, NodeId, Plan, Property, Types};
@@ -257,22 +258,6 @@ impl<'d> Walk<'d, '_> {
             "$ref" if !value.is_string() => self.problem(place, "must be text"),
             _ => {}
         }
-        if self.options.strict
-            && let Some(types) = keywords::waits_for(name)
-            && let Some(allowed) = allowed_types(map)
-            && !types
-                .iter()
-                .filter_map(|name| Types::named(name))
-                .any(|waited| allowed.allows(waited))
-        {
-            self.problem(
-                place,
-                format!(
-                    "has no effect here: it waits for a value of type {}",
-                    types.join(" or ")
-                ),
-            );
-        }
     }
 
     fn lint_format(&mut self, value: &Value, place: &str) {
@@ -431,6 +416,9 @@ impl<'d> Walk<'d, '_> {
 
     fn finish(mut self) -> Result<Walked, Vec<SchemaProblem>> {
         graph::refuse_circles(&self.nodes, &self.edges, &mut self.problems);
+        if self.options.strict && self.problems.is_empty() {
+            idle::refuse_idle(self.document, &self.nodes, &mut self.problems);
+        }
         if !self.problems.is_empty() {
             self.problems.sort_by(|a, b| a.pointer.cmp(&b.pointer));
             return Err(self.problems);

@@ -291,8 +291,7 @@ fn check_name(name: &str) -> Result<(), String> {
         .find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-'))
     {
         Some(other) => Err(format!(
-            "has {:?}: only [A-Za-z0-9_-] is taken by every provider",
-            other
+            "has {other:?}: only [A-Za-z0-9_-] is taken by every provider"
         )),
         None => Ok(()),
     }

@@ -16,9 +16,9 @@ pub(crate) type HandlerResult = Result<ToolOutput, ToolError>;
 
 /// A handler that waits for its arguments. Binding deserialises them; only the call path starts what comes of it.
 #[derive(Clone)]
-pub(crate) struct Handler(
-    Arc<dyn Fn(&Value) -> Result<BoundHandler, serde_json::Error> + Send + Sync>,
-);
+pub(crate) struct Handler(Arc<Bind>);
+
+type Bind = dyn Fn(&Value) -> Result<BoundHandler, serde_json::Error> + Send + Sync;
 
 /// A handler with the arguments of one call.
 pub(crate) struct BoundHandler(Box<dyn FnOnce(ToolContext) -> Work + Send>);

@@ -223,6 +223,67 @@ fn a_missing_and_an_unexpected_property_are_told_at_their_own_place() {
 }
 
 #[test]
+fn of_a_closed_object_without_properties_each_is_unexpected() {
+    let schema = of(json!({ "v": { "type": "object", "additionalProperties": false } }));
+    let error = schema
+        .check(json!({ "v": { "a": 1, "b": 2 } }))
+        .unwrap_err();
+    let found: Vec<(&str, &str)> = error
+        .faults()
+        .iter()
+        .map(|fault| (fault.pointer.as_str(), fault.got.as_str()))
+        .collect();
+    assert_eq!(found, [("/v/a", "1"), ("/v/b", "2")]);
+    let root = Schema::object().build().unwrap();
+    assert_eq!(
+        fault(&root.check(json!({ "q": 1 })).unwrap_err()),
+        ("/q", "additionalProperties")
+    );
+}
+
+#[test]
+fn a_null_is_not_absent_where_another_part_of_the_schema_requires_it() {
+    let named = json!({ "properties": { "a": { "type": "integer", "default": 3 } } });
+    for parts in [
+        json!({ "required": ["a"], "allOf": [named] }),
+        json!({ "properties": named["properties"], "allOf": [{ "required": ["a"] }] }),
+        json!({ "required": ["a"], "anyOf": [named] }),
+        json!({ "required": ["a"], "$ref": "#/$defs/named", "$defs": { "named": named } }),
+    ] {
+        let mut document = parts;
+        document["type"] = json!("object");
+        let schema = Schema::from_document(document.clone()).unwrap();
+        assert!(schema.check(json!({ "a": null })).is_err(), "{document}");
+        assert_eq!(
+            schema.check(json!({ "a": 1 })).unwrap().value(),
+            &json!({ "a": 1 })
+        );
+    }
+}
+
+#[test]
+fn defaults_that_wake_one_another_are_all_filled_at_once() {
+    // Listed from the last to the first, so that each round wakes only one more.
+    let wakes = |from: usize| {
+        let mut properties = serde_json::Map::new();
+        properties.insert(format!("p{}", from + 1), json!({ "default": from }));
+        json!({ "anyOf": [{ "required": [format!("p{from}")], "properties": properties }, {}] })
+    };
+    let mut parts: Vec<Value> = (0..14).rev().map(wakes).collect();
+    parts.push(json!({ "properties": { "p0": { "default": 0 } } }));
+    let schema = Schema::from_document(json!({ "type": "object", "allOf": parts })).unwrap();
+    let checked = schema.check(json!({})).unwrap();
+    assert_eq!(checked.value().as_object().unwrap().len(), 15);
+    assert!(
+        schema
+            .check(checked.into_value())
+            .unwrap()
+            .repairs()
+            .is_empty()
+    );
+}
+
+#[test]
 fn a_union_names_its_nearest_branch() {
     let schema = of(json!({ "v": { "anyOf": [
         { "type": "integer" },

@@ -1,0 +1,104 @@
+//! `#[arg(…)]`: what the author says about one parameter.
+
+use syn::{Attribute, Expr, LitStr};
+
+use crate::bound::Bound;
+use crate::entries::{Entry, Keys};
+use crate::refusals::Refusals;
+use crate::text::Text;
+
+const KEYS: Keys = Keys {
+    attribute: "#[arg]",
+    known: &[
+        "default",
+        "min",
+        "max",
+        "exclusive_min",
+        "exclusive_max",
+        "multiple_of",
+        "min_length",
+        "max_length",
+        "pattern",
+        "format",
+        "min_items",
+        "max_items",
+        "unique_items",
+        "rename",
+        "example",
+        "note",
+        "description",
+    ],
+    repeatable: &["example", "note"],
+};
+
+/// The doc comment and the `#[arg(…)]` of a parameter.
+#[derive(Default)]
+pub(crate) struct ArgOptions {
+    pub(crate) default: Option<Expr>,
+    pub(crate) rename: Option<LitStr>,
+    pub(crate) examples: Vec<Expr>,
+    pub(crate) bounds: Vec<Bound>,
+    /// Doc comment or `description`, with a line for each note.
+    pub(crate) description: Option<Text>,
+}
+
+impl ArgOptions {
+    /// Reads the attributes of a parameter that are ours.
+    pub(crate) fn read(attributes: &[Attribute], refusals: &mut Refusals) -> Self {
+        let mut entries = Vec::new();
+        for attribute in attributes.iter().filter(|attribute| is_arg(attribute)) {
+            match attribute.meta.require_list() {
+                Ok(list) => KEYS.read(list.tokens.clone(), &mut entries, refusals),
+                Err(_) => refusals.refuse(
+                    attribute,
+                    "this says nothing: write `#[arg(key = value)]`, or remove it",
+                ),
+            }
+        }
+        let mut options = Self {
+            description: Text::from_docs(attributes),
+            ..Self::default()
+        };
+        let mut notes = Vec::new();
+        for entry in &entries {
+            refusals.keep(options.take(entry, &mut notes));
+        }
+        for note in notes {
+            let description = options.description.get_or_insert_default();
+            description.push_line("Note: ", note);
+        }
+        options
+    }
+
+    fn take(&mut self, entry: &Entry, notes: &mut Vec<Text>) -> syn::Result<()> {
+        match entry.key.to_string().as_str() {
+            "default" => self.default = Some(entry.required("…")?.clone()),
+            "example" => self.examples.push(entry.required("…")?.clone()),
+            "note" => notes.push(entry.text()?),
+            "rename" => {
+                let name = entry.string()?;
+                if name.value().is_empty() {
+                    return Err(syn::Error::new_spanned(
+                        name,
+                        "`rename` is the name that the model writes: it cannot be empty",
+                    ));
+                }
+                self.rename = Some(name.clone());
+            }
+            "description" if self.description.is_some() => {
+                return Err(syn::Error::new_spanned(
+                    &entry.key,
+                    "this parameter has a doc comment and a `description`: keep one, the model reads only one",
+                ));
+            }
+            "description" => self.description = Some(entry.text()?),
+            _ => self.bounds.extend(Bound::read(entry)?),
+        }
+        Ok(())
+    }
+}
+
+/// Whether this is our `#[arg(…)]`.
+pub(crate) fn is_arg(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("arg")
+}

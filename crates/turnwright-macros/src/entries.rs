@@ -1,0 +1,162 @@
+//! The `key`, `key = value` lists in `#[tool(…)]` and `#[arg(…)]`.
+
+use proc_macro2::{Ident, TokenStream};
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::{Expr, ExprLit, Lit, LitStr, Token};
+
+use crate::refusals::Refusals;
+use crate::text::Text;
+
+/// One key with the value that was written for it.
+pub(crate) struct Entry {
+    pub(crate) key: Ident,
+    pub(crate) value: Option<Expr>,
+}
+
+impl Parse for Entry {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        // Any word, so that a keyword (`type = …`) is answered with the list of keys and not with a syntax error.
+        let key = Ident::parse_any(input)?;
+        let value = if input.peek(Token![=]) {
+            input.parse::<Token![=]>()?;
+            Some(input.parse()?)
+        } else {
+            None
+        };
+        Ok(Self { key, value })
+    }
+}
+
+/// The keys that a list may have.
+pub(crate) struct Keys {
+    /// Where they stand, as the author writes it: `#[arg]`.
+    pub(crate) attribute: &'static str,
+    pub(crate) known: &'static [&'static str],
+    pub(crate) repeatable: &'static [&'static str],
+}
+
+impl Keys {
+    /// Reads a list and adds it to the entries read before; unknown and repeated keys are refused and left out.
+    pub(crate) fn read(
+        &self,
+        tokens: TokenStream,
+        entries: &mut Vec<Entry>,
+        refusals: &mut Refusals,
+    ) {
+        let parsed = Punctuated::<Entry, Token![,]>::parse_terminated.parse2(tokens);
+        for entry in refusals.keep(parsed).into_iter().flatten() {
+            match self.complaint(&entry.key, entries) {
+                Some(sentence) => refusals.refuse(&entry.key, sentence),
+                None => entries.push(entry),
+            }
+        }
+    }
+
+    fn complaint(&self, key: &Ident, entries: &[Entry]) -> Option<String> {
+        let word = key.to_string();
+        let (attribute, known) = (self.attribute, self.known.join(", "));
+        if !self.known.contains(&word.as_str()) {
+            return Some(format!(
+                "`{word}` is not a key of `{attribute}`; the keys are: {known}"
+            ));
+        }
+        let repeated = entries.iter().any(|earlier| earlier.key == *key);
+        (repeated && !self.repeatable.contains(&word.as_str())).then(|| {
+            format!("`{word}` is given twice: keep one; the keys of `{attribute}` are: {known}")
+        })
+    }
+}
+
+impl Entry {
+    /// The value, which this key cannot do without. `shape` says what to write.
+    pub(crate) fn required(&self, shape: &str) -> syn::Result<&Expr> {
+        self.value.as_ref().ok_or_else(|| {
+            let key = &self.key;
+            syn::Error::new_spanned(
+                key,
+                format_args!("`{key}` needs a value: `{key} = {shape}`"),
+            )
+        })
+    }
+
+    /// A string literal.
+    pub(crate) fn string(&self) -> syn::Result<&LitStr> {
+        let value = self.required("\"…\"")?;
+        match literal(value) {
+            Some(Lit::Str(text)) => Ok(text),
+            _ => Err(self.wrong(value, "a string literal", "\"…\"")),
+        }
+    }
+
+    /// A string literal, or a macro that makes one (`concat!`, `include_str!`).
+    pub(crate) fn text(&self) -> syn::Result<Text> {
+        let value = self.required("\"…\"")?;
+        let text = Text::from_expr(value).ok_or_else(|| {
+            self.wrong(
+                value,
+                "a string literal, or `concat!` or `include_str!`",
+                "\"…\"",
+            )
+        })?;
+        if text.is_blank() {
+            let sentence = format_args!(
+                "`{}` says nothing: write a sentence for the model",
+                self.key
+            )
+            .to_string();
+            return Err(syn::Error::new_spanned(value, sentence));
+        }
+        Ok(text)
+    }
+
+    /// `true` for the key alone, else the literal that was written.
+    pub(crate) fn flag(&self) -> syn::Result<bool> {
+        let Some(value) = &self.value else {
+            return Ok(true);
+        };
+        match literal(value) {
+            Some(Lit::Bool(flag)) => Ok(flag.value),
+            _ => Err(self.wrong(value, "`true` or `false`", "true")),
+        }
+    }
+
+    /// One of the words that this key takes, with what it stands for.
+    pub(crate) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> syn::Result<T> {
+        let words: Vec<_> = choices
+            .iter()
+            .map(|(word, _)| format!("\"{word}\""))
+            .collect();
+        let value = self.required(&words.join(" | "))?;
+        let chosen = match literal(value) {
+            Some(Lit::Str(text)) => text.value(),
+            _ => String::new(),
+        };
+        choices
+            .iter()
+            .find(|(word, _)| *word == chosen)
+            .map(|(_, meaning)| *meaning)
+            .ok_or_else(|| {
+                let sentence = format!("`{}` is one of {}", self.key, words.join(", "));
+                syn::Error::new_spanned(value, sentence)
+            })
+    }
+
+    fn wrong(&self, value: &Expr, wanted: &str, shape: &str) -> syn::Error {
+        let key = &self.key;
+        syn::Error::new_spanned(
+            value,
+            format_args!("`{key}` takes {wanted}: `{key} = {shape}`"),
+        )
+    }
+}
+
+/// The literal that `value` is, if it is one.
+pub(crate) fn literal(value: &Expr) -> Option<&Lit> {
+    match value {
+        Expr::Lit(ExprLit { lit, .. }) => Some(lit),
+        Expr::Group(group) => literal(&group.expr),
+        _ => None,
+    }
+}

@@ -1,0 +1,245 @@
+//! The code that `#[tool]` leaves behind: a function of the author's name that builds the tool. The argument struct and
+//! the author's function are nested in it, so that nothing but the executor reaches the handler.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Expr, Lit, LitStr, ReturnType};
+
+use crate::entries::literal;
+use crate::options::ToolOptions;
+use crate::parameter::{Argument, Parameter};
+use crate::refusals::Refusals;
+use crate::signature::{self, ToolFunction};
+use crate::text::Text;
+
+pub(crate) fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let mut refusals = Refusals::default();
+    let options = ToolOptions::read(attribute, &mut refusals);
+    let function = match signature::parse(item) {
+        Ok(function) => ToolFunction::read(function, &mut refusals),
+        Err(error) => {
+            refusals.push(error);
+            return refusals.into_compile_errors().unwrap_or_default();
+        }
+    };
+    let name = tool_name(&options, &function, &mut refusals);
+    let description = description(&options, &function, &mut refusals);
+    let body = build_tool(&name, description, &options, &function);
+    match refusals.into_compile_errors() {
+        None => outer(&function, &body),
+        Some(errors) => {
+            // A function of that name all the same: its callers are not to blame.
+            let stand_in = outer(&function, &quote!(::core::unreachable!()));
+            quote!(#errors #stand_in)
+        }
+    }
+}
+
+fn outer(function: &ToolFunction, body: &TokenStream) -> TokenStream {
+    let (attributes, visibility) = (&function.outer_attributes, &function.visibility);
+    let ident = &function.handler.sig.ident;
+    quote! {
+        #(#attributes)*
+        #visibility fn #ident() -> ::core::result::Result<::turnwright::Tool, ::turnwright::Error> {
+            #body
+        }
+    }
+}
+
+/// The name that the model calls: `[A-Za-z0-9_-]`, 1 to 64 characters, which is what every provider takes.
+fn tool_name(options: &ToolOptions, function: &ToolFunction, refusals: &mut Refusals) -> LitStr {
+    let (name, advice) = match &options.name {
+        Some(name) => (name.clone(), "change it"),
+        None => {
+            let (name, span) = function.name();
+            (LitStr::new(&name, span), "add `name = \"…\"` to `#[tool]`")
+        }
+    };
+    let text = name.value();
+    let fits = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
+    if text.is_empty() || text.len() > 64 || !text.chars().all(fits) {
+        refusals.push(syn::Error::new(
+            name.span(),
+            format_args!(
+                "a tool's name is 1 to 64 of the characters A-Z, a-z, 0-9, `_` and `-`: {advice}"
+            ),
+        ));
+    }
+    name
+}
+
+fn description<'text>(
+    options: &'text ToolOptions,
+    function: &'text ToolFunction,
+    refusals: &mut Refusals,
+) -> Option<&'text Text> {
+    let description = options.description.as_ref().or(function.doc.as_ref());
+    if description.is_none() && !options.describes {
+        refusals.refuse(
+            &function.handler.sig.ident,
+            "the model needs to know what this tool does: add a doc comment above the function, or `description = \"…\"` to `#[tool]`",
+        );
+    }
+    description
+}
+
+fn build_tool(
+    name: &LitStr,
+    description: Option<&Text>,
+    options: &ToolOptions,
+    function: &ToolFunction,
+) -> TokenStream {
+    let arguments: Vec<&Argument> = function
+        .parameters
+        .iter()
+        .filter_map(|parameter| match parameter {
+            Parameter::Argument(argument) => Some(&**argument),
+            Parameter::Context { .. } => None,
+        })
+        .collect();
+    // Items have no hygiene and hide what is outside: a name that no author writes.
+    let structure = format_ident!("__TurnwrightArguments");
+    let fields = arguments
+        .iter()
+        .enumerate()
+        .map(|(number, argument)| field(argument, &default_function(number)));
+    let defaults = arguments
+        .iter()
+        .enumerate()
+        .filter_map(|(number, argument)| default(argument, &default_function(number)));
+    let format_checks = arguments
+        .iter()
+        .flat_map(|argument| format_checks(argument));
+    let builder_calls = &options.builder_calls;
+    let handler_call = handler_call(&structure, function);
+    let handler = &function.handler;
+    quote! {
+        // `#[tool]` asks for `async`, and for a parameter for each field.
+        #[allow(clippy::unused_async, clippy::too_many_arguments)]
+        #handler
+        #(#defaults)*
+        #[derive(
+            ::turnwright::__private::serde::Deserialize,
+            ::turnwright::__private::schemars::JsonSchema,
+        )]
+        #[serde(crate = "::turnwright::__private::serde", deny_unknown_fields)]
+        #[schemars(crate = "::turnwright::__private::schemars", rename = #name)]
+        #[allow(non_snake_case, clippy::struct_excessive_bools)]
+        struct #structure {
+            #(#fields,)*
+        }
+        #(#format_checks)*
+        ::turnwright::Tool::typed::<#structure>(#name)
+            .description(#description)
+            #(#builder_calls)*
+            #handler_call
+            .build()
+    }
+}
+
+/// Formats are asked about one by one: a document made from a type leaves out those that nobody enforces.
+fn format_checks(argument: &Argument) -> impl Iterator<Item = TokenStream> {
+    let name = argument.json_name();
+    let bounds = argument.options.bounds.iter();
+    bounds
+        .filter(|bound| bound.keyword() == "format")
+        .map(move |bound| {
+            let format = &bound.value;
+            quote!(::turnwright::__private::enforced_format(#name, #format)?;)
+        })
+}
+
+fn default_function(number: usize) -> Ident {
+    format_ident!("__turnwright_default_{number}")
+}
+
+/// The default as serde and schemars want it: a function.
+fn default(argument: &Argument, function: &Ident) -> Option<TokenStream> {
+    let value = argument.owned_default()?;
+    let ty = &argument.ty;
+    // schemars leaves out, silently, a default that does not serialise: the model would not see it.
+    let shown = quote_spanned!(ty.span()=> ::turnwright::__private::shown_default::<#ty>);
+    Some(quote! {
+        fn #function() -> #ty {
+            #value
+        }
+        const _: fn() = #shown;
+    })
+}
+
+fn field(argument: &Argument, default: &Ident) -> TokenStream {
+    let options = &argument.options;
+    let (ident, ty) = (&argument.ident, &argument.ty);
+    let default = options.default.as_ref().map(|_| {
+        let path = default.to_string();
+        quote!(#[serde(default = #path)])
+    });
+    let rename = options.rename.iter();
+    let description = options.description.iter();
+    let examples = options.examples.iter().map(example);
+    let keywords = options.bounds.iter().map(|bound| bound.keyword());
+    let bounds = options.bounds.iter().map(|bound| &bound.value);
+    quote! {
+        #default
+        #(#[serde(rename = #rename)])*
+        #(#[schemars(description = #description)])*
+        #(#[schemars(example = #examples)])*
+        #(#[schemars(transform = ::turnwright::__private::narrow(#keywords, #bounds))])*
+        #ident: #ty
+    }
+}
+
+/// schemars takes a bare string literal for the path of a function, and refuses it.
+fn example(value: &Expr) -> TokenStream {
+    match literal(value) {
+        Some(Lit::Str(text)) => quote!(&#text),
+        _ => value.to_token_stream(),
+    }
+}
+
+/// Gives the builder its handler, which hands each parameter its field, by value or lent.
+fn handler_call(structure: &Ident, function: &ToolFunction) -> TokenStream {
+    let arguments = Ident::new("__turnwright_arguments", Span::mixed_site());
+    let context = Ident::new("__turnwright_context", Span::mixed_site());
+    let handler = &function.handler.sig.ident;
+    let (mut takes_arguments, mut takes_context) = (false, false);
+    let passed: Vec<TokenStream> = function
+        .parameters
+        .iter()
+        .map(|parameter| match parameter {
+            Parameter::Argument(argument) => {
+                takes_arguments = true;
+                argument.pass_from(&arguments)
+            }
+            Parameter::Context { lent } => {
+                takes_context = true;
+                if *lent {
+                    quote!(&#context)
+                } else {
+                    quote!(#context)
+                }
+            }
+        })
+        .collect();
+    let arguments = if takes_arguments {
+        quote!(#arguments)
+    } else {
+        quote!(_)
+    };
+    let context = if takes_context {
+        quote!(#context)
+    } else {
+        quote!(_)
+    };
+    // A return type that no tool has, or a future that is not `Send`, is reported where the author can change it.
+    let place = match &function.handler.sig.output {
+        ReturnType::Type(_, ty) => ty.span(),
+        ReturnType::Default => handler.span(),
+    };
+    quote_spanned! {place.resolved_at(Span::mixed_site())=>
+        .handler(|#arguments: #structure, #context: ::turnwright::ToolContext| async move {
+            #handler(#(#passed),*).await
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! `#[tool(…)]`: what the author says about the tool as a whole.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Expr, Lit, LitStr};
+
+use crate::entries::{Entry, Keys, literal};
+use crate::refusals::Refusals;
+use crate::text::Text;
+
+const KEYS: Keys = Keys {
+    attribute: "#[tool]",
+    known: &[
+        "name",
+        "description",
+        "effects",
+        "timeout_secs",
+        "trusted",
+        "ephemeral",
+        "exclusive",
+        "on_collision",
+        "artifact_kind",
+    ],
+    repeatable: &[],
+};
+
+/// The choices of a key: the word that the author writes and the variant or constant that the builder takes.
+type Choices = &'static [(&'static str, &'static str)];
+
+const EFFECTS: Choices = &[("read_only", "ReadOnly"), ("writes", "Writes")];
+const ON_COLLISION: Choices = &[("throw", "Throw"), ("replace", "Replace"), ("keep", "Keep")];
+const ARTIFACT_KINDS: Choices = &[("text", "TEXT"), ("json", "JSON"), ("markdown", "MARKDOWN")];
+
+/// What stands in the parentheses of `#[tool(…)]`.
+#[derive(Default)]
+pub(crate) struct ToolOptions {
+    pub(crate) name: Option<LitStr>,
+    pub(crate) description: Option<Text>,
+    /// Whether the key was there, good or not: the author is told what is wrong with it once.
+    pub(crate) describes: bool,
+    /// Calls on the builder, in the order in which the author wrote the keys.
+    pub(crate) builder_calls: Vec<TokenStream>,
+}
+
+impl ToolOptions {
+    pub(crate) fn read(tokens: TokenStream, refusals: &mut Refusals) -> Self {
+        let mut options = Self::default();
+        let mut entries = Vec::new();
+        KEYS.read(tokens, &mut entries, refusals);
+        for entry in &entries {
+            refusals.keep(options.take(entry));
+        }
+        options
+    }
+
+    fn take(&mut self, entry: &Entry) -> syn::Result<()> {
+        let call = match entry.key.to_string().as_str() {
+            "name" => {
+                self.name = Some(entry.string()?.clone());
+                return Ok(());
+            }
+            "description" => {
+                self.describes = true;
+                self.description = Some(entry.text()?);
+                return Ok(());
+            }
+            "effects" => variant(entry, "Effects", EFFECTS)?,
+            "on_collision" => variant(entry, "OnCollision", ON_COLLISION)?,
+            "artifact_kind" => variant(entry, "ArtifactKind", ARTIFACT_KINDS)?,
+            "timeout_secs" => {
+                let seconds = whole_seconds(entry)?;
+                quote!(.timeout(::core::time::Duration::from_secs(#seconds)))
+            }
+            "exclusive" => {
+                let concurrency = if entry.flag()? {
+                    quote!(Exclusive)
+                } else {
+                    quote!(Parallel)
+                };
+                quote!(.concurrency(::turnwright::Concurrency::#concurrency))
+            }
+            // `trusted` and `ephemeral`: the keys were checked when the list was read.
+            _ => {
+                let (method, flag) = (&entry.key, entry.flag()?);
+                quote!(.#method(#flag))
+            }
+        };
+        self.builder_calls.push(call);
+        Ok(())
+    }
+}
+
+/// A builder method that takes a variant, or a constant, of `family`.
+fn variant(entry: &Entry, family: &str, choices: Choices) -> syn::Result<TokenStream> {
+    let variant = quote::format_ident!("{}", entry.choice(choices)?);
+    let (method, family) = (&entry.key, quote::format_ident!("{family}"));
+    Ok(quote!(.#method(::turnwright::#family::#variant)))
+}
+
+fn whole_seconds(entry: &Entry) -> syn::Result<&Expr> {
+    let seconds = entry.required("30")?;
+    match literal(seconds) {
+        None | Some(Lit::Int(_)) => Ok(seconds),
+        Some(_) => Err(syn::Error::new_spanned(
+            seconds,
+            "`timeout_secs` takes whole seconds: `timeout_secs = 30`",
+        )),
+    }
+}

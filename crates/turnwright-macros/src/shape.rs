@@ -1,0 +1,80 @@
+//! What a type looks like as JSON, told from its syntax alone.
+
+use syn::{GenericArgument, PathArguments, PathSegment, Type};
+
+/// The kind of JSON value that a type is written as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Text,
+    Number,
+    Boolean,
+    List,
+    Map,
+    /// A type of the author's, an alias: only the compiler knows.
+    Unknown,
+}
+
+impl Shape {
+    /// The shape of `ty`, seen through `Option` and `Box`, to which bounds apply as to what is inside.
+    pub(crate) fn of(ty: &Type) -> Self {
+        match ty {
+            Type::Group(group) => Self::of(&group.elem),
+            Type::Paren(paren) => Self::of(&paren.elem),
+            Type::Reference(reference) => Self::of(&reference.elem),
+            Type::Array(_) | Type::Slice(_) => Self::List,
+            Type::Tuple(tuple) if !tuple.elems.is_empty() => Self::List,
+            Type::Path(path) => path
+                .path
+                .segments
+                .last()
+                .map_or(Self::Unknown, Self::of_segment),
+            _ => Self::Unknown,
+        }
+    }
+
+    fn of_segment(segment: &PathSegment) -> Self {
+        match segment.ident.to_string().as_str() {
+            "Option" | "Box" => only_type_argument(segment).map_or(Self::Unknown, Self::of),
+            "String" | "str" | "char" | "PathBuf" => Self::Text,
+            "bool" => Self::Boolean,
+            "u8" | "u16" | "u32" | "u64" | "usize" | "i8" | "i16" | "i32" | "i64" | "isize"
+            | "f32" | "f64" => Self::Number,
+            "Vec" | "VecDeque" | "HashSet" | "BTreeSet" => Self::List,
+            "HashMap" | "BTreeMap" => Self::Map,
+            _ => Self::Unknown,
+        }
+    }
+
+    pub(crate) fn singular(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Number => "a number",
+            Self::Boolean => "a boolean",
+            Self::List => "a list",
+            Self::Map => "a map",
+            Self::Unknown => "something else",
+        }
+    }
+
+    pub(crate) fn plural(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Number => "numbers",
+            Self::Boolean => "booleans",
+            Self::List => "lists",
+            Self::Map => "maps",
+            Self::Unknown => "other values",
+        }
+    }
+}
+
+/// `T` of `Wrapper<T>`.
+pub(crate) fn only_type_argument(segment: &PathSegment) -> Option<&Type> {
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
+        return None;
+    };
+    match (arguments.args.first(), arguments.args.len()) {
+        (Some(GenericArgument::Type(ty)), 1) => Some(ty),
+        _ => None,
+    }
+}

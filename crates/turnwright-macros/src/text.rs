@@ -1,0 +1,217 @@
+//! What the model reads about a tool or a parameter: doc comments and string literals.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{ToTokens, quote};
+use syn::{Attribute, Expr, ExprMacro, Lit, Meta};
+
+use crate::entries::literal;
+
+/// A text that is known at compile time, though perhaps only after a macro in it has been expanded.
+#[derive(Default)]
+pub(crate) struct Text {
+    pieces: Vec<Piece>,
+}
+
+enum Piece {
+    Plain(String),
+    /// `include_str!("tool.md")` and its like, left to the compiler.
+    Macro(ExprMacro),
+}
+
+impl Text {
+    /// The doc comments among `attributes`, all paragraphs, without the indentation that comment marks bring.
+    pub(crate) fn from_docs(attributes: &[Attribute]) -> Option<Self> {
+        let mut text = Self::default();
+        for attribute in attributes {
+            let Meta::NameValue(doc) = &attribute.meta else {
+                continue;
+            };
+            if !doc.path.is_ident("doc") {
+                continue;
+            }
+            if !text.pieces.is_empty() {
+                text.push_str("\n");
+            }
+            match &doc.value {
+                Expr::Macro(call) => text.pieces.push(Piece::Macro(call.clone())),
+                value => {
+                    if let Some(Lit::Str(comment)) = literal(value) {
+                        text.push_str(&without_comment_marks(&comment.value()));
+                    }
+                }
+            }
+        }
+        text.trim();
+        (!text.is_blank()).then_some(text)
+    }
+
+    /// A string literal, or a macro that makes one.
+    pub(crate) fn from_expr(value: &Expr) -> Option<Self> {
+        let piece = match value {
+            Expr::Macro(call) => Piece::Macro(call.clone()),
+            value => match literal(value)? {
+                Lit::Str(text) => Piece::Plain(text.value()),
+                _ => return None,
+            },
+        };
+        Some(Self {
+            pieces: vec![piece],
+        })
+    }
+
+    /// Adds a line of its own: a label and what it says.
+    pub(crate) fn push_line(&mut self, label: &str, line: Self) {
+        if !self.pieces.is_empty() {
+            self.push_str("\n");
+        }
+        self.push_str(label);
+        for piece in line.pieces {
+            match piece {
+                Piece::Plain(plain) => self.push_str(&plain),
+                call @ Piece::Macro(_) => self.pieces.push(call),
+            }
+        }
+    }
+
+    /// Whether there is nothing to read. What a macro will say is taken on trust: `build()` looks again.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.pieces.iter().all(|piece| match piece {
+            Piece::Plain(plain) => plain.trim().is_empty(),
+            Piece::Macro(_) => false,
+        })
+    }
+
+    fn push_str(&mut self, addition: &str) {
+        match self.pieces.last_mut() {
+            Some(Piece::Plain(plain)) => plain.push_str(addition),
+            _ => self.pieces.push(Piece::Plain(addition.to_owned())),
+        }
+    }
+
+    fn trim(&mut self) {
+        if let Some(Piece::Plain(first)) = self.pieces.first_mut() {
+            *first = first.trim_start().to_owned();
+        }
+        if let Some(Piece::Plain(last)) = self.pieces.last_mut() {
+            *last = last.trim_end().to_owned();
+        }
+    }
+}
+
+impl ToTokens for Text {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let pieces = self.pieces.iter().map(|piece| match piece {
+            Piece::Plain(plain) => Literal::string(plain).into_token_stream(),
+            Piece::Macro(call) => call.to_token_stream(),
+        });
+        tokens.extend(match self.pieces.as_slice() {
+            [_] => quote!(#(#pieces)*),
+            _ => quote!(::core::concat!(#(#pieces),*)),
+        });
+    }
+}
+
+/// `/// text` arrives as `" text"`, and `/** … */` with its line breaks, indentation and stars.
+fn without_comment_marks(comment: &str) -> String {
+    if !comment.contains('\n') {
+        return comment
+            .strip_prefix(' ')
+            .unwrap_or(comment)
+            .trim_end()
+            .to_owned();
+    }
+    let starred = comment
+        .lines()
+        .skip(1)
+        .filter(|line| !line.trim().is_empty())
+        .all(|line| line.trim_start().starts_with('*'));
+    let unstarred: Vec<&str> = comment
+        .lines()
+        .enumerate()
+        .map(|(number, line)| match line.trim_start().strip_prefix('*') {
+            Some(rest) if starred && number > 0 => rest,
+            _ => line,
+        })
+        .collect();
+    let indentation = unstarred
+        .iter()
+        .skip(1)
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| line.len() - line.trim_start_matches(' ').len())
+        .min()
+        .unwrap_or(0);
+    let lines: Vec<&str> = unstarred
+        .iter()
+        .enumerate()
+        .map(|(number, line)| match number {
+            0 => line.trim(),
+            _ => line.get(indentation..).unwrap_or("").trim_end(),
+        })
+        .collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syn::{ItemFn, parse_quote};
+
+    fn described(function: &ItemFn) -> Option<String> {
+        Text::from_docs(&function.attrs).map(|text| text.into_token_stream().to_string())
+    }
+
+    #[test]
+    fn line_comments_keep_paragraphs_and_inner_indentation() {
+        let function = parse_quote! {
+            /// One.
+            ///
+            /// Two:
+            ///   - three
+            fn f() {}
+        };
+        assert_eq!(
+            described(&function).unwrap(),
+            r#""One.\n\nTwo:\n  - three""#
+        );
+    }
+
+    #[test]
+    fn block_comments_lose_stars_and_outer_indentation() {
+        let function = parse_quote! {
+            #[doc = " One.\n     *\n     * Two:\n     *   - three\n     "]
+            fn f() {}
+        };
+        assert_eq!(
+            described(&function).unwrap(),
+            r#""One.\n\nTwo:\n  - three""#
+        );
+        let unstarred = parse_quote! {
+            #[doc = "\n        One.\n          - Two.\n    "]
+            fn f() {}
+        };
+        assert_eq!(described(&unstarred).unwrap(), r#""One.\n  - Two.""#);
+    }
+
+    #[test]
+    fn macros_in_a_doc_attribute_are_left_to_the_compiler() {
+        let function = parse_quote! {
+            /// One.
+            #[doc = include_str!("two.md")]
+            fn f() {}
+        };
+        assert_eq!(
+            described(&function).unwrap(),
+            r#":: core :: concat ! ("One.\n" , include_str ! ("two.md"))"#
+        );
+    }
+
+    #[test]
+    fn a_blank_comment_is_none() {
+        let function = parse_quote! {
+            ///
+            #[doc(hidden)]
+            fn f() {}
+        };
+        assert_eq!(described(&function), None);
+    }
+}

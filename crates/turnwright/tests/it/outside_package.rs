@@ -1,0 +1,37 @@
+//! A package of somebody else's, outside this workspace.
+
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
+
+/// `tests/outside` depends on `turnwright` and `tokio` alone. It is built from a copy, so that nothing is written beside
+/// the sources, with this workspace's lock file, so that nothing has to be looked up.
+#[test]
+fn a_package_that_depends_on_turnwright_and_tokio_alone_runs_a_tool() {
+    let facade = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let source = facade.join("tests/outside");
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside");
+    let package = scratch.join("package");
+    fs::create_dir_all(package.join("src")).unwrap();
+    fs::copy(source.join("src/main.rs"), package.join("src/main.rs")).unwrap();
+    fs::copy(facade.join("../../Cargo.lock"), package.join("Cargo.lock")).unwrap();
+    let manifest = fs::read_to_string(source.join("Cargo.toml")).unwrap();
+    let here = format!("path = {:?}", facade.to_str().unwrap());
+    let moved = manifest.replace(r#"path = "../..""#, &here);
+    assert_ne!(manifest, moved);
+    fs::write(package.join("Cargo.toml"), moved).unwrap();
+
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["run", "--offline", "--quiet", "--manifest-path"])
+        .arg(package.join("Cargo.toml"))
+        .env("CARGO_TARGET_DIR", scratch.join("target"))
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "Paris: sunny for 3 days, in metric units\n/days maximum\n"
+    );
+}

@@ -1,0 +1,8 @@
+use turnwright::tool;
+
+/// One tool.
+#[tool]
+#[tool(trusted)]
+async fn one() {}
+
+fn main() {}
