@@ -205,25 +205,22 @@ impl Schema {
         if self.contract.verdict.accepts(value) {
             return Ok(repairs);
         }
-        let repaired = value.clone();
+        let faults = self.explain(value, &repairs);
         if repairs
             .iter()
             .any(|repair| repair.kind == RepairKind::Default)
         {
             undo(repairs, value);
-            let repairs = self.coerce(
-                value,
-                whole_floats,
-                Allowed {
-                    change: true,
-                    fill: false,
-                },
-            )?;
+            let without_defaults = Allowed {
+                change: true,
+                fill: false,
+            };
+            let repairs = self.coerce(value, whole_floats, without_defaults)?;
             if self.contract.verdict.accepts(value) {
                 return Ok(repairs);
             }
         }
-        Err(self.explain(&repaired))
+        Err(faults)
     }
 
     fn coerce(
@@ -252,12 +249,12 @@ impl Schema {
     }
 
     /// Everything that is wrong with a value that the document does not accept.
-    fn explain(&self, value: &Value) -> Faults {
+    fn explain(&self, value: &Value, repairs: &[Repair]) -> Faults {
         let contract = &self.contract;
         contract
             .verdict
             .whole()
-            .map(|judge| explain::explain(&contract.document, judge, value))
+            .map(|judge| explain::explain(&contract.document, judge, value, repairs))
             .unwrap_or_default()
     }
 
@@ -266,16 +263,13 @@ impl Schema {
         let mut faults = repeats(repeated);
         let mut value = value.clone();
         // Only what the verdict says of the repaired value counts here; a pass that stops has said less, not more.
-        let _ = self.coerce(
-            &mut value,
-            true,
-            Allowed {
-                change: true,
-                fill: true,
-            },
-        );
+        let allowed = Allowed {
+            change: true,
+            fill: true,
+        };
+        let repairs = self.coerce(&mut value, true, allowed).unwrap_or_default();
         if !self.contract.verdict.accepts(&value) {
-            for fault in self.explain(&value).listed() {
+            for fault in self.explain(&value, &repairs).listed() {
                 faults.push(fault.clone());
             }
         }

@@ -7,11 +7,21 @@ use serde_json::Value;
 use super::fault::{Fault, Faults, escape, quote};
 use super::keywords::nearest;
 use super::pointer::{join, split_last};
+use super::repair::{Repair, RepairKind};
 
-/// Everything that is wrong with `value`, by the validator of `document`.
-pub(crate) fn explain(document: &Value, validator: &Validator, value: &Value) -> Faults {
+/// Everything that is wrong with `value`, by the validator of `document`, after these repairs.
+pub(crate) fn explain(
+    document: &Value,
+    validator: &Validator,
+    value: &Value,
+    repairs: &[Repair],
+) -> Faults {
     let mut faults = Faults::default();
-    let judged = Judged { document, value };
+    let judged = Judged {
+        document,
+        value,
+        repairs,
+    };
     for error in validator.iter_errors(value) {
         judged.describe(&error, &mut |fault| faults.push(fault));
     }
@@ -22,6 +32,7 @@ pub(crate) fn explain(document: &Value, validator: &Validator, value: &Value) ->
 struct Judged<'j> {
     document: &'j Value,
     value: &'j Value,
+    repairs: &'j [Repair],
 }
 
 impl<'j> Judged<'j> {
@@ -87,7 +98,10 @@ impl<'j> Judged<'j> {
         let got = |name: &str| object.and_then(|object| object.get(name));
         let known = self.known_properties(error);
         for name in names {
-            let missing = known.iter().copied().filter(|known| got(known).is_none());
+            let missing = known
+                .iter()
+                .copied()
+                .filter(|known| got(known).is_none() || self.is_filled(&join(place, known)));
             let message = match nearest(name, missing) {
                 Some(near) => {
                     format!(
@@ -99,6 +113,13 @@ impl<'j> Judged<'j> {
             };
             tell(Fault::at(join(place, name), rule, "absent", got(name)).with_message(message));
         }
+    }
+
+    /// Whether what stands there is a default, and did not come.
+    fn is_filled(&self, pointer: &str) -> bool {
+        self.repairs
+            .iter()
+            .any(|repair| repair.kind == RepairKind::Default && repair.pointer == pointer)
     }
 
     /// The names that stand in `properties` beside the keyword that refused.

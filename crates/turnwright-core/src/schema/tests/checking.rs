@@ -203,7 +203,7 @@ fn what_came_is_quoted_short_and_cannot_move_the_text_around_it() {
 fn a_missing_and_an_unexpected_property_are_told_at_their_own_place() {
     let schema = Schema::object()
         .field("city", string().required())
-        .field("units", string())
+        .field("units", string().default("c"))
         .build()
         .unwrap();
     let error = schema.check(json!({ "unit": "c" })).unwrap_err();

@@ -1,0 +1,103 @@
+//! A tool as one contract: what the model is shown, what is enforced, and what it is told.
+//!
+//! Runs offline: `cargo run -p turnwright --example first_tool`
+
+use turnwright::prelude::*;
+use turnwright::schema::RawArgs;
+
+/// Weather forecast for a city.
+#[tool(effects = "read_only", timeout_secs = 10)]
+async fn forecast(
+    /// City to look up.
+    #[arg(min_length = 1, example = "Paris")]
+    city: &str,
+    /// Days ahead.
+    #[arg(default = 3, min = 1, max = 14)]
+    days: u8,
+    ctx: &ToolContext,
+) -> Result<String, ToolError> {
+    ctx.progress("asking the weather service");
+    if city == "Atlantis" {
+        return Err(ToolError::not_found("no row for city 'Atlantis' in db-7")
+            .for_model("There is no forecast for this city."));
+    }
+    Ok(format!("{city}: sunny for {days} days"))
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    let tool = forecast()?;
+    println!("What the model is shown, and what is enforced:\n");
+    println!("{:#}\n", tool.schema().document());
+
+    let ctx = DispatchContext::builder()
+        .tools(ToolRegistry::new([tool])?)
+        .build();
+    let _observer = ctx
+        .events()
+        .observe(|event| println!("  · {}", event.name()));
+
+    for (why, name, args) in [
+        (
+            "a call, with a number that came as text",
+            "forecast",
+            r#"{"city": "Paris", "days": "5"}"#,
+        ),
+        ("a default is filled in", "forecast", r#"{"city": "Oslo"}"#),
+        (
+            "every fault at once, and the handler does not run",
+            "forecast",
+            r#"{"city": "", "day": 99}"#,
+        ),
+        (
+            "a key twice",
+            "forecast",
+            r#"{"city": "Paris", "city": "Rome"}"#,
+        ),
+        ("text that breaks off", "forecast", r#"{"city": "Par"#),
+        (
+            "a tool that does not exist",
+            "forcast",
+            r#"{"city": "Paris"}"#,
+        ),
+        (
+            "a failure: the operator's words stay with the operator",
+            "forecast",
+            r#"{"city": "Atlantis"}"#,
+        ),
+    ] {
+        println!("{why}: {name}({args})");
+        if let Ok(checked) = check(&ctx, name, args).await {
+            for repair in checked.repairs() {
+                let (kind, after) = (
+                    repair.kind.as_str(),
+                    repair.after.clone().unwrap_or_default(),
+                );
+                println!("  · repair ({kind}) at {}: {after}", repair.pointer);
+            }
+        }
+        let record = ctx.call(name, args).await;
+        let text = record.text().await.unwrap_or_default();
+        let mark = if record.is_error() { '✗' } else { '✓' };
+        println!("  {mark} {}\n", text.replace('\n', "\n    "));
+    }
+
+    println!("Equal calls have equal ids, whatever the order of their keys:");
+    for args in [
+        r#"{"city": "Paris", "days": 5}"#,
+        r#"{"days":5,"city":"Paris"}"#,
+    ] {
+        println!("  {}  {args}", turnwright::call_id("forecast", args));
+    }
+    Ok(())
+}
+
+/// What the call path will say of the arguments, without running anything.
+async fn check(
+    ctx: &DispatchContext,
+    name: &str,
+    args: impl Into<RawArgs>,
+) -> Result<turnwright::CheckedArgs, Option<Error>> {
+    let tool = ctx.tools().get(name).ok_or(None)?;
+    tool.validate(args).await.map_err(Some)
+}
