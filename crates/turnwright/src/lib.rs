@@ -68,3 +68,8 @@ pub mod __private {
     /// Compiles for a type whose default can be shown to the model.
     pub fn shown_default<T: serde::Serialize>() {}
 }
+
+/// The README's examples are run like any other.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
