@@ -4,13 +4,13 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::coerce::{self, Allowed, Stop};
+use super::coerce::{self, Allowed, Coerced, Stop};
 use super::decode::{self, DecodeError};
 use super::fault::{Fault, Faults};
 use super::limits::MAX_DEPTH;
 use super::raw::{Raw, RawArgs};
 use super::repair::{Repair, RepairKind};
-use super::{Schema, SchemaProblem, explain};
+use super::{Contract, Schema, SchemaProblem, explain};
 use crate::error::Error;
 
 /// Arguments that passed every rule of their schema.
@@ -164,88 +164,59 @@ impl Schema {
         })
     }
 
-    /// Fills the defaults of a value that is valid as it came. Were it no longer valid with them, they stay out: a
-    /// value that the document accepts is never refused.
+    /// Fills the defaults of a value that is valid as it came. Where it is no longer valid with them, or they have no
+    /// end, they stay out: a value that the document accepts is not refused for what it did not say.
     fn repair_valid(&self, value: &mut Value, whole_floats: bool) -> Result<Vec<Repair>, Faults> {
-        let mut repairs = self.coerce(
-            value,
-            whole_floats,
-            Allowed {
-                change: false,
-                fill: true,
-            },
-        )?;
-        let filled = repairs
-            .iter()
-            .any(|repair| repair.kind == RepairKind::Default);
-        if filled && !self.contract.verdict.accepts(value) {
-            undo(std::mem::take(&mut repairs), value);
-            repairs = self.coerce(
-                value,
-                whole_floats,
-                Allowed {
-                    change: false,
-                    fill: false,
-                },
-            )?;
+        let Coerced { repairs, stop } = self.coerce(value, whole_floats, Allowed::FILL);
+        match stop {
+            None if !has_defaults(&repairs) || self.contract.verdict.accepts(value) => {
+                return Ok(repairs);
+            }
+            Some(Stop::TooLarge) => return Err(self.stopped(Stop::TooLarge)),
+            _ => undo(repairs, value),
         }
-        Ok(repairs)
+        Ok(self.coerce(value, whole_floats, Allowed::NOTHING).repairs)
     }
 
     /// Coerces and fills; if that does not make it valid, coerces alone, since a default may have been what broke it.
     fn repair_invalid(&self, value: &mut Value, whole_floats: bool) -> Result<Vec<Repair>, Faults> {
-        let repairs = self.coerce(
-            value,
-            whole_floats,
-            Allowed {
-                change: true,
-                fill: true,
-            },
-        )?;
-        if self.contract.verdict.accepts(value) {
+        let Coerced { repairs, stop } = self.coerce(value, whole_floats, Allowed::CHANGE_AND_FILL);
+        if stop.is_none() && self.contract.verdict.accepts(value) {
             return Ok(repairs);
         }
-        let faults = self.explain(value, &repairs);
-        if repairs
-            .iter()
-            .any(|repair| repair.kind == RepairKind::Default)
-        {
-            undo(repairs, value);
-            let without_defaults = Allowed {
-                change: true,
-                fill: false,
-            };
-            let repairs = self.coerce(value, whole_floats, without_defaults)?;
-            if self.contract.verdict.accepts(value) {
-                return Ok(repairs);
-            }
+        let retry = has_defaults(&repairs) && !matches!(stop, Some(Stop::TooLarge));
+        let faults = match stop {
+            None => self.explain(value, &repairs),
+            Some(stop) => self.stopped(stop),
+        };
+        if !retry {
+            return Err(faults);
         }
-        Err(faults)
+        undo(repairs, value);
+        let Coerced { mut repairs, stop } = self.coerce(value, whole_floats, Allowed::CHANGE);
+        if stop.is_some() || !self.contract.verdict.accepts(value) {
+            return Err(faults);
+        }
+        // Valid now, and so to be treated like any other value that is.
+        repairs.append(&mut self.repair_valid(value, true)?);
+        Ok(repairs)
     }
 
-    fn coerce(
-        &self,
-        value: &mut Value,
-        whole_floats: bool,
-        allowed: Allowed,
-    ) -> Result<Vec<Repair>, Faults> {
+    fn coerce(&self, value: &mut Value, whole_floats: bool, allowed: Allowed) -> Coerced {
+        let Contract { plan, verdict, .. } = &*self.contract;
+        coerce::coerce(plan, verdict, self.limits(), value, whole_floats, allowed)
+    }
+
+    fn stopped(&self, stop: Stop) -> Faults {
         let limits = self.limits();
-        coerce::coerce(
-            &self.contract.plan,
-            &self.contract.verdict,
-            limits,
-            value,
-            whole_floats,
-            allowed,
-        )
-        .map_err(|stop| match stop {
+        match stop {
             Stop::TooDeep { pointer } => too_deep(&pointer, limits.max_depth),
             Stop::RepeatedKeys { pointers } => repeats(&pointers),
             Stop::TooLarge => too_large_with_defaults(limits.max_bytes),
-            Stop::TooMuchWork => {
+            Stop::EndlessDefaults | Stop::TooMuchWork => {
                 Fault::new("", "work", "takes too long to check: send less at once").into()
             }
-        })
+        }
     }
 
     /// Everything that is wrong with a value that the document does not accept.
@@ -263,11 +234,9 @@ impl Schema {
         let mut faults = repeats(repeated);
         let mut value = value.clone();
         // Only what the verdict says of the repaired value counts here; a pass that stops has said less, not more.
-        let allowed = Allowed {
-            change: true,
-            fill: true,
-        };
-        let repairs = self.coerce(&mut value, true, allowed).unwrap_or_default();
+        let repairs = self
+            .coerce(&mut value, true, Allowed::CHANGE_AND_FILL)
+            .repairs;
         if !self.contract.verdict.accepts(&value) {
             for fault in self.explain(&value, &repairs).listed() {
                 faults.push(fault.clone());
@@ -275,6 +244,12 @@ impl Schema {
         }
         faults
     }
+}
+
+fn has_defaults(repairs: &[Repair]) -> bool {
+    repairs
+        .iter()
+        .any(|repair| repair.kind == RepairKind::Default)
 }
 
 fn undo(repairs: Vec<Repair>, value: &mut Value) {

@@ -19,6 +19,32 @@ pub(crate) struct Allowed {
     pub(crate) fill: bool,
 }
 
+impl Allowed {
+    pub(crate) const CHANGE_AND_FILL: Allowed = Allowed {
+        change: true,
+        fill: true,
+    };
+    pub(crate) const CHANGE: Allowed = Allowed {
+        change: true,
+        fill: false,
+    };
+    pub(crate) const FILL: Allowed = Allowed {
+        change: false,
+        fill: true,
+    };
+    /// Whole numbers become integers all the same: that changes how a number is written, and not which it is.
+    pub(crate) const NOTHING: Allowed = Allowed {
+        change: false,
+        fill: false,
+    };
+}
+
+/// What the pass did, and what stopped it, if something did.
+pub(crate) struct Coerced {
+    pub(crate) repairs: Vec<Repair>,
+    pub(crate) stop: Option<Stop>,
+}
+
 /// Why the pass gave up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
@@ -28,7 +54,9 @@ pub(crate) enum Stop {
     RepeatedKeys { pointers: Vec<String> },
     /// The defaults made it larger than is allowed.
     TooLarge,
-    /// The unions of the document would take too long for this value.
+    /// The defaults went below the last level that is allowed: they have no end.
+    EndlessDefaults,
+    /// The document would take too long for this value, by unions in unions or defaults that wake one another.
     TooMuchWork,
 }
 
@@ -38,7 +66,7 @@ const MOST_ROUNDS: usize = 1_000;
 /// Subschemas that one check may visit. A union in a union in a union … multiplies.
 const MOST_VISITS: usize = 200_000;
 
-/// Runs the pass over `value`; gives what it changed.
+/// Runs the pass over `value`.
 pub(crate) fn coerce(
     plan: &Plan,
     verdict: &Verdict,
@@ -46,7 +74,7 @@ pub(crate) fn coerce(
     value: &mut Value,
     whole_floats: bool,
     allowed: Allowed,
-) -> Result<Vec<Repair>, Stop> {
+) -> Coerced {
     let mut repairs = Vec::new();
     let mut visits_left = MOST_VISITS;
     // A default that one subschema fills may wake another that was passed before: then once more.
@@ -64,15 +92,21 @@ pub(crate) fn coerce(
             bytes_left: limits.max_bytes,
             whole_floats: whole_floats || plan.whole_float_defaults,
         };
-        pass.visit(0, value, allowed, None)?;
+        let stop = pass.visit(0, value, allowed, None).err();
         visits_left = pass.visits_left;
         // What a round did and undid is no repair.
-        if pass.repairs.is_empty() || before.as_ref() == Some(value) {
-            break;
+        let settled = pass.repairs.is_empty() || before.as_ref() == Some(value);
+        if !settled || stop.is_some() {
+            repairs.append(&mut pass.repairs);
         }
-        repairs.append(&mut pass.repairs);
+        if settled || stop.is_some() {
+            return Coerced { repairs, stop };
+        }
     }
-    Ok(repairs)
+    Coerced {
+        repairs,
+        stop: plan.entangled.then_some(Stop::TooMuchWork),
+    }
 }
 
 struct Pass<'p> {
@@ -123,14 +157,10 @@ impl<'p> Pass<'p> {
         if let Some(types) = node.allowed {
             match value {
                 Value::String(text) if allowed.change && !types.allows(Types::STRING) => {
-                    let text = std::mem::take(text);
-                    let (after, kind) = match self.read_text(&text, types)? {
-                        Some((after, kind)) => (after, Some(kind)),
-                        None => (Value::Null, None),
-                    };
-                    match kind {
-                        Some(kind) => self.replace(value, kind, Value::String(text), after),
-                        None => *value = Value::String(text),
+                    let read = self.read_text(text, types)?;
+                    if let Some((after, kind)) = read {
+                        let before = value.take();
+                        self.replace(value, kind, before, after);
                     }
                 }
                 Value::Number(number)
@@ -300,9 +330,13 @@ impl<'p> Pass<'p> {
             if map.contains_key(&property.name) {
                 continue;
             }
+            let surveyed = survey(default);
+            if self.depth + surveyed.depth > self.limits.max_depth {
+                return Err(Stop::EndlessDefaults);
+            }
             self.bytes_left = self
                 .bytes_left
-                .checked_sub(survey(default).bytes + property.name.len())
+                .checked_sub(surveyed.bytes + property.name.len())
                 .ok_or(Stop::TooLarge)?;
             let mark = self.place.mark();
             self.place.push_key(&property.name);
@@ -313,11 +347,7 @@ impl<'p> Pass<'p> {
                 after: Some(default.clone()),
             });
             let mut value = default.clone();
-            let fill_only = Allowed {
-                change: false,
-                fill: true,
-            };
-            self.visit(property.node, &mut value, fill_only, None)?;
+            self.visit(property.node, &mut value, Allowed::FILL, None)?;
             map.insert(property.name.clone(), value);
             self.place.back_to(mark);
         }

@@ -494,6 +494,40 @@ fn defaults_cannot_make_arguments_larger_than_they_may_be() {
 }
 
 #[test]
+fn defaults_without_an_end_stay_out_of_a_valid_value() {
+    // The default stands in one part of the schema and what it wakes in another, so that only the value tells.
+    for (document, value) in [
+        (
+            json!({ "properties": { "n": { "allOf": [{ "$ref": "#" }] } }, "anyOf": [{ "properties": { "n": { "default": {} } } }] }),
+            json!({}),
+        ),
+        (
+            json!({ "properties": { "b": { "allOf": [{ "$ref": "#" }, { "properties": { "b": { "default": {} } } }] } } }),
+            json!({ "b": {} }),
+        ),
+    ] {
+        let mut document = document;
+        document["type"] = json!("object");
+        let schema = Schema::from_document(document).unwrap();
+        let checked = schema.check(value.clone()).unwrap();
+        assert_eq!(checked.value(), &value);
+        assert!(checked.repairs().is_empty());
+    }
+}
+
+#[test]
+fn a_value_that_is_valid_only_without_defaults_is_stable_all_the_same() {
+    let schema = Schema::from_document(json!({ "type": "object", "oneOf": [
+        { "properties": { "k": { "type": "object", "properties": { "k": { "default": {} } }, "required": ["k"] } } },
+        { "properties": { "k": { "type": "object", "properties": { "m": { "default": "x" } } } } },
+    ] }))
+    .unwrap();
+    let checked = schema.check(json!({ "k": "{}" })).unwrap();
+    let again = schema.check(checked.value().clone()).unwrap();
+    assert_eq!((checked.value(), again.repairs().len()), (again.value(), 0));
+}
+
+#[test]
 fn unions_in_unions_end_in_time() {
     let schema = Schema::from_document(json!({
         "type": "object", "properties": { "v": { "$ref": "#/$defs/node" } },
