@@ -58,7 +58,7 @@ pub enum Event {
         /// The tool's name.
         tool: Arc<str>,
         /// The checked arguments.
-        args: Arc<Value>,
+        args: Value,
     },
     /// A handler says how far it is.
     #[non_exhaustive]

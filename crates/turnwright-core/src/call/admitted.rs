@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::approval::{Approval, ApprovalPolicy, ApprovalRequest, PendingCall, Review};
 use super::checked::CheckedCall;
@@ -41,6 +42,17 @@ impl CheckedCall {
     /// # Errors
     /// Nobody allowed it, or what was put in the place of its arguments does not pass.
     pub async fn admit(self) -> Result<AdmittedCall, RefusedCall> {
+        if self.call.ctx.policy().is_none() && self.tool.approval().is_none() {
+            return Ok(AdmittedCall {
+                checked: self,
+                begun: false,
+            });
+        }
+        // Apart, so that a call which nobody looks at does not carry the room for it.
+        Box::pin(self.review()).await
+    }
+
+    async fn review(self) -> Result<AdmittedCall, RefusedCall> {
         let mut checked = self;
         // The digest of arguments that a person has seen, or written: for these they are not asked again.
         let mut granted: Option<String> = None;
@@ -127,7 +139,7 @@ async fn decide(call: &PendingCall<'_>) -> Decision {
 
 async fn review(call: &PendingCall<'_>, policy: &Arc<dyn ApprovalPolicy>) -> Review {
     let reviewed = AssertUnwindSafe(async { policy.review(call).await }).catch_unwind();
-    match within(None, call.ctx.cancellation(), reviewed).await {
+    match within(Instant::now(), None, call.ctx.cancellation(), reviewed).await {
         Ok(Ok(review)) => review,
         Ok(Err(_)) => Review::deny("its policy panicked"),
         Err(_) => Review::deny("the dispatch was cancelled"),
@@ -150,7 +162,7 @@ async fn ask(call: &PendingCall<'_>, reason: String) -> Approval {
         reason,
     };
     let asked = AssertUnwindSafe(async { approver.ask(request).await }).catch_unwind();
-    match within(None, call.ctx.cancellation(), asked).await {
+    match within(Instant::now(), None, call.ctx.cancellation(), asked).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => refused("no answer could be had"),
         Err(_) => refused("the turn was cancelled"),
@@ -183,7 +195,7 @@ impl AdmittedCall {
     }
 
     /// Whether it may change the world, and so must stand in the ledger before it runs.
-    fn is_noted(&self) -> bool {
+    pub(super) fn is_noted(&self) -> bool {
         self.tool().effects() != Effects::ReadOnly
     }
 

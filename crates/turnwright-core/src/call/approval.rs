@@ -51,7 +51,7 @@ pub fn always_ask(reason: impl Into<String>) -> impl ApprovalPolicy {
 }
 
 /// What a policy decides.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Review {
     /// It may run.
@@ -87,7 +87,6 @@ impl Review {
 }
 
 /// A checked call, as a policy sees it.
-#[derive(Debug)]
 pub struct PendingCall<'c> {
     pub(super) id: &'c str,
     pub(super) call_id: &'c str,
@@ -164,7 +163,7 @@ impl fmt::Debug for ApprovalRequest {
 }
 
 /// An answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Approval {
     /// Yes, with these arguments.
@@ -176,4 +175,38 @@ pub enum Approval {
         /// Why, for the model.
         reason: String,
     },
+}
+
+// Arguments may hold secrets: none of these shows them.
+
+impl fmt::Debug for PendingCall<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingCall")
+            .field("id", &self.id)
+            .field("tool", &self.tool.name())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Review {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Review::Allow => f.write_str("Allow"),
+            Review::Ask { reason } => f.debug_struct("Ask").field("reason", reason).finish(),
+            Review::Deny { reason } => f.debug_struct("Deny").field("reason", reason).finish(),
+            Review::Rewrite(_) => f.write_str("Rewrite(..)"),
+        }
+    }
+}
+
+impl fmt::Debug for Approval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Approval::Granted => f.write_str("Granted"),
+            Approval::Edited(_) => f.write_str("Edited(..)"),
+            Approval::Refused { reason } => {
+                f.debug_struct("Refused").field("reason", reason).finish()
+            }
+        }
+    }
 }

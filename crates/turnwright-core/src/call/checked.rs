@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::proposed::{Call, RefusedCall};
 use crate::error::{Error, ErrorCode};
@@ -13,7 +14,7 @@ use crate::tool::{self, BoundHandler, Tool};
 #[derive(Debug)]
 #[must_use = "a checked call does nothing until it is admitted"]
 pub struct CheckedCall {
-    pub(super) call: Call,
+    pub(super) call: Box<Call>,
     pub(super) tool: Tool,
     pub(super) call_id: Arc<str>,
     pub(super) args: CheckedArgs,
@@ -23,48 +24,51 @@ pub struct CheckedCall {
 }
 
 impl CheckedCall {
-    /// The id over the raw arguments first: also a refused call has one.
-    pub(super) async fn check(call: Call, tool: Tool) -> Result<Self, RefusedCall> {
+    /// The id over the raw arguments first: also a refused call has one. External checks are not asked yet.
+    pub(super) fn check(call: Box<Call>, tool: Tool) -> Result<Self, RefusedCall> {
         let opened = tool.schema().open(&call.raw);
         let call_id: Arc<str> = match &opened {
-            Ok(opened) => tool::call_id_of_value(tool.name(), &opened.value),
+            Ok(opened) => tool::of_value(tool.name(), &opened.value),
             Err(_) => tool::of_unread(tool.name(), &call.raw),
         }
+        .as_str()
         .into();
         let checked = opened.and_then(|opened| {
             let args = tool.schema().judge(call.raw.clone(), opened)?;
             let bound = tool.bind(args.value())?;
             Ok((args, bound))
         });
-        let (args, bound) = match checked {
-            Ok(checked) => checked,
-            Err(faults) => return Err(RefusedCall::new(call, call_id, tool.refusal(faults))),
-        };
-        if let Err(error) = ask_external(&call, &tool, args.value()).await {
-            return Err(RefusedCall::new(call, call_id, error));
+        match checked {
+            Ok((args, bound)) => Ok(CheckedCall {
+                call,
+                tool,
+                call_id,
+                args,
+                bound,
+                edited: false,
+            }),
+            Err(faults) => Err(RefusedCall::new(call, call_id, tool.refusal(faults))),
         }
-        Ok(CheckedCall {
-            call,
-            tool,
-            call_id,
-            args,
-            bound,
-            edited: false,
-        })
     }
 
     /// Puts other arguments in the place of these; they are checked in full. The call id stays: it says what was asked
     /// for.
     pub(super) async fn recheck(mut self, args: Value) -> Result<Self, RefusedCall> {
-        let checked = self.tool.check_and_bind(RawArgs::from(args));
-        let result = match checked {
+        match self.tool.check_and_bind(RawArgs::from(args)) {
             Ok((args, bound)) => {
                 (self.args, self.bound, self.edited) = (args, bound, true);
-                ask_external(&self.call, &self.tool, self.args.value()).await
+                self.ask_external().await
             }
-            Err(faults) => Err(self.tool.refusal(faults)),
-        };
-        match result {
+            Err(faults) => {
+                let error = self.tool.refusal(faults);
+                Err(RefusedCall::new(self.call, self.call_id, error))
+            }
+        }
+    }
+
+    /// Asks the external checks, if there are any.
+    pub(super) async fn ask_external(self) -> Result<Self, RefusedCall> {
+        match ask_external(&self.call, &self.tool, self.args.value()).await {
             Ok(()) => Ok(self),
             Err(error) => Err(RefusedCall::new(self.call, self.call_id, error)),
         }
@@ -107,6 +111,7 @@ async fn ask_external(call: &Call, tool: &Tool, args: &Value) -> Result<(), Erro
         return Ok(());
     }
     let asked = super::run::within(
+        Instant::now(),
         tool.timeout(),
         call.ctx.cancellation(),
         tool.schema().ask_external(args),

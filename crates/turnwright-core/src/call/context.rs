@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::ledger::effect_key;
+use super::proposed::Call;
 use crate::cancel::Cancellation;
 use crate::dispatch::DispatchContext;
 use crate::event::Event;
@@ -32,99 +33,95 @@ use crate::tool::{Meta, Tool};
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct ToolContext {
-    dispatch: DispatchContext,
-    facts: Arc<CallFacts>,
-}
+pub struct ToolContext(Arc<CallFacts>);
 
-/// What is true of one call.
+/// What is true of one call while it runs.
 pub(super) struct CallFacts {
-    pub(super) id: Arc<str>,
+    pub(super) call: Box<Call>,
     pub(super) call_id: Arc<str>,
-    pub(super) provider_id: Option<String>,
     pub(super) tool: Tool,
-    pub(super) args: Arc<Value>,
-    pub(super) ordinal: u64,
+    pub(super) args: Value,
+    /// Somebody put these arguments in the place of those that were proposed.
+    pub(super) edited: bool,
     pub(super) deadline: Option<Instant>,
     /// Made when somebody asks for it: most handlers never do.
     pub(super) cancellation: OnceLock<Cancellation>,
 }
 
+impl CallFacts {
+    pub(super) fn effect_key(&self) -> String {
+        effect_key(self.call.ctx.turn_id(), self.call.ordinal, &self.call_id)
+    }
+}
+
 impl ToolContext {
-    pub(super) fn new(dispatch: DispatchContext, facts: Arc<CallFacts>) -> Self {
-        ToolContext { dispatch, facts }
+    pub(super) fn new(facts: Arc<CallFacts>) -> Self {
+        ToolContext(facts)
     }
 
     /// Which call it is: the id that gates, approvals and artifacts go by.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.facts.id
+        &self.0.call.id
     }
 
     /// What was asked for: equal for equal calls.
     #[must_use]
     pub fn call_id(&self) -> &str {
-        &self.facts.call_id
+        &self.0.call_id
     }
 
     /// The provider's own id for it, if it gave one.
     #[must_use]
     pub fn provider_id(&self) -> Option<&str> {
-        self.facts.provider_id.as_deref()
+        self.0.call.provider_id.as_deref()
     }
 
     /// The tool that is called.
     #[must_use]
     pub fn tool(&self) -> &Tool {
-        &self.facts.tool
+        &self.0.tool
     }
 
     /// What the tool's author said of it.
     #[must_use]
     pub fn meta(&self) -> &Meta {
-        self.facts.tool.meta()
+        self.0.tool.meta()
     }
 
     /// The checked arguments as JSON.
     #[must_use]
     pub fn args(&self) -> &Value {
-        &self.facts.args
+        &self.0.args
     }
 
     /// Unique for this call and the same after a crash: an idempotency key for whatever the tool calls.
     #[must_use]
     pub fn effect_key(&self) -> String {
-        effect_key(
-            self.dispatch.turn_id(),
-            self.facts.ordinal,
-            &self.facts.call_id,
-        )
+        self.0.effect_key()
     }
 
     /// When its time is over.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        self.facts.deadline
+        self.0.deadline
     }
 
     /// What calls this call off: its dispatch's cancellation, or its own deadline.
     #[must_use]
     pub fn cancellation(&self) -> &Cancellation {
-        self.facts
-            .cancellation
-            .get_or_init(|| self.dispatch.cancellation().child())
+        let dispatch = self.0.call.ctx.cancellation();
+        self.0.cancellation.get_or_init(|| dispatch.child())
     }
 
     /// Says how far it is.
     pub fn progress(&self, message: impl Into<String>) {
-        self.dispatch
-            .events()
-            .tell(|| Event::ToolExecutionProgress {
-                id: Arc::clone(&self.facts.id),
-                call_id: Arc::clone(&self.facts.call_id),
-                tool: self.facts.tool.name().into(),
-                message: message.into(),
-            });
+        self.events().tell(|| Event::ToolExecutionProgress {
+            id: Arc::clone(&self.0.call.id),
+            call_id: Arc::clone(&self.0.call_id),
+            tool: Arc::clone(&self.0.call.name),
+            message: message.into(),
+        });
     }
 }
 
@@ -132,15 +129,24 @@ impl Deref for ToolContext {
     type Target = DispatchContext;
 
     fn deref(&self) -> &DispatchContext {
-        &self.dispatch
+        &self.0.call.ctx
+    }
+}
+
+impl fmt::Debug for CallFacts {
+    /// Arguments may hold secrets: they are not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallFacts")
+            .field("call", &self.call)
+            .finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for ToolContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolContext")
-            .field("id", &self.facts.id)
-            .field("tool", &self.facts.tool.name())
+            .field("id", &self.0.call.id)
+            .field("tool", &self.0.call.name)
             .finish_non_exhaustive()
     }
 }

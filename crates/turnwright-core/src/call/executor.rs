@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::proposed::ProposedCall;
 use crate::dispatch::DispatchContext;
 use crate::error::Error;
 use crate::record::ToolCall;
@@ -20,12 +21,20 @@ impl Executor {
         Executor { tool, ctx }
     }
 
+    fn propose(&self, args: impl Into<RawArgs>) -> ProposedCall {
+        ProposedCall::new(
+            self.ctx.clone(),
+            Arc::clone(self.tool.shared_name()),
+            args.into(),
+        )
+    }
+
     /// Checks, admits and runs a call; gives what the handler gave, as it is.
     ///
     /// # Errors
     /// The call was refused, or the handler failed.
     pub async fn call(&self, args: impl Into<RawArgs>) -> Result<ToolOutput, Error> {
-        let proposed = self.ctx.propose(self.tool.name(), args);
+        let proposed = self.propose(args);
         let checked = proposed
             .check_for(self.tool.clone())
             .await
@@ -39,9 +48,6 @@ impl Executor {
 
     /// Takes a call all the way to its record, which becomes one of the dispatch's.
     pub async fn settle(&self, args: impl Into<RawArgs>) -> Arc<ToolCall> {
-        self.ctx
-            .propose(self.tool.name(), args)
-            .complete_for(self.tool.clone())
-            .await
+        self.propose(args).complete_for(self.tool.clone()).await
     }
 }

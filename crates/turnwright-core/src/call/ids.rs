@@ -1,5 +1,6 @@
 //! Ids of calls that a small model can copy.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest as _, Sha256};
@@ -29,7 +30,7 @@ impl CallIds {
         }
     }
 
-    pub(crate) fn next(&self) -> String {
+    pub(crate) fn next(&self) -> Arc<str> {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         spell(scatter(self.seed.wrapping_add(count) & MASK))
     }
@@ -45,12 +46,16 @@ fn scatter(mut number: u64) -> u64 {
     number
 }
 
-fn spell(number: u64) -> String {
-    (0..LENGTH)
-        .rev()
-        .filter_map(|place| ALPHABET.get((number >> (place * 5)) as usize & 31))
-        .map(|byte| char::from(*byte))
-        .collect()
+fn spell(number: u64) -> Arc<str> {
+    let mut letters = [b'0'; LENGTH as usize];
+    for (place, letter) in letters.iter_mut().rev().enumerate() {
+        // Five bits are always one of the 32.
+        *letter = ALPHABET
+            .get((number >> (place * 5)) as usize & 31)
+            .copied()
+            .unwrap_or(b'0');
+    }
+    std::str::from_utf8(&letters).unwrap_or_default().into()
 }
 
 #[cfg(test)]
@@ -61,7 +66,7 @@ mod tests {
     #[test]
     fn a_hundred_thousand_ids_of_one_turn_are_all_different_and_short() {
         let ids = CallIds::new("turn");
-        let all: HashSet<String> = (0..100_000).map(|_| ids.next()).collect();
+        let all: HashSet<Arc<str>> = (0..100_000).map(|_| ids.next()).collect();
         assert_eq!(all.len(), 100_000);
         assert!(all.iter().all(|id| id.len() == 10));
     }

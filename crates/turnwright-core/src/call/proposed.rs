@@ -27,23 +27,23 @@ pub(crate) struct Call {
 #[derive(Debug)]
 #[must_use = "a proposed call does nothing until it is checked"]
 pub struct ProposedCall {
-    call: Call,
+    call: Box<Call>,
 }
 
 impl ProposedCall {
-    pub(crate) fn new(ctx: DispatchContext, name: String, raw: RawArgs) -> Self {
+    pub(crate) fn new(ctx: DispatchContext, name: Arc<str>, raw: RawArgs) -> Self {
         let (id, ordinal) = (ctx.next_call_id(), ctx.next_ordinal());
         let created_at = SystemTime::now();
         ProposedCall {
-            call: Call {
+            call: Box::new(Call {
                 ctx,
                 id,
                 provider_id: None,
-                name: name.into(),
+                name,
                 raw,
                 ordinal,
                 created_at,
-            },
+            }),
         }
     }
 
@@ -75,14 +75,18 @@ impl ProposedCall {
             None => {
                 let error = unknown_tool(&self.call);
                 let call_id = tool::of_raw(&self.call.name, &self.call.raw);
-                Err(RefusedCall::new(self.call, call_id.into(), error))
+                Err(RefusedCall::new(self.call, call_id.as_str().into(), error))
             }
         }
     }
 
     /// Checks the arguments for a tool that need not be in the registry.
-    pub(crate) async fn check_for(self, tool: Tool) -> Result<CheckedCall, RefusedCall> {
-        CheckedCall::check(self.call, tool).await
+    pub(super) async fn check_for(self, tool: Tool) -> Result<CheckedCall, RefusedCall> {
+        let checked = CheckedCall::check(self.call, tool)?;
+        if checked.tool().schema().has_external() {
+            return checked.ask_external().await;
+        }
+        Ok(checked)
     }
 }
 
@@ -130,13 +134,13 @@ pub struct RefusedCall {
 
 #[derive(Debug)]
 struct Refused {
-    call: Call,
+    call: Box<Call>,
     call_id: Arc<str>,
     error: Error,
 }
 
 impl RefusedCall {
-    pub(crate) fn new(call: Call, call_id: Arc<str>, error: Error) -> Self {
+    pub(crate) fn new(call: Box<Call>, call_id: Arc<str>, error: Error) -> Self {
         call.ctx.events().tell(|| Event::ToolCallRefused {
             id: Arc::clone(&call.id),
             call_id: Arc::clone(&call_id),
@@ -185,7 +189,7 @@ impl RefusedCall {
             error,
         } = *self.inner;
         ToolCall::keep(
-            call,
+            &call,
             call_id,
             ToolResults::Refusal(error.model_text().to_owned()),
             None,

@@ -4,32 +4,26 @@ use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use serde_json::Value;
 use tokio::time::{Instant, Sleep};
 
 use super::admitted::AdmittedCall;
 use super::context::{CallFacts, ToolContext};
-use super::ledger::{EndState, effect_key};
-use super::proposed::Call;
+use super::ledger::{EndState, Ledger};
 use crate::cancel::Cancellation;
 use crate::error::{Error, ErrorCode};
 use crate::event::Event;
-use crate::tool::{Effects, HandlerResult, Tool, ToolError, ToolOutput, Work};
+use crate::tool::{BoundHandler, Effects, HandlerResult, Tool, ToolError, ToolOutput, Work};
 
 /// What came of a call, not yet kept.
 #[derive(Debug)]
 #[must_use = "an outcome is not recorded until it is settled"]
 pub struct RawOutcome {
-    pub(super) call: Call,
-    pub(super) call_id: Arc<str>,
-    pub(super) tool: Tool,
-    /// The arguments that ran, where they are others than those proposed.
-    pub(super) edited: Option<Arc<Value>>,
+    pub(super) facts: Arc<CallFacts>,
     pub(super) result: Result<ToolOutput, Error>,
 }
 
@@ -53,94 +47,89 @@ impl AdmittedCall {
     /// Runs the handler: under its timeout and the dispatch's cancellation, with a panic caught, between a start and an
     /// end that are always told as a pair.
     pub async fn run(mut self) -> RawOutcome {
-        let ctx = self.checked.call.ctx.clone();
+        let ctx = &self.checked.call.ctx;
         if ctx.cancellation().is_cancelled() {
             let error = Cut::Cancelled.error(self.tool(), false);
             return self.not_run(error);
         }
-        if !self.begun
-            && ctx.ledger().is_some()
+        let ledger = ctx.ledger().filter(|_| self.is_noted()).cloned();
+        if ledger.is_some()
+            && !self.begun
             && let Err(error) = AdmittedCall::begin_together(std::slice::from_mut(&mut self)).await
         {
             return self.not_run(error);
         }
-        let noted = ctx
-            .ledger()
-            .filter(|_| self.tool().effects() != Effects::ReadOnly)
-            .cloned();
-        let checked = self.checked;
-        let args = Arc::new(checked.args.into_value());
-        let facts = Arc::new(CallFacts {
-            id: Arc::clone(&checked.call.id),
-            call_id: Arc::clone(&checked.call_id),
-            provider_id: checked.call.provider_id.clone(),
-            tool: checked.tool.clone(),
-            args: Arc::clone(&args),
-            ordinal: checked.call.ordinal,
-            deadline: checked
-                .tool
-                .timeout()
-                .and_then(|limit| Instant::now().checked_add(limit)),
-            cancellation: std::sync::OnceLock::new(),
-        });
-        let mut watch = Watch::start(&checked.call, Arc::clone(&facts));
-        let work = checked
-            .bound
-            .start(ToolContext::new(ctx.clone(), Arc::clone(&facts)));
-        let (ended, abandoned) = perform(work, &checked.tool, ctx.cancellation()).await;
+        let start = Instant::now();
+        let (facts, bound) = self.into_facts(start);
+        let mut watch = Watch::start(&facts, start);
+        let work = bound.start(ToolContext::new(Arc::clone(&facts)));
+        let (ended, abandoned) = perform(work, &facts, start).await;
         let result = match ended {
-            Ok(result) => result.map_err(|error| error.into_error(checked.tool.name())),
-            Err(cut) => Err(cut.error(&checked.tool, true)),
+            Ok(result) => result.map_err(|error| error.into_error(facts.tool.name())),
+            Err(cut) => Err(cut.error(&facts.tool, true)),
         };
         watch.end(result.as_ref().err(), abandoned);
         drop(watch);
-        if let Some(ledger) = noted {
-            let state = match &result {
-                Ok(_) => EndState::Done,
-                Err(error) if error.code() == ErrorCode::ToolDownstream => EndState::Failed,
-                Err(_) => EndState::Unknown,
-            };
-            let key = effect_key(ctx.turn_id(), checked.call.ordinal, &checked.call_id);
-            if let Err(error) = ledger.ended(&key, state).await {
-                ctx.events().tell(|| Event::Warning {
-                    message: format!("the ledger did not note the end of {key}: {error}"),
-                });
-            }
+        if let Some(ledger) = ledger {
+            note_end(&ledger, &facts, &result).await;
         }
-        let edited = checked.edited.then_some(args);
-        RawOutcome {
+        RawOutcome { facts, result }
+    }
+
+    fn into_facts(self, start: Instant) -> (Arc<CallFacts>, BoundHandler) {
+        let checked = self.checked;
+        let deadline = checked
+            .tool
+            .timeout()
+            .and_then(|limit| start.checked_add(limit));
+        let facts = CallFacts {
             call: checked.call,
             call_id: checked.call_id,
             tool: checked.tool,
-            edited,
-            result,
-        }
+            args: checked.args.into_value(),
+            edited: checked.edited,
+            deadline,
+            cancellation: OnceLock::new(),
+        };
+        (Arc::new(facts), checked.bound)
     }
 
     /// The outcome of a call that came to nothing before its handler was reached.
     fn not_run(self, error: Error) -> RawOutcome {
-        let checked = self.checked;
-        let edited = checked.edited.then(|| Arc::new(checked.args.into_value()));
+        let (facts, _) = self.into_facts(Instant::now());
         RawOutcome {
-            call: checked.call,
-            call_id: checked.call_id,
-            tool: checked.tool,
-            edited,
+            facts,
             result: Err(error),
         }
+    }
+}
+
+/// Tells the ledger how a call ended. What ran, ran: if the ledger fails now, that is a warning.
+async fn note_end(ledger: &Arc<dyn Ledger>, facts: &CallFacts, result: &Result<ToolOutput, Error>) {
+    let state = match result {
+        Ok(_) => EndState::Done,
+        Err(error) if error.code() == ErrorCode::ToolDownstream => EndState::Failed,
+        Err(_) => EndState::Unknown,
+    };
+    let key = facts.effect_key();
+    if let Err(error) = ledger.ended(&key, state).await {
+        facts.call.ctx.events().tell(|| Event::Warning {
+            message: format!("the ledger did not note the end of {key}: {error}"),
+        });
     }
 }
 
 /// Runs the work to its end or until it is cut; says also whether a thread was left behind.
 async fn perform(
     work: Work,
-    tool: &Tool,
-    cancellation: &Cancellation,
+    facts: &CallFacts,
+    start: Instant,
 ) -> (Result<HandlerResult, Cut>, bool) {
+    let (limit, cancellation) = (facts.tool.timeout(), facts.call.ctx.cancellation());
     match work {
         Work::Async(future) => {
             let caught = AssertUnwindSafe(future).catch_unwind();
-            let ended = within(tool.timeout(), cancellation, caught).await;
+            let ended = within(start, limit, cancellation, caught).await;
             (
                 ended.map(|result| result.unwrap_or_else(|panic| Err(panicked(panic.as_ref())))),
                 false,
@@ -161,7 +150,7 @@ async fn perform(
                 );
             };
             let mut thread = runtime.spawn_blocking(run);
-            let ended = within(tool.timeout(), cancellation, &mut thread).await;
+            let ended = within(start, limit, cancellation, &mut thread).await;
             match ended {
                 Ok(joined) => (Ok(joined.unwrap_or_else(|error| Err(error.into()))), false),
                 Err(cut) => {
@@ -235,15 +224,15 @@ impl Cut {
     }
 }
 
-/// Waits for `work`, no longer than `limit`, and not past a cancellation. The timer and the wait for the cancellation
+/// Waits for `work`, no longer than `limit` from `start`, and not past a cancellation. The timer and the wait for the cancellation
 /// are made only if the work does not end at once.
 pub(super) async fn within<F: Future>(
+    start: Instant,
     limit: Option<Duration>,
     cancellation: &Cancellation,
     work: F,
 ) -> Result<F::Output, Cut> {
     let mut work = pin!(work);
-    let start = limit.map(|_| Instant::now());
     let mut cancelled: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
     let mut timer: Option<Pin<Box<Sleep>>> = None;
     poll_fn(move |cx| {
@@ -254,7 +243,7 @@ pub(super) async fn within<F: Future>(
         if cancelled.as_mut().poll(cx).is_ready() {
             return Poll::Ready(Err(Cut::Cancelled));
         }
-        let Some((limit, start)) = limit.zip(start) else {
+        let Some(limit) = limit else {
             return Poll::Pending;
         };
         if timer.is_none() {
@@ -276,24 +265,22 @@ pub(super) async fn within<F: Future>(
 
 /// Tells the start, and the end however it comes: also when the whole call is dropped half way.
 struct Watch<'c> {
-    call: &'c Call,
-    facts: Arc<CallFacts>,
+    facts: &'c CallFacts,
     start: Instant,
     ended: bool,
 }
 
 impl<'c> Watch<'c> {
-    fn start(call: &'c Call, facts: Arc<CallFacts>) -> Self {
-        call.ctx.events().tell(|| Event::ToolExecutionStart {
-            id: Arc::clone(&facts.id),
+    fn start(facts: &'c CallFacts, start: Instant) -> Self {
+        facts.call.ctx.events().tell(|| Event::ToolExecutionStart {
+            id: Arc::clone(&facts.call.id),
             call_id: Arc::clone(&facts.call_id),
-            tool: Arc::clone(&call.name),
-            args: Arc::clone(&facts.args),
+            tool: Arc::clone(&facts.call.name),
+            args: facts.args.clone(),
         });
         Watch {
-            call,
             facts,
-            start: Instant::now(),
+            start,
             ended: false,
         }
     }
@@ -310,10 +297,11 @@ impl<'c> Watch<'c> {
         {
             cancellation.cancel();
         }
-        self.call.ctx.events().tell(|| Event::ToolExecutionEnd {
-            id: Arc::clone(&self.facts.id),
-            call_id: Arc::clone(&self.facts.call_id),
-            tool: Arc::clone(&self.call.name),
+        let facts = self.facts;
+        facts.call.ctx.events().tell(|| Event::ToolExecutionEnd {
+            id: Arc::clone(&facts.call.id),
+            call_id: Arc::clone(&facts.call_id),
+            tool: Arc::clone(&facts.call.name),
             duration: self.start.elapsed(),
             is_error: code.is_some(),
             code,

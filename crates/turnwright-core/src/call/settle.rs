@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::checked::CheckedCall;
+use super::context::CallFacts;
 use super::proposed::{ProposedCall, RefusedCall};
 use super::run::RawOutcome;
 use crate::error::{Error, ErrorCode};
@@ -12,13 +13,8 @@ use crate::tool::Tool;
 impl RawOutcome {
     /// Keeps what the handler gave and makes the call a record of its turn.
     pub async fn settle(self) -> Arc<ToolCall> {
-        let RawOutcome {
-            call,
-            call_id,
-            tool,
-            edited,
-            result,
-        } = self;
+        let RawOutcome { facts, result } = self;
+        let CallFacts { call, tool, .. } = &*facts;
         let results = match result {
             Ok(output) => {
                 let kind = output.kind.unwrap_or_else(|| tool.artifact_kind().clone());
@@ -40,7 +36,8 @@ impl RawOutcome {
                 trusted: tool.is_trusted(),
             },
         };
-        ToolCall::keep(call, call_id, results, edited)
+        let edited = facts.edited.then(|| facts.args.clone());
+        ToolCall::keep(call, Arc::clone(&facts.call_id), results, edited)
     }
 }
 

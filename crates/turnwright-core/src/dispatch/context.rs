@@ -146,7 +146,7 @@ impl DispatchContext {
 
     /// Proposes a call: the beginning of the one path on which tools run.
     pub fn propose(&self, tool: impl Into<String>, args: impl Into<RawArgs>) -> ProposedCall {
-        ProposedCall::new(self.clone(), tool.into(), args.into())
+        ProposedCall::new(self.clone(), tool.into().into(), args.into())
     }
 
     /// Proposes a call and takes it all the way: checked, admitted, run, settled. Whatever happens becomes the record.
@@ -168,8 +168,8 @@ impl DispatchContext {
     pub(crate) fn next_call_id(&self) -> Arc<str> {
         loop {
             let id = self.0.ids.next();
-            if self.0.calls.read().iter().all(|call| call.id() != id) {
-                return id.into();
+            if self.0.calls.read().iter().all(|call| call.id() != &*id) {
+                return id;
             }
         }
     }

@@ -16,7 +16,7 @@ pub struct ToolCall {
     provider_id: Option<String>,
     tool: Arc<str>,
     raw: RawArgs,
-    edited: Option<Arc<Value>>,
+    edited: Option<Value>,
     checksum: Arc<str>,
     results: ToolResults,
     created_at: SystemTime,
@@ -80,16 +80,16 @@ impl SpooledResult {
 impl ToolCall {
     /// Makes the record and adds it to its turn's.
     pub(crate) fn keep(
-        call: Call,
+        call: &Call,
         checksum: Arc<str>,
         results: ToolResults,
-        edited: Option<Arc<Value>>,
+        edited: Option<Value>,
     ) -> Arc<Self> {
         let record = Arc::new(ToolCall {
-            id: call.id,
-            provider_id: call.provider_id,
-            tool: call.name,
-            raw: call.raw,
+            id: Arc::clone(&call.id),
+            provider_id: call.provider_id.clone(),
+            tool: Arc::clone(&call.name),
+            raw: call.raw.clone(),
             edited,
             checksum,
             results,
@@ -127,7 +127,7 @@ impl ToolCall {
     /// The arguments that ran, where a policy or a person put others in the place of those that came.
     #[must_use]
     pub fn edited_args(&self) -> Option<&Value> {
-        self.edited.as_deref()
+        self.edited.as_ref()
     }
 
     /// What was asked for, as a digest: equal for equal calls.

@@ -10,7 +10,7 @@ use super::fault::{Fault, Faults};
 use super::limits::MAX_DEPTH;
 use super::raw::{Raw, RawArgs};
 use super::repair::{Repair, RepairKind};
-use super::{Contract, Schema, SchemaProblem, explain};
+use super::{Contract, Schema, SchemaProblem, explain, settled};
 use crate::error::Error;
 
 /// Arguments that passed every rule of their schema.
@@ -116,15 +116,15 @@ impl Schema {
                     ))
                     .into())
             }
-            Raw::Value { survey, .. } if survey.depth > limits.max_depth => {
+            Raw::Value(it) if it.survey.depth > limits.max_depth => {
                 Err(too_deep("", limits.max_depth))
             }
-            Raw::Value { survey, .. } if survey.bytes > limits.max_bytes => {
-                Err(too_large(survey.bytes, limits.max_bytes))
+            Raw::Value(it) if it.survey.bytes > limits.max_bytes => {
+                Err(too_large(it.survey.bytes, limits.max_bytes))
             }
-            Raw::Value { value, survey } => Ok(Opened {
-                value: value.clone(),
-                whole_floats: survey.whole_floats,
+            Raw::Value(it) => Ok(Opened {
+                value: it.value.clone(),
+                whole_floats: it.survey.whole_floats,
                 repeated_keys: Vec::new(),
             }),
         }
@@ -142,7 +142,7 @@ impl Schema {
             return Err(self.refuse_repeats(&value, &repeated_keys));
         }
         if self.contract.verdict.accepts(&value) {
-            if !(plan.fills || whole_floats && plan.integers) {
+            if settled::is_settled(plan, 0, &value, whole_floats) {
                 return Ok(CheckedArgs {
                     raw,
                     value,

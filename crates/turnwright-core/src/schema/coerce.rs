@@ -80,7 +80,6 @@ pub(crate) fn coerce(
     // A default that one subschema fills may wake another that was passed before: then once more.
     let rounds = if plan.entangled { MOST_ROUNDS } else { 1 };
     for _ in 0..rounds {
-        let before = plan.entangled.then(|| value.clone());
         let mut pass = Pass {
             plan,
             verdict,
@@ -94,8 +93,7 @@ pub(crate) fn coerce(
         };
         let stop = pass.visit(0, value, allowed, None).err();
         visits_left = pass.visits_left;
-        // What a round did and undid is no repair.
-        let settled = pass.repairs.is_empty() || before.as_ref() == Some(value);
+        let settled = pass.repairs.is_empty() || comes_to_nothing(&pass.repairs, value);
         if !settled || stop.is_some() {
             repairs.append(&mut pass.repairs);
         }
@@ -107,6 +105,22 @@ pub(crate) fn coerce(
         repairs,
         stop: plan.entangled.then_some(Stop::TooMuchWork),
     }
+}
+
+/// Whether these repairs led back to where they began: a default that is `null` may be filled by one subschema and
+/// counted as absent by another.
+fn comes_to_nothing(repairs: &[Repair], value: &Value) -> bool {
+    if !repairs
+        .iter()
+        .any(|repair| repair.kind == RepairKind::NullAsAbsent)
+    {
+        return false;
+    }
+    let mut before = value.clone();
+    for repair in repairs.iter().rev() {
+        repair.clone().undo(&mut before);
+    }
+    before == *value
 }
 
 struct Pass<'p> {
@@ -137,8 +151,10 @@ impl<'p> Pass<'p> {
         allowed: Allowed,
         outer: Option<&Here<'_>>,
     ) -> Result<(), Stop> {
-        let nothing_to_fill = !allowed.fill || self.node(id).is_none_or(|node| !node.fills);
-        if nothing_to_fill && !allowed.change && !(self.whole_floats && self.plan.integers) {
+        let work = self.node(id).is_some_and(|node| {
+            allowed.change || allowed.fill && node.fills || self.whole_floats && node.integers
+        });
+        if !work {
             return Ok(());
         }
         let here = Here { id, outer };
@@ -163,9 +179,7 @@ impl<'p> Pass<'p> {
                         self.replace(value, kind, before, after);
                     }
                 }
-                Value::Number(number)
-                    if types.allows(Types::INTEGER) && !types.allows(Types::FRACTION) =>
-                {
+                Value::Number(number) if types.only_integers() => {
                     if let Some(whole) = as_integer(number) {
                         let before = value.take();
                         self.replace(value, RepairKind::Integer, before, Value::Number(whole));
@@ -501,7 +515,7 @@ fn read_number(text: &str) -> Option<Number> {
     clippy::cast_sign_loss,
     reason = "the bounds are checked first"
 )]
-fn as_integer(number: &Number) -> Option<Number> {
+pub(crate) fn as_integer(number: &Number) -> Option<Number> {
     /// 2^63 and 2^64, which doubles hold exactly.
     const I64_END: f64 = 9_223_372_036_854_775_808.0;
     const U64_END: f64 = 18_446_744_073_709_551_616.0;

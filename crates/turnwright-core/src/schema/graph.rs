@@ -1,6 +1,6 @@
 //! What follows from the plan as a whole: circles, unfolding, defaults that reach one another.
 
-use super::plan::{Node, NodeId, Plan};
+use super::plan::{Node, NodeId, Plan, Types};
 use super::problem::SchemaProblem;
 use serde_json::Value;
 
@@ -147,16 +147,18 @@ impl State {
 /// Fills in what needs the whole graph: the defaults of properties, what fills, what is entangled.
 pub(crate) fn complete(plan: &mut Plan, problems: &mut Vec<SchemaProblem>) {
     give_properties_their_defaults(plan);
-    mark_filling(plan);
-    plan.integers = plan.nodes.iter().any(|node| {
-        node.allowed
-            .is_some_and(|types| types.allows(super::plan::Types::INTEGER))
-    });
-    plan.entangled = plan.fills
-        && plan
-            .nodes
+    let fills = |node: &Node| {
+        node.properties
             .iter()
-            .any(|node| node.here().next().is_some() || !node.patterns.is_empty());
+            .any(|property| property.default.is_some())
+    };
+    mark(plan, fills, |node| std::mem::replace(&mut node.fills, true));
+    let integers = |node: &Node| node.allowed.is_some_and(Types::only_integers);
+    mark(plan, integers, |node| {
+        std::mem::replace(&mut node.integers, true)
+    });
+    plan.fills = plan.nodes.first().is_some_and(|root| root.fills);
+    plan.entangled = plan.fills && plan.nodes.iter().any(|node| node.fills && is_shared(node));
     plan.whole_float_defaults = plan
         .nodes
         .iter()
@@ -196,11 +198,7 @@ fn default_of(nodes: &[Node], id: NodeId) -> Option<&Value> {
 /// Whether the place of `id` surely refuses `null`; `None` where only a validator can tell.
 pub(crate) fn refuses_null(nodes: &[Node], id: NodeId) -> Option<bool> {
     let node = nodes.get(id)?;
-    if node.never
-        || node
-            .allowed
-            .is_some_and(|types| !types.allows(super::plan::Types::NULL))
-    {
+    if node.never || node.allowed.is_some_and(|types| !types.allows(Types::NULL)) {
         return Some(true);
     }
     if node
@@ -213,8 +211,17 @@ pub(crate) fn refuses_null(nodes: &[Node], id: NodeId) -> Option<bool> {
     None
 }
 
-/// Marks every node from which a default can be reached, however the graph turns.
-fn mark_filling(plan: &mut Plan) {
+/// Whether several subschemas describe the place of this one, so that what one fills is seen by another.
+fn is_shared(node: &Node) -> bool {
+    let own = !node.properties.is_empty() || node.additional.is_some();
+    !node.unions.is_empty()
+        || !node.patterns.is_empty()
+        || node.same_place.len() + usize::from(own) > 1
+}
+
+/// Marks every node from which one that is `marked` by itself can be reached, however the graph turns. `set` says
+/// whether the mark was there already.
+fn mark(plan: &mut Plan, marked: impl Fn(&Node) -> bool, set: impl Fn(&mut Node) -> bool) {
     let mut reached_from: Vec<Vec<NodeId>> = vec![Vec::new(); plan.nodes.len()];
     let mut left = Vec::new();
     for (id, node) in plan.nodes.iter().enumerate() {
@@ -223,22 +230,15 @@ fn mark_filling(plan: &mut Plan) {
                 sources.push(id);
             }
         }
-        if node
-            .properties
-            .iter()
-            .any(|property| property.default.is_some())
-        {
+        if marked(node) {
             left.push(id);
         }
     }
     while let Some(id) = left.pop() {
-        if let Some(node) = plan.nodes.get_mut(id)
-            && !std::mem::replace(&mut node.fills, true)
-        {
+        if plan.nodes.get_mut(id).is_some_and(|node| !set(node)) {
             left.extend(reached_from.get(id).into_iter().flatten());
         }
     }
-    plan.fills = plan.nodes.first().is_some_and(|root| root.fills);
 }
 
 /// Refuses a default into which defaults would be filled for ever, or without measure.

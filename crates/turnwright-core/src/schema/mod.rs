@@ -40,6 +40,7 @@ mod problem;
 mod raw;
 mod repair;
 mod sample;
+mod settled;
 mod typed;
 mod verdict;
 mod walk;

@@ -12,8 +12,6 @@ pub(crate) struct Plan {
     pub(crate) nodes: Vec<Node>,
     /// Somewhere a default may be filled.
     pub(crate) fills: bool,
-    /// Somewhere only an integer is allowed.
-    pub(crate) integers: bool,
     /// A default filled by one subschema may be looked at by another that was passed before.
     pub(crate) entangled: bool,
     /// Some default is a whole number written with a fraction or exponent.
@@ -51,6 +49,8 @@ pub(crate) struct Node {
     pub(crate) nullable: bool,
     /// Here or below a default may be filled.
     pub(crate) fills: bool,
+    /// Here or below only an integer is allowed.
+    pub(crate) integers: bool,
 }
 
 /// One of `properties`.
@@ -141,6 +141,10 @@ impl Types {
 
     pub(crate) fn or(self, other: Types) -> Types {
         Types(self.0 | other.0)
+    }
+
+    pub(crate) fn only_integers(self) -> bool {
+        self.allows(Types::INTEGER) && !self.allows(Types::FRACTION)
     }
 
     pub(crate) fn and(self, other: Types) -> Types {

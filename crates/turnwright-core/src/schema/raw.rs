@@ -20,19 +20,23 @@ use super::limits::MAX_DEPTH;
 /// assert_eq!(from_a_model.to_value(), from_a_program.to_value());
 /// ```
 #[derive(Clone)]
-pub struct RawArgs(Arc<Raw>);
+pub struct RawArgs(Raw);
 
+#[derive(Clone)]
 pub(crate) enum Raw {
-    Text(String),
+    Text(Arc<str>),
     /// Bytes that are no UTF-8, with what stood in their place, and how far they were right.
     NotUtf8 {
-        lossy: String,
+        lossy: Arc<str>,
         valid_up_to: usize,
     },
-    Value {
-        value: Value,
-        survey: Survey,
-    },
+    Value(Arc<Surveyed>),
+}
+
+/// A value and what was found out about it.
+pub(crate) struct Surveyed {
+    pub(crate) value: Value,
+    pub(crate) survey: Survey,
 }
 
 /// What can be said of a value without recursion, so that a value of any depth can be asked.
@@ -53,25 +57,26 @@ impl RawArgs {
     /// or that is too deep to be decoded, counts as a string.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        match &*self.0 {
+        match &self.0 {
             Raw::Text(text) => match decode::decode(text, MAX_DEPTH) {
                 Ok(decoded) => decoded.value,
-                Err(DecodeError::NotJson(_) | DecodeError::TooDeep) => Value::String(text.clone()),
+                Err(DecodeError::NotJson(_) | DecodeError::TooDeep) => Value::from(&**text),
             },
-            Raw::NotUtf8 { lossy, .. } => Value::String(lossy.clone()),
-            Raw::Value { survey, .. } if survey.depth > MAX_DEPTH => {
-                Value::String(format!("(a value of {} levels)", survey.depth))
+            Raw::NotUtf8 { lossy, .. } => Value::from(&**lossy),
+            // Copying recurses.
+            Raw::Value(it) if it.survey.depth > MAX_DEPTH => {
+                Value::String(format!("(a value of {} levels)", it.survey.depth))
             }
-            Raw::Value { value, .. } => value.clone(),
+            Raw::Value(it) => it.value.clone(),
         }
     }
 
     /// The text, where text is what came.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
-        match &*self.0 {
+        match &self.0 {
             Raw::Text(text) => Some(text),
-            Raw::NotUtf8 { .. } | Raw::Value { .. } => None,
+            Raw::NotUtf8 { .. } | Raw::Value(_) => None,
         }
     }
 }
@@ -79,13 +84,13 @@ impl RawArgs {
 impl fmt::Debug for RawArgs {
     /// Arguments may hold secrets: only their form and size are shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
+        match &self.0 {
             Raw::Text(text) => write!(f, "RawArgs(text of {} bytes)", text.len()),
             Raw::NotUtf8 { lossy, .. } => {
                 write!(f, "RawArgs(about {} bytes that are not UTF-8)", lossy.len())
             }
-            Raw::Value { survey, .. } => {
-                write!(f, "RawArgs(value of about {} bytes)", survey.bytes)
+            Raw::Value(it) => {
+                write!(f, "RawArgs(value of about {} bytes)", it.survey.bytes)
             }
         }
     }
@@ -93,19 +98,19 @@ impl fmt::Debug for RawArgs {
 
 impl From<String> for RawArgs {
     fn from(text: String) -> Self {
-        RawArgs(Arc::new(Raw::Text(text)))
+        RawArgs(Raw::Text(text.into()))
     }
 }
 
 impl From<&str> for RawArgs {
     fn from(text: &str) -> Self {
-        text.to_owned().into()
+        RawArgs(Raw::Text(text.into()))
     }
 }
 
 impl From<&String> for RawArgs {
     fn from(text: &String) -> Self {
-        text.clone().into()
+        text.as_str().into()
     }
 }
 
@@ -113,10 +118,10 @@ impl From<Vec<u8>> for RawArgs {
     fn from(bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
             Ok(text) => text.into(),
-            Err(error) => RawArgs(Arc::new(Raw::NotUtf8 {
+            Err(error) => RawArgs(Raw::NotUtf8 {
                 valid_up_to: error.utf8_error().valid_up_to(),
-                lossy: String::from_utf8_lossy(error.as_bytes()).into_owned(),
-            })),
+                lossy: String::from_utf8_lossy(error.as_bytes()).into(),
+            }),
         }
     }
 }
@@ -130,17 +135,15 @@ impl From<&[u8]> for RawArgs {
 impl From<Value> for RawArgs {
     fn from(value: Value) -> Self {
         let survey = survey(&value);
-        RawArgs(Arc::new(Raw::Value { value, survey }))
+        RawArgs(Raw::Value(Arc::new(Surveyed { value, survey })))
     }
 }
 
-impl Drop for Raw {
+impl Drop for Surveyed {
     fn drop(&mut self) {
         // Dropping a value recurses, and a caller may have handed over one of any depth.
-        if let Raw::Value { value, survey } = self
-            && survey.depth > MAX_DEPTH
-        {
-            dismantle(value.take());
+        if self.survey.depth > MAX_DEPTH {
+            dismantle(self.value.take());
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What checking changed, so that nothing is changed silently.
 
+use std::fmt;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -29,7 +31,7 @@ use super::pointer;
 /// assert_eq!(checked.repairs()[0].kind, RepairKind::Number);
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Repair {
     /// Where, as a JSON pointer.
@@ -95,5 +97,15 @@ impl Repair {
     /// Takes this change back.
     pub(crate) fn undo(self, value: &mut Value) {
         pointer::set(value, &self.pointer, self.before);
+    }
+}
+
+impl fmt::Debug for Repair {
+    /// Arguments may hold secrets: serialise a repair on purpose to see what was changed into what.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Repair")
+            .field("pointer", &self.pointer)
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
     }
 }

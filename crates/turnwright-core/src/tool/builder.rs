@@ -228,7 +228,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
                     None => schema,
                 };
                 let tool = Tool(Arc::new(Inner {
-                    name: self.name,
+                    name: self.name.into(),
                     description: self.description,
                     schema,
                     handler,

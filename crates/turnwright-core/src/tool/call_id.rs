@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::canonical::{self, HashSink, Sink};
+use super::canonical::{self, HashSink, Hex, Sink};
 use crate::schema::{Raw, RawArgs};
 
 /// The id of a call: lower-case hex SHA-256 of the canonical JSON (RFC 8785) of `{"args": raw, "tool": name}`.
@@ -20,21 +20,21 @@ use crate::schema::{Raw, RawArgs};
 /// ```
 #[must_use]
 pub fn call_id(tool: &str, args: impl Into<RawArgs>) -> String {
-    of_raw(tool, &args.into())
+    of_raw(tool, &args.into()).as_str().to_owned()
 }
 
-pub(crate) fn of_raw(tool: &str, raw: &RawArgs) -> String {
+pub(crate) fn of_raw(tool: &str, raw: &RawArgs) -> Hex {
     match raw.raw() {
         // Hashed where it stands: a value may be too deep to be copied.
-        Raw::Value { value, .. } => call_id_of_value(tool, value),
-        Raw::Text(_) | Raw::NotUtf8 { .. } => call_id_of_value(tool, &raw.to_value()),
+        Raw::Value(it) => of_value(tool, &it.value),
+        Raw::Text(_) | Raw::NotUtf8 { .. } => of_value(tool, &raw.to_value()),
     }
 }
 
 /// The id of a call whose arguments could not be read at all: their text counts as a JSON string.
-pub(crate) fn of_unread(tool: &str, raw: &RawArgs) -> String {
+pub(crate) fn of_unread(tool: &str, raw: &RawArgs) -> Hex {
     match raw.raw() {
-        Raw::Value { value, .. } => call_id_of_value(tool, value),
+        Raw::Value(it) => of_value(tool, &it.value),
         Raw::Text(text) => digest(tool, |sink| canonical::write_string(text, sink)),
         Raw::NotUtf8 { lossy, .. } => digest(tool, |sink| canonical::write_string(lossy, sink)),
     }
@@ -50,6 +50,10 @@ pub(crate) fn of_unread(tool: &str, raw: &RawArgs) -> String {
 /// ```
 #[must_use]
 pub fn call_id_of_value(tool: &str, args: &Value) -> String {
+    of_value(tool, args).as_str().to_owned()
+}
+
+pub(crate) fn of_value(tool: &str, args: &Value) -> Hex {
     digest(tool, |sink| canonical::write(args, sink))
 }
 
@@ -57,10 +61,10 @@ pub fn call_id_of_value(tool: &str, args: &Value) -> String {
 pub(crate) fn digest_of(value: &Value) -> String {
     let mut sink = HashSink::new();
     canonical::write(value, &mut sink);
-    sink.finish()
+    sink.finish().as_str().to_owned()
 }
 
-fn digest(tool: &str, write_args: impl FnOnce(&mut HashSink)) -> String {
+fn digest(tool: &str, write_args: impl FnOnce(&mut HashSink)) -> Hex {
     let mut sink = HashSink::new();
     sink.put(b"{\"args\":");
     write_args(&mut sink);

@@ -27,16 +27,13 @@ impl HashSink {
     }
 
     /// The digest as lower-case hex.
-    pub(crate) fn finish(mut self) -> String {
+    pub(crate) fn finish(mut self) -> Hex {
         self.flush();
-        let mut hex = String::with_capacity(64);
-        for byte in self.hash.finalize() {
-            for digit in [byte >> 4, byte & 0xf] {
-                // A digit below 16 always has a character.
-                hex.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));
-            }
+        let mut hex = [0_u8; 64];
+        for (pair, byte) in hex.chunks_exact_mut(2).zip(self.hash.finalize()) {
+            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 0xf)]);
         }
-        hex
+        Hex(hex)
     }
 
     fn flush(&mut self) {
@@ -44,6 +41,25 @@ impl HashSink {
             self.hash.update(filled);
         }
         self.filled = 0;
+    }
+}
+
+fn digit(value: u8) -> u8 {
+    if value < 10 {
+        b'0' + value
+    } else {
+        b'a' + (value - 10)
+    }
+}
+
+/// A digest in hex, where it stands.
+#[derive(Clone, Copy)]
+pub(crate) struct Hex([u8; 64]);
+
+impl Hex {
+    pub(crate) fn as_str(&self) -> &str {
+        // Hex digits are ASCII.
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
@@ -71,6 +87,8 @@ impl Sink for Vec<u8> {
 /// What is still to be written of a container.
 enum Rest<'v> {
     Items(std::slice::Iter<'v, Value>),
+    /// Of an object whose keys came in order, as they often do.
+    InOrder(serde_json::map::Iter<'v>),
     Entries(std::vec::IntoIter<(&'v str, &'v Value)>),
 }
 
@@ -92,7 +110,7 @@ pub(crate) fn write(value: &Value, sink: &mut impl Sink) {
                 }
                 Value::Object(map) => {
                     sink.put(b"{");
-                    stack.push((Rest::Entries(sorted(map).into_iter()), true));
+                    stack.push((entries(map), true));
                 }
             }
         }
@@ -100,35 +118,46 @@ pub(crate) fn write(value: &Value, sink: &mut impl Sink) {
             return;
         };
         let comma = !std::mem::replace(first, false);
-        match rest {
-            Rest::Items(items) => match items.next() {
-                Some(item) => {
-                    if comma {
-                        sink.put(b",");
-                    }
-                    next = Some(item);
-                }
-                None => {
-                    sink.put(b"]");
-                    stack.pop();
-                }
-            },
-            Rest::Entries(entries) => match entries.next() {
-                Some((key, value)) => {
-                    if comma {
-                        sink.put(b",");
-                    }
-                    write_string(key, sink);
-                    sink.put(b":");
-                    next = Some(value);
-                }
-                None => {
-                    sink.put(b"}");
-                    stack.pop();
-                }
-            },
+        let (key, value, end): (Option<&str>, Option<&Value>, &[u8]) = match rest {
+            Rest::Items(items) => (None, items.next(), b"]"),
+            Rest::InOrder(entries) => {
+                let entry = entries.next();
+                (
+                    entry.map(|(key, _)| key.as_str()),
+                    entry.map(|(_, value)| value),
+                    b"}",
+                )
+            }
+            Rest::Entries(entries) => {
+                let entry = entries.next();
+                (
+                    entry.map(|(key, _)| key),
+                    entry.map(|(_, value)| value),
+                    b"}",
+                )
+            }
+        };
+        if value.is_none() {
+            sink.put(end);
+            stack.pop();
+            continue;
         }
+        if comma {
+            sink.put(b",");
+        }
+        if let Some(key) = key {
+            write_string(key, sink);
+            sink.put(b":");
+        }
+        next = value;
     }
+}
+
+fn entries(map: &Map<String, Value>) -> Rest<'_> {
+    if map.keys().is_sorted_by(|a, b| by_utf16(a, b).is_le()) {
+        return Rest::InOrder(map.iter());
+    }
+    Rest::Entries(sorted(map).into_iter())
 }
 
 fn sorted(map: &Map<String, Value>) -> Vec<(&str, &Value)> {

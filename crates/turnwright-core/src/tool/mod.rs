@@ -54,7 +54,7 @@ pub use output::{
     Body, ByteSender, ByteStream, IntoToolOutput, IntoToolResult, Json, StreamClosed, ToolOutput,
 };
 
-pub(crate) use call_id::{digest_of, of_raw, of_unread};
+pub(crate) use call_id::{digest_of, of_raw, of_unread, of_value};
 pub(crate) use handler::{BoundHandler, HandlerResult, Work};
 
 use crate::call::{ApprovalPolicy, Executor};
@@ -69,7 +69,7 @@ use handler::Handler;
 pub struct Tool(Arc<Inner>);
 
 struct Inner {
-    name: String,
+    name: Arc<str>,
     description: String,
     schema: Schema,
     handler: Handler,
@@ -102,6 +102,10 @@ impl Tool {
     /// The name.
     #[must_use]
     pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    pub(crate) fn shared_name(&self) -> &Arc<str> {
         &self.0.name
     }
 
@@ -184,7 +188,7 @@ impl Tool {
     pub fn fingerprint(&self) -> &str {
         self.0.fingerprint.get_or_init(|| {
             digest_of(&json!({
-                "name": self.0.name, "description": self.0.description, "inputSchema": self.0.schema.document(),
+                "name": &*self.0.name, "description": self.0.description, "inputSchema": self.0.schema.document(),
             }))
         })
     }

@@ -267,20 +267,52 @@ async fn validate_says_what_the_executor_would() {
     );
 }
 
-#[test]
-fn secrets_in_arguments_and_results_stay_out_of_debug() {
+#[tokio::test]
+async fn secrets_in_arguments_and_results_stay_out_of_debug() {
     let secret = "hunter2-secret";
-    let args = json!({ "password": secret });
-    let tool = noop("t").meta(json!({ "key": secret })).build().unwrap();
+    let args = json!({ "password": secret, "n": "7" });
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" }, "k": { "default": secret } } });
+    let tool = Tool::dynamic("t", schema)
+        .description("Keeps a secret.")
+        .meta(json!({ "key": secret }))
+        .handler(|args: Value, _: ToolContext| async move { args.to_string() })
+        .build()
+        .unwrap();
+    let ctx = DispatchContext::builder()
+        .tools(ToolRegistry::new([tool.clone()]).unwrap())
+        .build();
+    let seen = std::sync::Arc::new(parking_lot::Mutex::new(String::new()));
+    let shown = std::sync::Arc::clone(&seen);
+    let _observer = ctx
+        .events()
+        .observe(move |event| shown.lock().push_str(&format!("{event:?}")));
+    ctx.stash().set("token", secret).unwrap();
     let checked = tool.probe(&args).unwrap();
-    let shown = format!(
-        "{:?} {:?} {:?} {:?} {:?}",
-        tool,
-        checked,
-        RawArgs::from(args.clone()),
-        ToolOutput::text(secret),
+    let mut shown = format!(
+        "{tool:?} {checked:?} {:?} {:?}",
+        checked.repairs(),
         tool.meta()
     );
+    shown += &format!(
+        "{:?} {:?} {:?}",
+        RawArgs::from(args.clone()),
+        ToolOutput::text(secret),
+        ctx.stash()
+    );
+    shown += &format!(
+        "{:?} {:?}",
+        Review::Rewrite(args.clone()),
+        Approval::Edited(args.clone())
+    );
+    let proposed = ctx.propose("t", args.clone());
+    shown += &format!("{proposed:?}");
+    let checked = proposed.check().await.unwrap();
+    shown += &format!("{checked:?}");
+    let admitted = checked.admit().await.unwrap();
+    shown += &format!("{admitted:?}");
+    let outcome = admitted.run().await;
+    shown += &format!("{outcome:?}");
+    shown += &format!("{:?} {ctx:?} {}", outcome.settle().await, seen.lock());
     assert!(!shown.contains(secret), "{shown}");
 }
 

@@ -1,0 +1,60 @@
+//! Whether a value that is valid as it came needs the coercing pass at all: most do not.
+
+use serde_json::Value;
+
+use super::coerce::as_integer;
+use super::plan::{NodeId, Plan, Types};
+
+/// Whether there is surely nothing to fill and no whole number to write as an integer. Looks only, and only where
+/// something could be.
+pub(crate) fn is_settled(plan: &Plan, id: NodeId, value: &Value, whole_floats: bool) -> bool {
+    let Some(node) = plan.nodes.get(id) else {
+        return true;
+    };
+    let of_interest = |id: &NodeId| {
+        plan.nodes
+            .get(*id)
+            .is_some_and(|node| node.fills || whole_floats && node.integers)
+    };
+    if !of_interest(&id) {
+        return true;
+    }
+    // Which branch is meant is for the pass to find out.
+    if node.unions.iter().flatten().any(of_interest) {
+        return false;
+    }
+    let settled = |id: NodeId, value: &Value| is_settled(plan, id, value, whole_floats);
+    if !node.same_place.iter().all(|same| settled(*same, value)) {
+        return false;
+    }
+    match value {
+        Value::Object(map) => {
+            let by_name = node.properties.iter().all(|property| {
+                if property.default.is_none() && !of_interest(&property.node) {
+                    return true;
+                }
+                match map.get(&property.name) {
+                    Some(value) => settled(property.node, value),
+                    None => property.default.is_none(),
+                }
+            });
+            let others = node
+                .patterns
+                .iter()
+                .map(|(_, id)| id)
+                .chain(&node.additional);
+            by_name && !others.into_iter().any(of_interest)
+        }
+        Value::Array(items) => items.iter().enumerate().all(|(index, item)| {
+            node.prefix
+                .get(index)
+                .copied()
+                .or(node.items)
+                .is_none_or(|id| settled(id, item))
+        }),
+        Value::Number(number) => {
+            !node.allowed.is_some_and(Types::only_integers) || as_integer(number).is_none()
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => true,
+    }
+}
