@@ -1,1 +1,25 @@
 //! Test your tools.
+//!
+//! [`contract::fuzz`] proves, without running a handler, that a tool takes what its published schema promises and
+//! refuses the rest:
+//!
+//! ```
+//! use serde_json::json;
+//! use turnwright_core::{Tool, ToolContext};
+//!
+//! let tool = Tool::dynamic("greet", json!({
+//!     "type": "object",
+//!     "properties": { "name": { "type": "string", "minLength": 1 } },
+//!     "required": ["name"],
+//!     "additionalProperties": false,
+//! }))
+//! .description("Says hello.")
+//! .handler(|args: serde_json::Value, _ctx: ToolContext| async move { format!("Hello {}!", args["name"]) })
+//! .build()?;
+//!
+//! let report = turnwright_testkit::contract::fuzz(&tool);
+//! assert!(report.accepted > 0 && report.broken > 0);
+//! # Ok::<(), turnwright_core::Error>(())
+//! ```
+
+pub mod contract;

@@ -1,0 +1,113 @@
+//! One thing that did not hold: the value, the place, what happened, what to change.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// Something that the contract promises and the tool does not keep.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What went wrong.
+    pub kind: FindingKind,
+    /// The arguments that showed it, made as small as they could be.
+    pub value: Value,
+    /// The place in the arguments, as a JSON pointer.
+    pub pointer: String,
+    /// For a broken value: the keyword that was broken, by its place in the document.
+    pub keyword: Option<String>,
+    /// What the tool said.
+    pub said: String,
+    /// How many values showed the same.
+    pub times: usize,
+}
+
+/// What can go wrong between a document and a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// The schema accepts what the type refuses: the model is promised more than the handler takes.
+    TypeRefuses,
+    /// The check refuses what the document allows.
+    CheckRefuses,
+    /// The check, and the type, accept what the document forbids.
+    BrokenAccepted,
+    /// The check accepts what the document forbids; only the type stopped it.
+    BrokenPassedCheck,
+    /// A broken value is refused, but no fault stands at the broken place.
+    FaultElsewhere,
+    /// A value is refused with another code than `E_INVALID_TOOL_ARGS`.
+    OtherError,
+}
+
+impl FindingKind {
+    fn title(self) -> &'static str {
+        match self {
+            Self::TypeRefuses => "the schema accepts what the type refuses",
+            Self::CheckRefuses => "the check refuses what the document allows",
+            Self::BrokenAccepted => "a value that the document forbids is accepted",
+            Self::BrokenPassedCheck => {
+                "a value that the document forbids passes the check; only the type stopped it"
+            }
+            Self::FaultElsewhere => {
+                "a broken value is refused, but no fault stands at the broken place"
+            }
+            Self::OtherError => "a value is refused with an error that is not E_INVALID_TOOL_ARGS",
+        }
+    }
+
+    fn advice(self) -> &'static str {
+        match self {
+            Self::TypeRefuses => {
+                "narrow the schema to what the type takes (a bound, a pattern, an enum: `#[schemars(…)]` on the field), \
+                 or let the type's `Deserialize` take every value that the schema promises"
+            }
+            Self::CheckRefuses => {
+                "the document and the check disagree; if the document is your own, look for rules that only hold \
+                 after defaults are filled in"
+            }
+            Self::BrokenAccepted | Self::BrokenPassedCheck => {
+                "the document says more than the check enforces: this is a defect of the check, please report it with \
+                 the document and the value"
+            }
+            Self::FaultElsewhere => {
+                "a model could not find its mistake from this answer: this is a defect of the check, please report it \
+                 with the document and the value"
+            }
+            Self::OtherError => {
+                "the arguments were within the limits, so the check should have judged them"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.kind.title())?;
+        writeln!(f, "   value:  {}", shortened(&self.value.to_string()))?;
+        let place = if self.pointer.is_empty() {
+            "the whole value"
+        } else {
+            &self.pointer
+        };
+        writeln!(f, "   place:  {place}")?;
+        if let Some(keyword) = &self.keyword {
+            writeln!(f, "   broken: {keyword}")?;
+        }
+        writeln!(f, "   said:   {}", shortened(&self.said))?;
+        write!(f, "   change: {}", self.kind.advice())?;
+        if self.times > 1 {
+            write!(f, "\n   ({} values showed the same)", self.times)?;
+        }
+        Ok(())
+    }
+}
+
+fn shortened(text: &str) -> String {
+    const MOST: usize = 600;
+    if text.chars().count() <= MOST {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(MOST).collect();
+    format!("{cut} …")
+}
