@@ -19,7 +19,7 @@ fn every_case_of_draft_2020_12_agrees_or_its_schema_is_refused() {
     ) else {
         return;
     };
-    tally.assert_at_least(1, 1);
+    tally.assert(1916, 17, 292);
 }
 
 #[test]
@@ -27,53 +27,71 @@ fn every_case_of_draft_7_agrees_or_its_schema_is_refused() {
     let Some(tally) = run("draft7", "http://json-schema.org/draft-07/schema#") else {
         return;
     };
-    tally.assert_at_least(1, 1);
+    tally.assert(1537, 0, 184);
 }
 
-/// Draft by draft, what became of the cases.
+/// What became of the cases of a draft.
 struct Tally {
     draft: &'static str,
     agreed: usize,
+    /// Cases that want `format` to say nothing, as the specification allows and this crate does not.
     annotation_only: usize,
-    refused: BTreeMap<String, Vec<String>>,
-    refused_cases: usize,
+    /// By reason, how many schemas were refused and how many cases they had.
+    refused: BTreeMap<&'static str, (usize, usize)>,
     disagreed: Vec<String>,
 }
 
 impl Tally {
+    fn refuse(&mut self, reason: &'static str, cases: usize) {
+        let (schemas, of_them) = self.refused.entry(reason).or_default();
+        *schemas += 1;
+        *of_them += cases;
+    }
+
+    fn refused_cases(&self) -> usize {
+        self.refused.values().map(|(_, cases)| cases).sum()
+    }
+
     fn print(&self) {
-        println!("{}: {} cases agree", self.draft, self.agreed);
+        let Self {
+            draft,
+            agreed,
+            annotation_only,
+            ..
+        } = self;
+        println!("{draft}: {agreed} cases agree");
         println!(
-            "{}: {} cases say that `format` only annotates, and it is enforced here",
-            self.draft, self.annotation_only
+            "{draft}: {annotation_only} cases want a format to be an annotation, and it is enforced"
         );
-        let groups: usize = self.refused.values().map(Vec::len).sum();
         println!(
-            "{}: {} cases stand below {groups} schemas that are refused:",
-            self.draft, self.refused_cases
+            "{draft}: {} cases have a schema that is refused:",
+            self.refused_cases()
         );
-        for (reason, groups) in &self.refused {
-            println!("  {} × {reason}", groups.len());
-            if std::env::var_os("TURNWRIGHT_VERBOSE").is_some() {
-                groups.iter().for_each(|group| println!("      {group}"));
-            }
+        for (reason, (schemas, cases)) in &self.refused {
+            println!("  {schemas} schemas, {cases} cases: {reason}");
         }
         self.disagreed
             .iter()
-            .for_each(|case| println!("{}: DISAGREES: {case}", self.draft));
+            .for_each(|case| println!("{draft}: DISAGREES: {case}"));
     }
 
-    fn assert_at_least(&self, agreed: usize, annotation_only: usize) {
+    /// Nothing disagrees, and no change made the suite pass by refusing more of it.
+    fn assert(&self, agreed: usize, annotation_only: usize, refused: usize) {
         assert!(
             self.disagreed.is_empty(),
-            "{} cases disagree, the first: {}",
+            "{} disagree, the first: {}",
             self.disagreed.len(),
             self.disagreed[0]
         );
         assert!(self.agreed >= agreed, "only {} cases agree", self.agreed);
+        assert!(
+            self.refused_cases() <= refused,
+            "{} cases have a schema that is refused",
+            self.refused_cases()
+        );
         assert_eq!(
             self.annotation_only, annotation_only,
-            "cases that take `format` for an annotation"
+            "cases that want a format to be an annotation"
         );
     }
 }
@@ -92,7 +110,6 @@ fn run(draft: &'static str, uri: &str) -> Option<Tally> {
         agreed: 0,
         annotation_only: 0,
         refused: BTreeMap::new(),
-        refused_cases: 0,
         disagreed: Vec::new(),
     };
     let mut files = Vec::new();
@@ -136,8 +153,12 @@ fn judge_group(tally: &mut Tally, file: &str, group: &Value, uri: &str) {
     let schema = match Schema::from_document(arguments_with(&group["schema"], uri)) {
         Ok(schema) => schema,
         Err(error) => {
-            tally.refused.entry(reason(&error)).or_default().push(about);
-            tally.refused_cases += cases.len();
+            match reason(&error) {
+                Ok(reason) => tally.refuse(reason, cases.len()),
+                Err(problems) => tally
+                    .disagreed
+                    .push(format!("{about}: refused for no good reason: {problems}")),
+            }
             return;
         }
     };
@@ -190,18 +211,55 @@ fn as_resource(schema: &Map<String, Value>, uri: &str) -> Map<String, Value> {
     {
         schema.insert("allOf".into(), json!([{ "$ref": target }]));
     }
-    if !schema.contains_key("$id") && !(uri.contains("draft-07") && schema.contains_key("$ref")) {
+    let hidden = uri.contains("draft-07") && schema.contains_key("$ref");
+    if !hidden && !schema.contains_key("$id") {
         schema.insert("$id".into(), "urn:suite:schema".into());
     }
     schema
 }
 
-/// The first problem, with what it quotes left out so that like goes to like.
-fn reason(error: &Error) -> String {
-    let Some(problem) = error.problems().first() else {
-        return error.to_string();
+/// The reasons for which a schema of the suite may be refused: a part of the message, and what it stands for.
+const REASONS: &[(&str, &str)] = &[
+    (
+        "is not taken: use `$ref`",
+        "dynamic references and vocabularies are not taken",
+    ),
+    ("is no keyword", "a keyword that nobody enforces"),
+    ("is ignored by draft", "a keyword that this draft ignores"),
+    (
+        "has no effect",
+        "a keyword that has no effect where it stands",
+    ),
+    (
+        "points to nothing in this document",
+        "a reference out of the document",
+    ),
+    ("one document, one draft", "a part that is of another draft"),
+    (
+        "draft 7 ignores what stands beside",
+        "an assertion beside a `$ref` of draft 7",
+    ),
+    (
+        "is refused by its own schema",
+        "a default that its own schema refuses",
+    ),
+    ("is not enforced", "a format that is not enforced"),
+    ("linear time", "a pattern that does not run in linear time"),
+];
+
+/// The first reason that is known; a schema that is refused for none of them should have been taken.
+fn reason(error: &Error) -> Result<&'static str, String> {
+    let known = |message: &str| {
+        REASONS
+            .iter()
+            .find(|(part, _)| message.contains(part))
+            .map(|(_, reason)| *reason)
     };
-    problem.message.clone()
+    error
+        .problems()
+        .iter()
+        .find_map(|problem| known(&problem.message))
+        .ok_or_else(|| format!("{:?}", error.problems()))
 }
 
 /// Agreement: the same verdict on the value as it came; if it is valid, nothing but defaults (and `7` for `7.0`) is

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use turnwright_core::{RepairKind, Schema};
 
+use super::narrow::is_narrow;
 use super::numbers;
 use super::oracle::Oracle;
 use super::perturb::Rewritten;
@@ -105,6 +106,11 @@ pub(super) fn judge(schema: &Schema, oracle: &Oracle, case: &Case) -> Result<Ver
         ensure!(
             fitted,
             "a repair names its place and what stood there",
+            "{repair:?} in {repairs:?}"
+        );
+        ensure!(
+            is_narrow(schema.document(), repair),
+            "a repair does what its kind says, where it may",
             "{repair:?} in {repairs:?}"
         );
         if repair.kind != RepairKind::Default {

@@ -11,6 +11,7 @@
 
 mod documents;
 mod judge;
+mod narrow;
 mod numbers;
 mod oracle;
 mod perturb;
@@ -23,6 +24,7 @@ mod values;
 mod walk;
 
 use std::env;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 use turnwright_core::Schema;
@@ -43,9 +45,10 @@ fn random_documents_and_values_get_the_verdict_of_another_implementation() {
     let cases = number_from("TURNWRIGHT_CASES").unwrap_or(CASES);
     let documents = cases.div_ceil(VALUES_OF_A_DOCUMENT);
     println!("TURNWRIGHT_SEED={seed} TURNWRIGHT_CASES={cases}");
+    let failed = &AtomicBool::new(false);
     let stats = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
-            .map(|thread| scope.spawn(move || run(seed, thread, documents)))
+            .map(|thread| scope.spawn(move || run(seed, thread, documents, failed)))
             .collect();
         let mut stats = Stats::default();
         for thread in threads {
@@ -69,9 +72,12 @@ fn number_from(variable: &str) -> Option<u64> {
 
 /// Every document of one thread. A document that is refused is counted, and another one made, so that the number of
 /// cases is kept.
-fn run(seed: u64, thread: u64, documents: u64) -> Result<Stats, String> {
+fn run(seed: u64, thread: u64, documents: u64, failed: &AtomicBool) -> Result<Stats, String> {
     let mut stats = Stats::default();
     for index in (thread..documents).step_by(THREADS as usize) {
+        if failed.load(Ordering::Relaxed) {
+            break;
+        }
         let rng = &mut Rng::of_document(seed, index);
         let (schema, oracle) = loop {
             let document = documents::document(rng);
@@ -102,9 +108,10 @@ fn run(seed: u64, thread: u64, documents: u64) -> Result<Stats, String> {
                 .and_then(|verdict| judge_text(&schema, case.value()).map(|()| verdict));
             match verdict {
                 Ok(verdict) => {
-                    stats.case(made, case.must_pass(schema.document(), &oracle), &verdict)
+                    stats.case(made, case.must_pass(schema.document(), &oracle), &verdict);
                 }
                 Err(failure) => {
+                    failed.store(true, Ordering::Relaxed);
                     let (document, case, failure) =
                         shrink::smallest(schema.document().clone(), case, failure);
                     return Err(format!(

@@ -52,18 +52,31 @@ pub(super) fn properties_at<'d>(
 
 /// A property of one type other than `null`, declared and not required.
 pub(super) fn is_optional(document: &Value, object: &str, name: &str) -> bool {
-    let required = schema_at(document, object)
-        .and_then(|schema| schema.get("required"))
-        .and_then(Value::as_array);
-    let is_required = required.is_some_and(|names| names.iter().any(|required| required == name));
-    let kind = kind_at(document, &format!("{object}/{}", super::walk::escape(name)));
-    !is_required && kind.is_some_and(|kind| kind != "null")
+    let pointer = format!("{object}/{}", super::walk::escape(name));
+    let kind = kind_at(document, &pointer);
+    !is_required(document, &pointer) && kind.is_some_and(|kind| kind != "null")
+}
+
+/// Whether the object that this place is a property of plainly requires it.
+pub(super) fn is_required(document: &Value, pointer: &str) -> bool {
+    let Some((object, name)) = pointer.rsplit_once('/') else {
+        return false;
+    };
+    let name = unescape(name);
+    let required = schema_at(document, object).and_then(|schema| schema.get("required"));
+    required
+        .and_then(Value::as_array)
+        .is_some_and(|names| names.iter().any(|known| *known == name))
+}
+
+fn unescape(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
 }
 
 fn schema_at<'d>(document: &'d Value, pointer: &str) -> Option<&'d Map<String, Value>> {
     let mut schema = plain(document, document)?;
     for token in pointer.split('/').skip(1) {
-        let token = token.replace("~1", "/").replace("~0", "~");
+        let token = unescape(token);
         let next = match schema.get("type")?.as_str()? {
             "object" => schema.get("properties")?.get(&token)?,
             "array" => item(schema, token.parse().ok()?)?,

@@ -11,9 +11,13 @@ impl Writer<'_> {
         } else {
             "oneOf"
         };
-        let mut branches: Vec<Value> = (0..self.rng.between(1, 3))
-            .map(|_| self.schema(place.same()))
-            .collect();
+        // Branches that are all objects share names: more than one may fit, or fit once its defaults are in.
+        let objects = self.rng.chance(35);
+        let branch = |writer: &mut Self| match objects {
+            true => Value::Object(writer.object(place.same())),
+            false => writer.schema(place.same()),
+        };
+        let mut branches: Vec<Value> = (0..self.rng.between(1, 3)).map(|_| branch(self)).collect();
         if self.rng.chance(20) {
             branches.push(json!({ "type": "null" }));
         }

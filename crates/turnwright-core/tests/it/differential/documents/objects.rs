@@ -31,6 +31,19 @@ impl Writer<'_> {
         self.further_properties(&mut schema, place);
         self.counts(&mut schema, names.len() as i64);
         self.dependencies(&mut schema, place, &names);
+        if self.rng.chance(12) && !schema.contains_key("anyOf") {
+            let keyword = if self.rng.chance(75) {
+                "anyOf"
+            } else {
+                "oneOf"
+            };
+            let facets = if self.rng.chance(40) {
+                self.waking()
+            } else {
+                [self.facet(place.same()), self.facet(place.same())]
+            };
+            schema.insert(keyword.into(), json!(facets));
+        }
         schema
     }
 
@@ -107,13 +120,27 @@ impl Writer<'_> {
     /// A subschema that says something about an object without saying that it is one.
     pub(super) fn facet(&mut self, place: Place) -> Value {
         let name = *self.rng.pick(NAMES);
-        match self.rng.below(3) {
+        let other = *self.rng.pick(NAMES);
+        match self.rng.below(4) {
             0 => json!({ "required": [name] }),
-            _ => {
-                self.left -= 1;
-                let inner = self.schema(place.down());
-                json!({ "properties": { name: inner } })
-            }
+            1 => json!({ "required": [name], "properties": { other: self.small(place) } }),
+            _ => json!({ "properties": { name: self.small(place) } }),
         }
+    }
+
+    /// Two branches: the default that the second one fills is what the first one waited for.
+    fn waking(&mut self) -> [Value; 2] {
+        let name = *self.rng.pick(NAMES);
+        let other = *self.rng.pick(NAMES);
+        let [filled, woken] = [0, 0].map(|_| json!({ "default": self.literal() }));
+        [
+            json!({ "required": [name], "properties": { other: woken } }),
+            json!({ "properties": { name: filled } }),
+        ]
+    }
+
+    fn small(&mut self, place: Place) -> Value {
+        self.left -= 1;
+        self.schema(place.down())
     }
 }

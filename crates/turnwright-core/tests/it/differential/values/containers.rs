@@ -62,7 +62,7 @@ impl<'d> Maker<'d> {
             .flat_map(Map::keys)
         {
             if let Some(known) = texts::name_pattern(pattern) {
-                add(*rng.pick::<&str>(known.names));
+                add(rng.pick::<&str>(known.names));
             }
         }
         let closed = |facet: &Facet<'_>| {
@@ -79,7 +79,7 @@ impl<'d> Maker<'d> {
             })
         };
         if !facets.iter().any(closed) && rng.chance(35) {
-            add(*rng.pick::<&str>(NAMES));
+            add(rng.pick::<&str>(NAMES));
         }
         names
     }

@@ -37,7 +37,7 @@ impl<'d> Maker<'d> {
         for schema in schemas {
             self.gather(schema, rng, &mut facets, 0);
         }
-        self.from_facets(&mut facets, rng)
+        self.for_all(&mut facets, rng)
     }
 
     /// All that is said about a place: the schema, what it refers to, every branch of `allOf`, one of each union, one
@@ -89,7 +89,7 @@ impl<'d> Maker<'d> {
             .find(|schema| schema.get("$anchor").and_then(Value::as_str) == Some(fragment))
     }
 
-    fn from_facets(&self, facets: &mut Vec<Facet<'d>>, rng: &mut Rng) -> Value {
+    fn for_all(&self, facets: &mut Vec<Facet<'d>>, rng: &mut Rng) -> Value {
         if let Some(value) = facets.iter().find_map(|facet| facet.get("const")) {
             return value.clone();
         }
@@ -150,7 +150,7 @@ fn kind(facets: &[Facet<'_>], rng: &mut Rng) -> &'static str {
     if taken.is_empty() {
         "null"
     } else {
-        *rng.pick::<&'static str>(&taken)
+        rng.pick::<&'static str>(&taken)
     }
 }
 
