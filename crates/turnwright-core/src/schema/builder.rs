@@ -8,7 +8,7 @@ use crate::error::Error;
 
 /// One place of a schema under construction: a field, an item, a branch, or the whole.
 ///
-/// Made by [`string`], [`integer`], [`number`], [`boolean`], [`array`], [`tuple`], [`map`], [`object`], [`any_of`],
+/// Made by [`string`], [`integer`], [`number`], [`boolean`], [`array()`], [`tuple()`], [`map`], [`object`], [`any_of`],
 /// [`one_of`], [`all_of`], [`constant`], [`null`] and [`any`]. A keyword that can have no effect on the type (a `min`
 /// on text) is refused by [`Field::build`], with its place.
 ///

@@ -249,7 +249,7 @@ async fn validate_says_what_the_executor_would() {
         );
         match (said, ran) {
             (Ok(checked), Ok(output)) => {
-                assert_eq!(output.as_text(), Some(&*checked.value()["n"].to_string()))
+                assert_eq!(output.as_text(), Some(&*checked.value()["n"].to_string()));
             }
             (Err(said), Err(ran)) => {
                 assert_eq!(said.code(), ErrorCode::InvalidToolArgs);

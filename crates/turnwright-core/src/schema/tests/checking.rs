@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::schema::{Limits, integer, string};
 use crate::{Error, RepairKind, Schema};
 
+#[allow(clippy::needless_pass_by_value, reason = "reads better with a literal")]
 fn of(properties: Value) -> Schema {
     Schema::from_document(json!({ "type": "object", "properties": properties })).unwrap()
 }
@@ -569,7 +570,7 @@ async fn external_checks_are_asked_after_the_schema_and_all_of_them_answer() {
         })
         .external("reachable", |args| async move {
             if args["n"] == 99 {
-                Err(std::io::Error::other("secret host is down"))?
+                Err(std::io::Error::other("secret host is down"))?;
             }
             Ok(())
         })

@@ -17,6 +17,7 @@ fn problems(document: Value) -> Vec<(String, String)> {
 
 /// Refused with a property `v` of this schema, at this place below it, with these words.
 #[track_caller]
+#[allow(clippy::needless_pass_by_value, reason = "reads better with a literal")]
 fn refuses(schema: Value, place: &str, words: &str) {
     let found = problems(json!({ "type": "object", "properties": { "v": schema } }));
     let wanted = format!("/properties/v{place}");
@@ -361,7 +362,7 @@ fn a_long_chain_of_references_at_one_place_is_refused_before_it_costs_the_stack(
     for _ in 0..127 {
         value = json!({ "down": value });
     }
-    assert!(schema.check(value.clone()).is_ok());
+    assert!(schema.check(value).is_ok());
     let mut wrong = json!({ "down": 7 });
     for _ in 0..120 {
         wrong = json!({ "down": wrong });
