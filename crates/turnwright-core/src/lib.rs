@@ -25,8 +25,8 @@ pub mod stash;
 pub mod tool;
 
 pub use call::{
-    Approval, ApprovalPolicy, ApprovalRequest, Approver, Executor, Ledger, PendingCall, Review,
-    Spool, ToolContext,
+    Approval, ApprovalPolicy, ApprovalRequest, Approver, Ledger, PendingCall, Review, Spool,
+    ToolContext, ToolExecutor,
 };
 pub use cancel::Cancellation;
 pub use dispatch::DispatchContext;

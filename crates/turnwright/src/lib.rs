@@ -46,10 +46,10 @@ pub mod prelude;
 pub use turnwright_core::{
     Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, ByteStream,
     Cancellation, CheckedArgs, Concurrency, DispatchContext, Effects, Error, ErrorCode, ErrorKind,
-    Event, Executor, Fault, Field, IntoSchema, IntoToolOutput, IntoToolResult, Json, Ledger,
-    Limits, MergePolicy, Meta, OnCollision, PendingCall, RawArgs, Rejection, Repair, RepairKind,
-    Review, Schema, SchemaOptions, SchemaProblem, Spool, Stash, Tool, ToolBuilder, ToolCall,
-    ToolContext, ToolDescription, ToolError, ToolOutput, ToolRegistry, call_id, call_id_of_value,
+    Event, Fault, Field, IntoSchema, IntoToolOutput, IntoToolResult, Json, Ledger, Limits,
+    MergePolicy, Meta, OnCollision, PendingCall, RawArgs, Rejection, Repair, RepairKind, Review,
+    Schema, SchemaOptions, SchemaProblem, Spool, Stash, Tool, ToolBuilder, ToolCall, ToolContext,
+    ToolDescription, ToolError, ToolExecutor, ToolOutput, ToolRegistry, call_id, call_id_of_value,
 };
 pub use turnwright_core::{call, dispatch, error, event, record, registry, schema, stash};
 #[cfg(feature = "macros")]

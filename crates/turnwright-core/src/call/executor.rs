@@ -11,14 +11,14 @@ use crate::tool::{Tool, ToolOutput};
 
 /// Runs calls of one tool through the whole call path: see [`Tool::executor`].
 #[derive(Clone, Debug)]
-pub struct Executor {
+pub struct ToolExecutor {
     tool: Tool,
     ctx: DispatchContext,
 }
 
-impl Executor {
+impl ToolExecutor {
     pub(crate) fn new(tool: Tool, ctx: DispatchContext) -> Self {
-        Executor { tool, ctx }
+        ToolExecutor { tool, ctx }
     }
 
     fn propose(&self, args: impl Into<RawArgs>) -> ProposedCall {

@@ -39,7 +39,7 @@ pub use approval::{
 };
 pub use checked::CheckedCall;
 pub use context::ToolContext;
-pub use executor::Executor;
+pub use executor::ToolExecutor;
 pub use ledger::{BegunCall, EndState, Ledger, LedgerError};
 pub use proposed::{ProposedCall, RefusedCall};
 pub use run::RawOutcome;

@@ -93,20 +93,20 @@ impl Schema {
     pub(crate) fn open(&self, raw: &RawArgs) -> Result<Opened, Faults> {
         let limits = self.limits();
         match raw.raw() {
-            Raw::Text(text) if text.len() > limits.max_bytes => {
-                Err(too_large(text.len(), limits.max_bytes))
+            Raw::Text(text) if text.len() > limits.bytes() => {
+                Err(too_large(text.len(), limits.bytes()))
             }
-            Raw::Text(text) => match decode::decode(text, limits.max_depth) {
+            Raw::Text(text) => match decode::decode(text, limits.depth()) {
                 Ok(decoded) => Ok(Opened {
                     value: decoded.value,
                     whole_floats: decoded.whole_floats,
                     repeated_keys: if decoded.repeats_keys {
-                        decode::repeated_keys(text, limits.max_depth)
+                        decode::repeated_keys(text, limits.depth())
                     } else {
                         Vec::new()
                     },
                 }),
-                Err(DecodeError::TooDeep) => Err(too_deep("", limits.max_depth)),
+                Err(DecodeError::TooDeep) => Err(too_deep("", limits.depth())),
                 Err(DecodeError::NotJson(error)) => Err(not_json(text, &error)),
             },
             Raw::NotUtf8 { valid_up_to, .. } => {
@@ -116,11 +116,9 @@ impl Schema {
                     ))
                     .into())
             }
-            Raw::Value(it) if it.survey.depth > limits.max_depth => {
-                Err(too_deep("", limits.max_depth))
-            }
-            Raw::Value(it) if it.survey.bytes > limits.max_bytes => {
-                Err(too_large(it.survey.bytes, limits.max_bytes))
+            Raw::Value(it) if it.survey.depth > limits.depth() => Err(too_deep("", limits.depth())),
+            Raw::Value(it) if it.survey.bytes > limits.bytes() => {
+                Err(too_large(it.survey.bytes, limits.bytes()))
             }
             Raw::Value(it) => Ok(Opened {
                 value: it.value.clone(),
@@ -210,9 +208,9 @@ impl Schema {
     fn stopped(&self, stop: Stop) -> Faults {
         let limits = self.limits();
         match stop {
-            Stop::TooDeep { pointer } => too_deep(&pointer, limits.max_depth),
+            Stop::TooDeep { pointer } => too_deep(&pointer, limits.depth()),
             Stop::RepeatedKeys { pointers } => repeats(&pointers),
-            Stop::TooLarge => too_large_with_defaults(limits.max_bytes),
+            Stop::TooLarge => too_large_with_defaults(limits.bytes()),
             Stop::EndlessDefaults | Stop::TooMuchWork => {
                 Fault::new("", "work", "takes too long to check: send less at once").into()
             }

@@ -88,7 +88,7 @@ pub(crate) fn coerce(
             depth: 0,
             repairs: Vec::new(),
             visits_left,
-            bytes_left: limits.max_bytes,
+            bytes_left: limits.bytes(),
             whole_floats: whole_floats || plan.whole_float_defaults,
         };
         let stop = pass.visit(0, value, allowed, None).err();
@@ -219,7 +219,7 @@ impl<'p> Pass<'p> {
     }
 
     fn read_json(&mut self, text: &str) -> Result<Option<(Value, RepairKind)>, Stop> {
-        let levels = self.limits.max_depth.saturating_sub(self.depth);
+        let levels = self.limits.depth().saturating_sub(self.depth);
         match decode::decode(text, levels) {
             Ok(decoded) if decoded.repeats_keys => {
                 let base = self.place.as_str();
@@ -345,7 +345,7 @@ impl<'p> Pass<'p> {
                 continue;
             }
             let surveyed = survey(default);
-            if self.depth + surveyed.depth > self.limits.max_depth {
+            if self.depth + surveyed.depth > self.limits.depth() {
                 return Err(Stop::EndlessDefaults);
             }
             self.bytes_left = self

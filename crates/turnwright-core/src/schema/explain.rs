@@ -256,15 +256,17 @@ fn counted(count: u64, what: &str) -> String {
 
 /// The values of an enum, as many as a person would read.
 fn listed(options: &[Value]) -> String {
-    const MOST: usize = 20;
-    let mut text = options
-        .iter()
-        .take(MOST)
-        .map(quote)
-        .collect::<Vec<_>>()
-        .join(", ");
-    if options.len() > MOST {
-        text.push_str(&format!(" and {} more", options.len() - MOST));
+    const MOST_CHARS: usize = 400;
+    let mut text = String::new();
+    for (index, option) in options.iter().enumerate() {
+        if text.len() > MOST_CHARS {
+            text.push_str(&format!(" and {} more", options.len() - index));
+            break;
+        }
+        if index > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(&quote(option));
     }
     text
 }

@@ -15,38 +15,48 @@
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Limits {
-    /// Bytes of JSON text, as it came and with its defaults filled in. 1 MiB unless told.
-    pub max_bytes: usize,
-    /// Levels of objects and arrays, counted after JSON text inside strings was decoded. 128 at most.
-    pub max_depth: usize,
+    bytes: usize,
+    depth: usize,
 }
 
 /// The deepest that anything is ever taken: documents, arguments, decoded text.
 pub(crate) const MAX_DEPTH: usize = 128;
 
 impl Limits {
-    /// Sets the limit on bytes.
+    /// Sets the limit on bytes of JSON text, as it came and with its defaults filled in. 1 MiB unless told.
     #[must_use]
     pub fn max_bytes(mut self, bytes: usize) -> Self {
-        self.max_bytes = bytes;
+        self.bytes = bytes;
         self
     }
 
-    /// Sets the limit on levels; more than 128 counts as 128.
+    /// Sets the limit on levels of objects and arrays, counted after JSON text inside strings was decoded. 128 unless
+    /// told; more than that counts as 128.
     #[must_use]
     pub fn max_depth(mut self, levels: usize) -> Self {
-        self.max_depth = levels.min(MAX_DEPTH);
+        self.depth = levels.min(MAX_DEPTH);
         self
+    }
+
+    /// The limit on bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The limit on levels.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.depth
     }
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            max_bytes: 1 << 20,
-            max_depth: MAX_DEPTH,
+            bytes: 1 << 20,
+            depth: MAX_DEPTH,
         }
     }
 }

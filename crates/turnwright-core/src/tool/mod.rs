@@ -57,7 +57,7 @@ pub use output::{
 pub(crate) use call_id::{digest_of, of_raw, of_unread, of_value};
 pub(crate) use handler::{BoundHandler, HandlerResult, Work};
 
-use crate::call::{ApprovalPolicy, Executor};
+use crate::call::{ApprovalPolicy, ToolExecutor};
 use crate::dispatch::DispatchContext;
 use crate::error::Error;
 use crate::schema::{CheckedArgs, Fault, Faults, RawArgs, Schema};
@@ -224,8 +224,8 @@ impl Tool {
 
     /// Runs calls of this tool one at a time, through the whole call path, without a model.
     #[must_use]
-    pub fn executor(&self, ctx: &DispatchContext) -> Executor {
-        Executor::new(self.clone(), ctx.clone())
+    pub fn executor(&self, ctx: &DispatchContext) -> ToolExecutor {
+        ToolExecutor::new(self.clone(), ctx.clone())
     }
 
     pub(crate) fn refusal(&self, faults: Faults) -> Error {
