@@ -12,6 +12,7 @@
 //!
 //! Most people depend on the facade `turnwright`, which adds `#[tool]` and a prelude.
 
+mod ascii;
 pub mod call;
 mod cancel;
 pub mod dispatch;

@@ -101,8 +101,8 @@ impl CheckedCall {
     /// What others may see of it. The handler, which waits with its arguments, is not among that.
     fn pending(&self) -> PendingCall<'_> {
         PendingCall {
-            id: &self.call.id,
-            call_id: &self.call_id,
+            id: self.call.id.as_str(),
+            call_id: self.call_id.as_str(),
             tool: &self.tool,
             args: self.args.value(),
             ctx: &self.call.ctx,

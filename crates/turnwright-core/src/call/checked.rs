@@ -1,14 +1,12 @@
 //! A call whose arguments passed every rule.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::proposed::{Call, RefusedCall};
 use crate::error::{Error, ErrorCode};
 use crate::schema::{CheckedArgs, RawArgs, Repair};
-use crate::tool::{self, BoundHandler, Tool};
+use crate::tool::{self, BoundHandler, Hex, Tool};
 
 /// A call whose arguments passed every rule of the tool's schema, its type and its external checks.
 #[derive(Debug)]
@@ -16,7 +14,7 @@ use crate::tool::{self, BoundHandler, Tool};
 pub struct CheckedCall {
     pub(super) call: Box<Call>,
     pub(super) tool: Tool,
-    pub(super) call_id: Arc<str>,
+    pub(super) call_id: Hex,
     pub(super) args: CheckedArgs,
     pub(super) bound: BoundHandler,
     /// Somebody put other arguments in the place of those that were proposed.
@@ -27,12 +25,10 @@ impl CheckedCall {
     /// The id over the raw arguments first: also a refused call has one. External checks are not asked yet.
     pub(super) fn check(call: Box<Call>, tool: Tool) -> Result<Self, RefusedCall> {
         let opened = tool.schema().open(&call.raw);
-        let call_id: Arc<str> = match &opened {
+        let call_id = match &opened {
             Ok(opened) => tool::of_value(tool.name(), &opened.value),
             Err(_) => tool::of_unread(tool.name(), &call.raw),
-        }
-        .as_str()
-        .into();
+        };
         let checked = opened.and_then(|opened| {
             let args = tool.schema().judge(call.raw.clone(), opened)?;
             let bound = tool.bind(args.value())?;
@@ -77,13 +73,13 @@ impl CheckedCall {
     /// Which call it is.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.call.id
+        self.call.id.as_str()
     }
 
     /// What was asked for: equal for equal calls.
     #[must_use]
     pub fn call_id(&self) -> &str {
-        &self.call_id
+        self.call_id.as_str()
     }
 
     /// The tool.

@@ -12,7 +12,7 @@ use super::proposed::Call;
 use crate::cancel::Cancellation;
 use crate::dispatch::DispatchContext;
 use crate::event::Event;
-use crate::tool::{Meta, Tool};
+use crate::tool::{Hex, Meta, Tool};
 
 /// The context of one call, given to its handler by value: all of the [`DispatchContext`], and what belongs to the call
 /// alone.
@@ -38,7 +38,7 @@ pub struct ToolContext(Arc<CallFacts>);
 /// What is true of one call while it runs.
 pub(super) struct CallFacts {
     pub(super) call: Box<Call>,
-    pub(super) call_id: Arc<str>,
+    pub(super) call_id: Hex,
     pub(super) tool: Tool,
     pub(super) args: Value,
     /// Somebody put these arguments in the place of those that were proposed.
@@ -50,7 +50,11 @@ pub(super) struct CallFacts {
 
 impl CallFacts {
     pub(super) fn effect_key(&self) -> String {
-        effect_key(self.call.ctx.turn_id(), self.call.ordinal, &self.call_id)
+        effect_key(
+            self.call.ctx.turn_id(),
+            self.call.ordinal,
+            self.call_id.as_str(),
+        )
     }
 }
 
@@ -62,13 +66,13 @@ impl ToolContext {
     /// Which call it is: the id that gates, approvals and artifacts go by.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.0.call.id
+        self.0.call.id.as_str()
     }
 
     /// What was asked for: equal for equal calls.
     #[must_use]
     pub fn call_id(&self) -> &str {
-        &self.0.call_id
+        self.0.call_id.as_str()
     }
 
     /// The provider's own id for it, if it gave one.
@@ -117,8 +121,8 @@ impl ToolContext {
     /// Says how far it is.
     pub fn progress(&self, message: impl Into<String>) {
         self.events().tell(|| Event::ToolExecutionProgress {
-            id: Arc::clone(&self.0.call.id),
-            call_id: Arc::clone(&self.0.call_id),
+            id: self.0.call.id.shared(),
+            call_id: self.0.call_id.shared(),
             tool: Arc::clone(&self.0.call.name),
             message: message.into(),
         });

@@ -1,9 +1,13 @@
 //! Ids of calls that a small model can copy.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest as _, Sha256};
+
+use crate::ascii::Ascii;
+
+/// Which call it is.
+pub(crate) type Id = Ascii<10>;
 
 /// 32 characters, none of which looks like another: ten of them hold 50 bits.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -30,7 +34,7 @@ impl CallIds {
         }
     }
 
-    pub(crate) fn next(&self) -> Arc<str> {
+    pub(crate) fn next(&self) -> Id {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         spell(scatter(self.seed.wrapping_add(count) & MASK))
     }
@@ -46,7 +50,7 @@ fn scatter(mut number: u64) -> u64 {
     number
 }
 
-fn spell(number: u64) -> Arc<str> {
+fn spell(number: u64) -> Id {
     let mut letters = [b'0'; LENGTH as usize];
     for (place, letter) in letters.iter_mut().rev().enumerate() {
         // Five bits are always one of the 32.
@@ -55,7 +59,7 @@ fn spell(number: u64) -> Arc<str> {
             .copied()
             .unwrap_or(b'0');
     }
-    std::str::from_utf8(&letters).unwrap_or_default().into()
+    Id::new(letters)
 }
 
 #[cfg(test)]
@@ -66,9 +70,9 @@ mod tests {
     #[test]
     fn a_hundred_thousand_ids_of_one_turn_are_all_different_and_short() {
         let ids = CallIds::new("turn");
-        let all: HashSet<Arc<str>> = (0..100_000).map(|_| ids.next()).collect();
+        let all: HashSet<Id> = (0..100_000).map(|_| ids.next()).collect();
         assert_eq!(all.len(), 100_000);
-        assert!(all.iter().all(|id| id.len() == 10));
+        assert!(all.iter().all(|id| id.as_str().len() == 10));
     }
 
     #[test]

@@ -45,6 +45,6 @@ pub use proposed::{ProposedCall, RefusedCall};
 pub use run::RawOutcome;
 pub use spool::{ByteReader, Spool};
 
-pub(crate) use ids::CallIds;
+pub(crate) use ids::{CallIds, Id};
 pub(crate) use proposed::Call;
 pub(crate) use spool::MemorySpool;

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::call::CheckedCall;
+use crate::call::{CheckedCall, Id};
 use crate::dispatch::DispatchContext;
 use crate::error::{Error, ErrorCode};
 use crate::event::Event;
 use crate::record::{ToolCall, ToolResults};
 use crate::schema::{RawArgs, escape, nearest};
-use crate::tool::{self, Tool};
+use crate::tool::{self, Hex, Tool};
 
 /// What stays the same of a call from its proposal to its record.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) ctx: DispatchContext,
-    pub(crate) id: Arc<str>,
+    pub(crate) id: Id,
     pub(crate) provider_id: Option<String>,
     pub(crate) name: Arc<str>,
     pub(crate) raw: RawArgs,
@@ -56,7 +56,7 @@ impl ProposedCall {
     /// Which call it is: ours, unique in the conversation.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.call.id
+        self.call.id.as_str()
     }
 
     /// The name of the tool.
@@ -75,7 +75,7 @@ impl ProposedCall {
             None => {
                 let error = unknown_tool(&self.call);
                 let call_id = tool::of_raw(&self.call.name, &self.call.raw);
-                Err(RefusedCall::new(self.call, call_id.as_str().into(), error))
+                Err(RefusedCall::new(self.call, call_id, error))
             }
         }
     }
@@ -135,15 +135,15 @@ pub struct RefusedCall {
 #[derive(Debug)]
 struct Refused {
     call: Box<Call>,
-    call_id: Arc<str>,
+    call_id: Hex,
     error: Error,
 }
 
 impl RefusedCall {
-    pub(crate) fn new(call: Box<Call>, call_id: Arc<str>, error: Error) -> Self {
+    pub(crate) fn new(call: Box<Call>, call_id: Hex, error: Error) -> Self {
         call.ctx.events().tell(|| Event::ToolCallRefused {
-            id: Arc::clone(&call.id),
-            call_id: Arc::clone(&call_id),
+            id: call.id.shared(),
+            call_id: call_id.shared(),
             tool: Arc::clone(&call.name),
             code: error.code().as_str(),
             faults: error.faults().to_vec(),
@@ -160,13 +160,13 @@ impl RefusedCall {
     /// Which call it was.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.inner.call.id
+        self.inner.call.id.as_str()
     }
 
     /// What was asked for.
     #[must_use]
     pub fn call_id(&self) -> &str {
-        &self.inner.call_id
+        self.inner.call_id.as_str()
     }
 
     /// Why.

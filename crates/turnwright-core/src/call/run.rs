@@ -63,11 +63,7 @@ impl AdmittedCall {
         let (facts, bound) = self.into_facts(start);
         let mut watch = Watch::start(&facts, start);
         let work = bound.start(ToolContext::new(Arc::clone(&facts)));
-        let (ended, abandoned) = perform(work, &facts, start).await;
-        let result = match ended {
-            Ok(result) => result.map_err(|error| error.into_error(facts.tool.name())),
-            Err(cut) => Err(cut.error(&facts.tool, true)),
-        };
+        let (result, abandoned) = perform(work, &facts, start).await;
         watch.end(result.as_ref().err(), abandoned);
         drop(watch);
         if let Some(ledger) = ledger {
@@ -124,41 +120,46 @@ async fn perform(
     work: Work,
     facts: &CallFacts,
     start: Instant,
-) -> (Result<HandlerResult, Cut>, bool) {
+) -> (Result<ToolOutput, Error>, bool) {
     let (limit, cancellation) = (facts.tool.timeout(), facts.call.ctx.cancellation());
     match work {
         Work::Async(future) => {
             let caught = AssertUnwindSafe(future).catch_unwind();
-            let ended = within(start, limit, cancellation, caught).await;
-            (
-                ended.map(|result| result.unwrap_or_else(|panic| Err(panicked(panic.as_ref())))),
-                false,
-            )
+            let result = match within(start, limit, cancellation, caught).await {
+                Ok(Ok(Ok(output))) => Ok(output),
+                Ok(Ok(Err(error))) => Err(error.into_error(facts.tool.name())),
+                Ok(Err(panic)) => Err(panicked(panic.as_ref()).into_error(facts.tool.name())),
+                Err(cut) => Err(cut.error(&facts.tool, true)),
+            };
+            (result, false)
         }
-        Work::Blocking(work) => {
-            let run = move || {
-                catch_unwind(AssertUnwindSafe(work))
-                    .unwrap_or_else(|panic| Err(panicked(panic.as_ref())))
-            };
-            // Asked first: spawning outside of a runtime panics.
-            let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-                return (
-                    Ok(Err(ToolError::internal(
-                        "a blocking handler needs a tokio runtime",
-                    ))),
-                    false,
-                );
-            };
-            let mut thread = runtime.spawn_blocking(run);
-            let ended = within(start, limit, cancellation, &mut thread).await;
-            match ended {
-                Ok(joined) => (Ok(joined.unwrap_or_else(|error| Err(error.into()))), false),
-                Err(cut) => {
-                    // Still waiting for a thread: then it never runs. Running already: then it is left behind.
-                    thread.abort();
-                    (Err(cut), true)
-                }
-            }
+        Work::Blocking(work) => perform_blocking(work, facts, start).await,
+    }
+}
+
+async fn perform_blocking(
+    work: Box<dyn FnOnce() -> HandlerResult + Send>,
+    facts: &CallFacts,
+    start: Instant,
+) -> (Result<ToolOutput, Error>, bool) {
+    let failed = |error: ToolError| (Err(error.into_error(facts.tool.name())), false);
+    // Asked first: spawning outside of a runtime panics.
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+        return failed(ToolError::internal(
+            "a blocking handler needs a tokio runtime",
+        ));
+    };
+    let mut thread = runtime.spawn_blocking(move || catch_unwind(AssertUnwindSafe(work)));
+    let (limit, cancellation) = (facts.tool.timeout(), facts.call.ctx.cancellation());
+    match within(start, limit, cancellation, &mut thread).await {
+        Ok(Ok(Ok(Ok(output)))) => (Ok(output), false),
+        Ok(Ok(Ok(Err(error)))) => failed(error),
+        Ok(Ok(Err(panic))) => failed(panicked(panic.as_ref())),
+        Ok(Err(lost)) => failed(lost.into()),
+        Err(cut) => {
+            // Still waiting for a thread: then it never runs. Running already: then it is left behind.
+            thread.abort();
+            (Err(cut.error(&facts.tool, true)), true)
         }
     }
 }
@@ -273,8 +274,8 @@ struct Watch<'c> {
 impl<'c> Watch<'c> {
     fn start(facts: &'c CallFacts, start: Instant) -> Self {
         facts.call.ctx.events().tell(|| Event::ToolExecutionStart {
-            id: Arc::clone(&facts.call.id),
-            call_id: Arc::clone(&facts.call_id),
+            id: facts.call.id.shared(),
+            call_id: facts.call_id.shared(),
             tool: Arc::clone(&facts.call.name),
             args: facts.args.clone(),
         });
@@ -299,8 +300,8 @@ impl<'c> Watch<'c> {
         }
         let facts = self.facts;
         facts.call.ctx.events().tell(|| Event::ToolExecutionEnd {
-            id: Arc::clone(&facts.call.id),
-            call_id: Arc::clone(&facts.call_id),
+            id: facts.call.id.shared(),
+            call_id: facts.call_id.shared(),
             tool: Arc::clone(&facts.call.name),
             duration: self.start.elapsed(),
             is_error: code.is_some(),

@@ -19,7 +19,7 @@ impl RawOutcome {
             Ok(output) => {
                 let kind = output.kind.unwrap_or_else(|| tool.artifact_kind().clone());
                 let trusted = tool.is_trusted() && !output.untrusted;
-                match call.ctx.spool().put(&call.id, output.body).await {
+                match call.ctx.spool().put(call.id.as_str(), output.body).await {
                     Ok(reader) => ToolResults::Spooled(SpooledResult::new(reader, kind, trusted)),
                     Err(error) => {
                         let error = Error::new(ErrorCode::Spool, "the result could not be kept")
@@ -37,7 +37,7 @@ impl RawOutcome {
             },
         };
         let edited = facts.edited.then(|| facts.args.clone());
-        ToolCall::keep(call, Arc::clone(&facts.call_id), results, edited)
+        ToolCall::keep(call, facts.call_id, results, edited)
     }
 }
 

@@ -7,7 +7,9 @@ use std::sync::{Arc, Weak};
 use parking_lot::RwLock;
 
 use super::signal::Signals;
-use crate::call::{ApprovalPolicy, Approver, CallIds, Ledger, MemorySpool, ProposedCall, Spool};
+use crate::call::{
+    ApprovalPolicy, Approver, CallIds, Id, Ledger, MemorySpool, ProposedCall, Spool,
+};
 use crate::cancel::Cancellation;
 use crate::event::EventBus;
 use crate::record::ToolCall;
@@ -165,10 +167,16 @@ impl DispatchContext {
     }
 
     /// An id for a call, unlike any in this turn.
-    pub(crate) fn next_call_id(&self) -> Arc<str> {
+    pub(crate) fn next_call_id(&self) -> Id {
         loop {
             let id = self.0.ids.next();
-            if self.0.calls.read().iter().all(|call| call.id() != &*id) {
+            if self
+                .0
+                .calls
+                .read()
+                .iter()
+                .all(|call| call.id() != id.as_str())
+            {
                 return id;
             }
         }

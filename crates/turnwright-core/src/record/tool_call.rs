@@ -6,18 +6,18 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use crate::call::{ByteReader, Call};
+use crate::call::{ByteReader, Call, Id};
 use crate::schema::RawArgs;
-use crate::tool::ArtifactKind;
+use crate::tool::{ArtifactKind, Hex};
 
 /// A call that was settled: what was asked for, what ran, and what came of it. Immutable.
 pub struct ToolCall {
-    id: Arc<str>,
+    id: Id,
     provider_id: Option<String>,
     tool: Arc<str>,
     raw: RawArgs,
     edited: Option<Value>,
-    checksum: Arc<str>,
+    checksum: Hex,
     results: ToolResults,
     created_at: SystemTime,
     completed_at: SystemTime,
@@ -81,12 +81,12 @@ impl ToolCall {
     /// Makes the record and adds it to its turn's.
     pub(crate) fn keep(
         call: &Call,
-        checksum: Arc<str>,
+        checksum: Hex,
         results: ToolResults,
         edited: Option<Value>,
     ) -> Arc<Self> {
         let record = Arc::new(ToolCall {
-            id: Arc::clone(&call.id),
+            id: call.id,
             provider_id: call.provider_id.clone(),
             tool: Arc::clone(&call.name),
             raw: call.raw.clone(),
@@ -103,7 +103,7 @@ impl ToolCall {
     /// Which call it was: ours, unique in the conversation, short enough to be copied by a small model.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.id
+        self.id.as_str()
     }
 
     /// The provider's own id, for the wire: may be missing, and may repeat.
@@ -133,7 +133,7 @@ impl ToolCall {
     /// What was asked for, as a digest: equal for equal calls.
     #[must_use]
     pub fn checksum(&self) -> &str {
-        &self.checksum
+        self.checksum.as_str()
     }
 
     /// What came of it.

@@ -63,8 +63,11 @@ pub(crate) enum Stop {
 /// Rounds after which a value that still changes is taken as it is; the verdict comes after them. Each round that
 /// changes something fills a default at least, so that few values ever need more than three.
 const MOST_ROUNDS: usize = 1_000;
-/// Subschemas that one check may visit. A union in a union in a union … multiplies.
-const MOST_VISITS: usize = 200_000;
+/// Subschemas that one check may visit: several for each value that fits into a mebibyte. A union in a union in a union
+/// … multiplies.
+const MOST_VISITS: usize = 2_000_000;
+/// What trying a branch costs in visits: a copy, and the verdict on it.
+const BRANCH_VISITS: usize = 50;
 
 /// Runs the pass over `value`.
 pub(crate) fn coerce(
@@ -408,6 +411,8 @@ impl<'p> Pass<'p> {
             return Ok(());
         }
         for branch in branches {
+            let left = self.visits_left.checked_sub(BRANCH_VISITS);
+            self.visits_left = left.ok_or(Stop::TooMuchWork)?;
             let mut copy = value.clone();
             let (repairs, bytes_left) = (self.repairs.len(), self.bytes_left);
             let (mark, depth) = (self.place.mark(), self.depth);

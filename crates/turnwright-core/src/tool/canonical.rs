@@ -5,6 +5,8 @@ use std::cmp::Ordering;
 use serde_json::{Map, Number, Value};
 use sha2::{Digest as _, Sha256};
 
+use crate::ascii::Ascii;
+
 /// Takes bytes in order.
 pub(crate) trait Sink {
     fn put(&mut self, bytes: &[u8]);
@@ -33,7 +35,7 @@ impl HashSink {
         for (pair, byte) in hex.chunks_exact_mut(2).zip(self.hash.finalize()) {
             pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 0xf)]);
         }
-        Hex(hex)
+        Hex::new(hex)
     }
 
     fn flush(&mut self) {
@@ -52,16 +54,8 @@ fn digit(value: u8) -> u8 {
     }
 }
 
-/// A digest in hex, where it stands.
-#[derive(Clone, Copy)]
-pub(crate) struct Hex([u8; 64]);
-
-impl Hex {
-    pub(crate) fn as_str(&self) -> &str {
-        // Hex digits are ASCII.
-        std::str::from_utf8(&self.0).unwrap_or_default()
-    }
-}
+/// A digest in hex.
+pub(crate) type Hex = Ascii<64>;
 
 impl Sink for HashSink {
     fn put(&mut self, bytes: &[u8]) {

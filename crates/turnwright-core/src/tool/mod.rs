@@ -55,6 +55,7 @@ pub use output::{
 };
 
 pub(crate) use call_id::{digest_of, of_raw, of_unread, of_value};
+pub(crate) use canonical::Hex;
 pub(crate) use handler::{BoundHandler, HandlerResult, Work};
 
 use crate::call::{ApprovalPolicy, ToolExecutor};

@@ -90,11 +90,6 @@ pub(super) const FORMATS: &[Text] = &[
         &["joe", "a b@c.org", "a@"],
     ),
     text(
-        "hostname",
-        &["example.com", "a-b.org"],
-        &["-a.com", "a_b.com", "a b"],
-    ),
-    text(
         "ipv4",
         &["127.0.0.1", "10.0.0.255"],
         &["256.0.0.1", "1.2.3", "12"],
