@@ -8,12 +8,12 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::approval::{Approval, ApprovalPolicy, ApprovalRequest, PendingCall, Review};
-use super::checked::CheckedCall;
+use super::checked::{Checked, CheckedCall};
 use super::ledger::BegunCall;
 use super::proposed::RefusedCall;
 use super::run::within;
 use crate::error::{Error, ErrorCode};
-use crate::tool::{self, Effects, Tool};
+use crate::tool::{self, BoundHandler, Effects, Tool};
 
 /// Times that policies and people may change the arguments of one call.
 const MOST_CHANGES: usize = 3;
@@ -22,7 +22,8 @@ const MOST_CHANGES: usize = 3;
 #[derive(Debug)]
 #[must_use = "an admitted call does nothing until it is run"]
 pub struct AdmittedCall {
-    pub(super) checked: CheckedCall,
+    pub(super) checked: Box<Checked>,
+    pub(super) bound: BoundHandler,
     /// The ledger knows of it.
     pub(super) begun: bool,
 }
@@ -42,11 +43,9 @@ impl CheckedCall {
     /// # Errors
     /// Nobody allowed it, or what was put in the place of its arguments does not pass.
     pub async fn admit(self) -> Result<AdmittedCall, RefusedCall> {
-        if self.call.ctx.policy().is_none() && self.tool.approval().is_none() {
-            return Ok(AdmittedCall {
-                checked: self,
-                begun: false,
-            });
+        let Checked { call, tool, .. } = &*self.checked;
+        if call.ctx.policy().is_none() && tool.approval().is_none() {
+            return Ok(self.admitted());
         }
         // Apart, so that a call which nobody looks at does not carry the room for it.
         Box::pin(self.review()).await
@@ -59,27 +58,18 @@ impl CheckedCall {
         for _ in 0..=MOST_CHANGES {
             let change = match decide(&checked.pending()).await {
                 Decision::Allow => {
-                    return Ok(AdmittedCall {
-                        checked,
-                        begun: false,
-                    });
+                    return Ok(checked.admitted());
                 }
                 Decision::Deny(reason) => return Err(checked.deny(&reason, None)),
                 Decision::Change(args) => args,
                 Decision::Ask(_)
                     if granted.as_deref() == Some(&*tool::digest_of(checked.args())) =>
                 {
-                    return Ok(AdmittedCall {
-                        checked,
-                        begun: false,
-                    });
+                    return Ok(checked.admitted());
                 }
                 Decision::Ask(reason) => match ask(&checked.pending(), reason).await {
                     Approval::Granted => {
-                        return Ok(AdmittedCall {
-                            checked,
-                            begun: false,
-                        });
+                        return Ok(checked.admitted());
                     }
                     Approval::Refused { reason } => {
                         let told =
@@ -98,27 +88,35 @@ impl CheckedCall {
         Err(checked.deny("its arguments were changed more than three times", None))
     }
 
+    fn admitted(self) -> AdmittedCall {
+        AdmittedCall {
+            checked: self.checked,
+            bound: self.bound,
+            begun: false,
+        }
+    }
+
     /// What others may see of it. The handler, which waits with its arguments, is not among that.
     fn pending(&self) -> PendingCall<'_> {
         PendingCall {
-            id: self.call.id.as_str(),
-            call_id: self.call_id.as_str(),
-            tool: &self.tool,
-            args: self.args.value(),
-            ctx: &self.call.ctx,
+            id: self.id(),
+            call_id: self.call_id(),
+            tool: self.tool(),
+            args: self.args(),
+            ctx: &self.checked.call.ctx,
         }
     }
 
     fn deny(self, reason: &str, for_model: Option<String>) -> RefusedCall {
         let error = Error::new(
             ErrorCode::ToolDenied,
-            format!("`{}` was not allowed: {reason}", self.tool.name()),
+            format!("`{}` was not allowed: {reason}", self.tool().name()),
         );
         let error = match for_model {
             Some(text) => error.with_model_text(text),
             None => error,
         };
-        RefusedCall::new(self.call, self.call_id, error)
+        self.refuse(error)
     }
 }
 
@@ -173,25 +171,25 @@ impl AdmittedCall {
     /// Which call it is.
     #[must_use]
     pub fn id(&self) -> &str {
-        self.checked.id()
+        self.checked.call.id.as_str()
     }
 
     /// What was asked for: equal for equal calls.
     #[must_use]
     pub fn call_id(&self) -> &str {
-        self.checked.call_id()
+        self.checked.call_id.as_str()
     }
 
     /// The tool.
     #[must_use]
     pub fn tool(&self) -> &Tool {
-        self.checked.tool()
+        &self.checked.tool
     }
 
     /// The arguments that it runs with.
     #[must_use]
     pub fn args(&self) -> &Value {
-        self.checked.args()
+        self.checked.args.value()
     }
 
     /// Whether it may change the world, and so must stand in the ledger before it runs.

@@ -12,18 +12,25 @@ use crate::tool::{self, BoundHandler, Hex, Tool};
 #[derive(Debug)]
 #[must_use = "a checked call does nothing until it is admitted"]
 pub struct CheckedCall {
-    pub(super) call: Box<Call>,
+    /// Apart, so that the stages from here on hand over a pointer and no more.
+    pub(super) checked: Box<Checked>,
+    pub(super) bound: BoundHandler,
+}
+
+/// What is known of a call once it is checked.
+#[derive(Debug)]
+pub(super) struct Checked {
+    pub(super) call: Call,
     pub(super) tool: Tool,
     pub(super) call_id: Hex,
     pub(super) args: CheckedArgs,
-    pub(super) bound: BoundHandler,
     /// Somebody put other arguments in the place of those that were proposed.
     pub(super) edited: bool,
 }
 
 impl CheckedCall {
     /// The id over the raw arguments first: also a refused call has one. External checks are not asked yet.
-    pub(super) fn check(call: Box<Call>, tool: Tool) -> Result<Self, RefusedCall> {
+    pub(super) fn check(call: Call, tool: Tool) -> Result<Self, RefusedCall> {
         let opened = tool.schema().open(&call.raw);
         let call_id = match &opened {
             Ok(opened) => tool::of_value(tool.name(), &opened.value),
@@ -35,14 +42,19 @@ impl CheckedCall {
             Ok((args, bound))
         });
         match checked {
-            Ok((args, bound)) => Ok(CheckedCall {
-                call,
-                tool,
-                call_id,
-                args,
-                bound,
-                edited: false,
-            }),
+            Ok((args, bound)) => {
+                let checked = Checked {
+                    call,
+                    tool,
+                    call_id,
+                    args,
+                    edited: false,
+                };
+                Ok(CheckedCall {
+                    checked: Box::new(checked),
+                    bound,
+                })
+            }
             Err(faults) => Err(RefusedCall::new(call, call_id, tool.refusal(faults))),
         }
     }
@@ -50,67 +62,73 @@ impl CheckedCall {
     /// Puts other arguments in the place of these; they are checked in full. The call id stays: it says what was asked
     /// for.
     pub(super) async fn recheck(mut self, args: Value) -> Result<Self, RefusedCall> {
-        match self.tool.check_and_bind(RawArgs::from(args)) {
+        let checked = &mut *self.checked;
+        match checked.tool.check_and_bind(RawArgs::from(args)) {
             Ok((args, bound)) => {
-                (self.args, self.bound, self.edited) = (args, bound, true);
+                (checked.args, checked.edited, self.bound) = (args, true, bound);
                 self.ask_external().await
             }
             Err(faults) => {
-                let error = self.tool.refusal(faults);
-                Err(RefusedCall::new(self.call, self.call_id, error))
+                let error = checked.tool.refusal(faults);
+                Err(self.refuse(error))
             }
         }
     }
 
     /// Asks the external checks, if there are any.
     pub(super) async fn ask_external(self) -> Result<Self, RefusedCall> {
-        match ask_external(&self.call, &self.tool, self.args.value()).await {
+        match ask_external(&self.checked).await {
             Ok(()) => Ok(self),
-            Err(error) => Err(RefusedCall::new(self.call, self.call_id, error)),
+            Err(error) => Err(self.refuse(error)),
         }
+    }
+
+    pub(super) fn refuse(self, error: Error) -> RefusedCall {
+        RefusedCall::new(self.checked.call, self.checked.call_id, error)
     }
 
     /// Which call it is.
     #[must_use]
     pub fn id(&self) -> &str {
-        self.call.id.as_str()
+        self.checked.call.id.as_str()
     }
 
     /// What was asked for: equal for equal calls.
     #[must_use]
     pub fn call_id(&self) -> &str {
-        self.call_id.as_str()
+        self.checked.call_id.as_str()
     }
 
     /// The tool.
     #[must_use]
     pub fn tool(&self) -> &Tool {
-        &self.tool
+        &self.checked.tool
     }
 
     /// The checked arguments.
     #[must_use]
     pub fn args(&self) -> &Value {
-        self.args.value()
+        self.checked.args.value()
     }
 
     /// What checking changed.
     #[must_use]
     pub fn repairs(&self) -> &[Repair] {
-        self.args.repairs()
+        self.checked.args.repairs()
     }
 }
 
 /// Asks the external checks, no longer than the tool itself may take, and not past a cancellation.
-async fn ask_external(call: &Call, tool: &Tool, args: &Value) -> Result<(), Error> {
+async fn ask_external(checked: &Checked) -> Result<(), Error> {
+    let tool = &checked.tool;
     if !tool.schema().has_external() {
         return Ok(());
     }
     let asked = super::run::within(
         Instant::now(),
         tool.timeout(),
-        call.ctx.cancellation(),
-        tool.schema().ask_external(args),
+        checked.call.ctx.cancellation(),
+        tool.schema().ask_external(checked.args.value()),
     )
     .await;
     match asked {

@@ -7,12 +7,11 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::ledger::effect_key;
-use super::proposed::Call;
+use super::checked::Checked;
 use crate::cancel::Cancellation;
 use crate::dispatch::DispatchContext;
 use crate::event::Event;
-use crate::tool::{Hex, Meta, Tool};
+use crate::tool::{Meta, Tool};
 
 /// The context of one call, given to its handler by value: all of the [`DispatchContext`], and what belongs to the call
 /// alone.
@@ -37,24 +36,17 @@ pub struct ToolContext(Arc<CallFacts>);
 
 /// What is true of one call while it runs.
 pub(super) struct CallFacts {
-    pub(super) call: Box<Call>,
-    pub(super) call_id: Hex,
-    pub(super) tool: Tool,
-    pub(super) args: Value,
-    /// Somebody put these arguments in the place of those that were proposed.
-    pub(super) edited: bool,
+    pub(super) checked: Box<Checked>,
     pub(super) deadline: Option<Instant>,
     /// Made when somebody asks for it: most handlers never do.
     pub(super) cancellation: OnceLock<Cancellation>,
 }
 
-impl CallFacts {
-    pub(super) fn effect_key(&self) -> String {
-        effect_key(
-            self.call.ctx.turn_id(),
-            self.call.ordinal,
-            self.call_id.as_str(),
-        )
+impl Deref for CallFacts {
+    type Target = Checked;
+
+    fn deref(&self) -> &Checked {
+        &self.checked
     }
 }
 
@@ -96,7 +88,7 @@ impl ToolContext {
     /// The checked arguments as JSON.
     #[must_use]
     pub fn args(&self) -> &Value {
-        &self.0.args
+        self.0.args.value()
     }
 
     /// Unique for this call and the same after a crash: an idempotency key for whatever the tool calls.

@@ -6,6 +6,8 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::admitted::AdmittedCall;
+use super::checked::Checked;
+use super::proposed::Call;
 
 /// Why a ledger could not do its work.
 pub type LedgerError = Box<dyn std::error::Error + Send + Sync + 'static>;
@@ -58,25 +60,23 @@ pub enum EndState {
 
 impl BegunCall {
     pub(super) fn of(call: &AdmittedCall) -> Self {
-        let checked = &call.checked;
         BegunCall {
-            id: checked.id().to_owned(),
-            call_id: checked.call_id().to_owned(),
-            effect_key: effect_key(
-                checked.call.ctx.turn_id(),
-                checked.call.ordinal,
-                checked.call_id(),
-            ),
-            tool: checked.tool().name().to_owned(),
-            fingerprint: checked.tool().fingerprint().to_owned(),
-            args: checked.args().clone(),
+            id: call.id().to_owned(),
+            call_id: call.call_id().to_owned(),
+            effect_key: call.checked.effect_key(),
+            tool: call.tool().name().to_owned(),
+            fingerprint: call.tool().fingerprint().to_owned(),
+            args: call.args().clone(),
         }
     }
 }
 
-/// The key of a call's effect: unique, and the same whenever the same turn is played again.
-pub(super) fn effect_key(turn_id: &str, ordinal: u64, call_id: &str) -> String {
-    format!("{turn_id}/{ordinal}/{call_id}")
+impl Checked {
+    /// The key of the call's effect: unique, and the same whenever the same turn is played again.
+    pub(super) fn effect_key(&self) -> String {
+        let Call { ctx, ordinal, .. } = &self.call;
+        format!("{}/{ordinal}/{}", ctx.turn_id(), self.call_id.as_str())
+    }
 }
 
 impl fmt::Debug for BegunCall {

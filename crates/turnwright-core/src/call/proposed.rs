@@ -27,7 +27,7 @@ pub(crate) struct Call {
 #[derive(Debug)]
 #[must_use = "a proposed call does nothing until it is checked"]
 pub struct ProposedCall {
-    call: Box<Call>,
+    call: Call,
 }
 
 impl ProposedCall {
@@ -35,7 +35,7 @@ impl ProposedCall {
         let (id, ordinal) = (ctx.next_call_id(), ctx.next_ordinal());
         let created_at = SystemTime::now();
         ProposedCall {
-            call: Box::new(Call {
+            call: Call {
                 ctx,
                 id,
                 provider_id: None,
@@ -43,7 +43,7 @@ impl ProposedCall {
                 raw,
                 ordinal,
                 created_at,
-            }),
+            },
         }
     }
 
@@ -134,13 +134,13 @@ pub struct RefusedCall {
 
 #[derive(Debug)]
 struct Refused {
-    call: Box<Call>,
+    call: Call,
     call_id: Hex,
     error: Error,
 }
 
 impl RefusedCall {
-    pub(crate) fn new(call: Box<Call>, call_id: Hex, error: Error) -> Self {
+    pub(crate) fn new(call: Call, call_id: Hex, error: Error) -> Self {
         call.ctx.events().tell(|| Event::ToolCallRefused {
             id: call.id.shared(),
             call_id: call_id.shared(),

@@ -73,21 +73,13 @@ impl AdmittedCall {
     }
 
     fn into_facts(self, start: Instant) -> (Arc<CallFacts>, BoundHandler) {
-        let checked = self.checked;
-        let deadline = checked
-            .tool
-            .timeout()
-            .and_then(|limit| start.checked_add(limit));
+        let timeout = self.checked.tool.timeout();
         let facts = CallFacts {
-            call: checked.call,
-            call_id: checked.call_id,
-            tool: checked.tool,
-            args: checked.args.into_value(),
-            edited: checked.edited,
-            deadline,
+            checked: self.checked,
+            deadline: timeout.and_then(|limit| start.checked_add(limit)),
             cancellation: OnceLock::new(),
         };
-        (Arc::new(facts), checked.bound)
+        (Arc::new(facts), self.bound)
     }
 
     /// The outcome of a call that came to nothing before its handler was reached.
@@ -277,7 +269,7 @@ impl<'c> Watch<'c> {
             id: facts.call.id.shared(),
             call_id: facts.call_id.shared(),
             tool: Arc::clone(&facts.call.name),
-            args: facts.args.clone(),
+            args: facts.args.value().clone(),
         });
         Watch {
             facts,

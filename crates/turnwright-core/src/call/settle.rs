@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::checked::CheckedCall;
-use super::context::CallFacts;
+use super::checked::{Checked, CheckedCall};
 use super::proposed::{ProposedCall, RefusedCall};
 use super::run::RawOutcome;
 use crate::error::{Error, ErrorCode};
@@ -14,7 +13,7 @@ impl RawOutcome {
     /// Keeps what the handler gave and makes the call a record of its turn.
     pub async fn settle(self) -> Arc<ToolCall> {
         let RawOutcome { facts, result } = self;
-        let CallFacts { call, tool, .. } = &*facts;
+        let Checked { call, tool, .. } = &*facts.checked;
         let results = match result {
             Ok(output) => {
                 let kind = output.kind.unwrap_or_else(|| tool.artifact_kind().clone());
@@ -36,7 +35,7 @@ impl RawOutcome {
                 trusted: tool.is_trusted(),
             },
         };
-        let edited = facts.edited.then(|| facts.args.clone());
+        let edited = facts.edited.then(|| facts.args.value().clone());
         ToolCall::keep(call, facts.call_id, results, edited)
     }
 }
