@@ -1,7 +1,8 @@
 //! A call as it was proposed, and a call that was turned down.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+
+use tokio::time::Instant;
 
 use crate::call::{CheckedCall, Id};
 use crate::dispatch::DispatchContext;
@@ -20,7 +21,8 @@ pub(crate) struct Call {
     pub(crate) name: Arc<str>,
     pub(crate) raw: RawArgs,
     pub(crate) ordinal: u64,
-    pub(crate) created_at: SystemTime,
+    /// When it was proposed.
+    pub(crate) created: Instant,
 }
 
 /// A call that a model, or whoever decides, would like to have made. Nothing of it was looked at yet.
@@ -33,7 +35,6 @@ pub struct ProposedCall {
 impl ProposedCall {
     pub(crate) fn new(ctx: DispatchContext, name: Arc<str>, raw: RawArgs) -> Self {
         let (id, ordinal) = (ctx.next_call_id(), ctx.next_ordinal());
-        let created_at = SystemTime::now();
         ProposedCall {
             call: Call {
                 ctx,
@@ -42,7 +43,7 @@ impl ProposedCall {
                 name,
                 raw,
                 ordinal,
-                created_at,
+                created: Instant::now(),
             },
         }
     }

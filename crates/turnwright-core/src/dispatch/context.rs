@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
+use indexmap::IndexMap;
 use parking_lot::RwLock;
 
 use super::signal::Signals;
@@ -54,7 +55,7 @@ struct Inner {
     events: EventBus,
     cancellation: Cancellation,
     signals: Arc<Signals>,
-    calls: RwLock<Vec<Arc<ToolCall>>>,
+    calls: RwLock<IndexMap<String, Arc<ToolCall>>>,
     ids: CallIds,
     ordinals: AtomicU64,
     policy: Option<Arc<dyn ApprovalPolicy>>,
@@ -123,27 +124,18 @@ impl DispatchContext {
     /// The calls of this turn that were settled, in order, as they are now.
     #[must_use]
     pub fn tool_calls(&self) -> Vec<Arc<ToolCall>> {
-        self.0.calls.read().clone()
+        self.0.calls.read().values().cloned().collect()
     }
 
     /// The call of that id, if it is one of this turn's.
     #[must_use]
     pub fn tool_call(&self, id: &str) -> Option<Arc<ToolCall>> {
-        self.0
-            .calls
-            .read()
-            .iter()
-            .find(|call| call.id() == id)
-            .cloned()
+        self.0.calls.read().get(id).cloned()
     }
 
     /// Adds a settled call to this turn's, or replaces that of the same id.
     pub fn store_tool_call(&self, call: Arc<ToolCall>) {
-        let mut calls = self.0.calls.write();
-        match calls.iter_mut().find(|known| known.id() == call.id()) {
-            Some(known) => *known = call,
-            None => calls.push(call),
-        }
+        self.0.calls.write().insert(call.id().to_owned(), call);
     }
 
     /// Proposes a call: the beginning of the one path on which tools run.
@@ -170,13 +162,7 @@ impl DispatchContext {
     pub(crate) fn next_call_id(&self) -> Id {
         loop {
             let id = self.0.ids.next();
-            if self
-                .0
-                .calls
-                .read()
-                .iter()
-                .all(|call| call.id() != id.as_str())
-            {
+            if !self.0.calls.read().contains_key(id.as_str()) {
                 return id;
             }
         }

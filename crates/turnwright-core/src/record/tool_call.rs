@@ -85,6 +85,8 @@ impl ToolCall {
         results: ToolResults,
         edited: Option<Value>,
     ) -> Arc<Self> {
+        let completed_at = SystemTime::now();
+        let age = call.created.elapsed();
         let record = Arc::new(ToolCall {
             id: call.id,
             provider_id: call.provider_id.clone(),
@@ -93,8 +95,8 @@ impl ToolCall {
             edited,
             checksum,
             results,
-            created_at: call.created_at,
-            completed_at: SystemTime::now(),
+            created_at: completed_at.checked_sub(age).unwrap_or(completed_at),
+            completed_at,
         });
         call.ctx.store_tool_call(Arc::clone(&record));
         record

@@ -58,6 +58,7 @@ fn digit(value: u8) -> u8 {
 pub(crate) type Hex = Ascii<64>;
 
 impl Sink for HashSink {
+    #[inline]
     fn put(&mut self, bytes: &[u8]) {
         if self.filled + bytes.len() > self.buffer.len() {
             self.flush();
