@@ -41,7 +41,7 @@ pub use schema::{
 };
 pub use stash::Stash;
 pub use tool::{
-    ArtifactKind, Body, ByteStream, Concurrency, Effects, IntoToolOutput, IntoToolResult, Json,
-    Meta, OnCollision, Tool, ToolBuilder, ToolDescription, ToolError, ToolOutput, call_id,
-    call_id_of_value,
+    ArtifactKind, Body, ByteSender, ByteStream, Concurrency, Effects, IntoToolOutput,
+    IntoToolResult, Json, Meta, OnCollision, StreamClosed, Tool, ToolBuilder, ToolDescription,
+    ToolError, ToolOutput, call_id, call_id_of_value,
 };

@@ -44,19 +44,20 @@ pub mod prelude;
 
 // By name, and not all: the module `tool` would stand beside the attribute of that name.
 pub use turnwright_core::{
-    Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, ByteStream,
-    Cancellation, CheckedArgs, Concurrency, DispatchContext, Effects, Error, ErrorCode, ErrorKind,
-    Event, Fault, Field, IntoSchema, IntoToolOutput, IntoToolResult, Json, Ledger, Limits,
-    MergePolicy, Meta, OnCollision, PendingCall, RawArgs, Rejection, Repair, RepairKind, Review,
-    Schema, SchemaOptions, SchemaProblem, Spool, Stash, Tool, ToolBuilder, ToolCall, ToolContext,
-    ToolDescription, ToolError, ToolExecutor, ToolOutput, ToolRegistry, call_id, call_id_of_value,
+    Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, ByteSender,
+    ByteStream, Cancellation, CheckedArgs, Concurrency, DispatchContext, Effects, Error, ErrorCode,
+    ErrorKind, Event, Fault, Field, IntoSchema, IntoToolOutput, IntoToolResult, Json, Ledger,
+    Limits, MergePolicy, Meta, OnCollision, PendingCall, RawArgs, Rejection, Repair, RepairKind,
+    Review, Schema, SchemaOptions, SchemaProblem, Spool, Stash, StreamClosed, Tool, ToolBuilder,
+    ToolCall, ToolContext, ToolDescription, ToolError, ToolExecutor, ToolOutput, ToolRegistry,
+    call_id, call_id_of_value,
 };
 pub use turnwright_core::{call, dispatch, error, event, record, registry, schema, stash};
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]
 pub use turnwright_macros::tool;
-// For argument types in packages that depend on this one alone.
-pub use {schemars, serde};
+// For argument types, handlers and approvers in packages that depend on this one alone.
+pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 
 /// What the code written by `#[tool]` names. Not for use by hand: it changes without notice.
 #[cfg(feature = "macros")]

@@ -11,7 +11,7 @@ use super::approval::{Approval, ApprovalPolicy, ApprovalRequest, PendingCall, Re
 use super::checked::{Checked, CheckedCall};
 use super::ledger::BegunCall;
 use super::proposed::RefusedCall;
-use super::run::within;
+use super::run::{Cut, drop_quietly, within};
 use crate::error::{Error, ErrorCode};
 use crate::tool::{self, BoundHandler, Effects, Tool};
 
@@ -108,6 +108,10 @@ impl CheckedCall {
     }
 
     fn deny(self, reason: &str, for_model: Option<String>) -> RefusedCall {
+        if self.checked.call.ctx.cancellation().is_cancelled() {
+            let error = Cut::Cancelled.error(self.tool(), false);
+            return self.refuse(error);
+        }
         let error = Error::new(
             ErrorCode::ToolDenied,
             format!("`{}` was not allowed: {reason}", self.tool().name()),
@@ -139,7 +143,10 @@ async fn review(call: &PendingCall<'_>, policy: &Arc<dyn ApprovalPolicy>) -> Rev
     let reviewed = AssertUnwindSafe(async { policy.review(call).await }).catch_unwind();
     match within(Instant::now(), None, call.ctx.cancellation(), reviewed).await {
         Ok(Ok(review)) => review,
-        Ok(Err(_)) => Review::deny("its policy panicked"),
+        Ok(Err(panic)) => {
+            drop_quietly(panic);
+            Review::deny("its policy panicked")
+        }
         Err(_) => Review::deny("the dispatch was cancelled"),
     }
 }
@@ -162,7 +169,10 @@ async fn ask(call: &PendingCall<'_>, reason: String) -> Approval {
     let asked = AssertUnwindSafe(async { approver.ask(request).await }).catch_unwind();
     match within(Instant::now(), None, call.ctx.cancellation(), asked).await {
         Ok(Ok(answer)) => answer,
-        Ok(Err(_)) => refused("no answer could be had"),
+        Ok(Err(panic)) => {
+            drop_quietly(panic);
+            refused("no answer could be had")
+        }
         Err(_) => refused("the turn was cancelled"),
     }
 }

@@ -127,11 +127,33 @@ impl PendingCall<'_> {
     }
 }
 
-/// Whoever answers when a policy asks.
+/// Whoever answers when a policy asks. Async closures over [`ApprovalRequest`] are approvers:
+///
+/// ```
+/// use turnwright_core::{Approval, ApprovalRequest, DispatchContext};
+///
+/// let ctx = DispatchContext::builder()
+///     .approver(|request: ApprovalRequest| async move {
+///         println!("may {} run with {}?", request.tool, request.args);
+///         Approval::Granted
+///     })
+///     .build();
+/// ```
 #[async_trait]
 pub trait Approver: Send + Sync {
     /// Answers for exactly this request. One that panics has refused.
     async fn ask(&self, request: ApprovalRequest) -> Approval;
+}
+
+#[async_trait]
+impl<F, Fut> Approver for F
+where
+    F: Fn(ApprovalRequest) -> Fut + Send + Sync,
+    Fut: Future<Output = Approval> + Send,
+{
+    async fn ask(&self, request: ApprovalRequest) -> Approval {
+        self(request).await
+    }
 }
 
 /// What is asked. An answer counts once, and for this alone.

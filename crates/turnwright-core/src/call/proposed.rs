@@ -9,7 +9,7 @@ use crate::dispatch::DispatchContext;
 use crate::error::{Error, ErrorCode};
 use crate::event::Event;
 use crate::record::{ToolCall, ToolResults};
-use crate::schema::{RawArgs, escape, nearest};
+use crate::schema::{Limits, RawArgs, escape, nearest};
 use crate::tool::{self, Hex, Tool};
 
 /// What stays the same of a call from its proposal to its record.
@@ -75,7 +75,14 @@ impl ProposedCall {
             Some(tool) => self.check_for(tool).await,
             None => {
                 let error = unknown_tool(&self.call);
-                let call_id = tool::of_raw(&self.call.name, &self.call.raw);
+                // No tool, no limits of its own: those that a tool has unless told.
+                let much = Limits::default().bytes();
+                let call_id = match self.call.raw.text() {
+                    Some(text) if text.len() > much => {
+                        tool::of_unread(&self.call.name, &self.call.raw)
+                    }
+                    _ => tool::of_raw(&self.call.name, &self.call.raw),
+                };
                 Err(RefusedCall::new(self.call, call_id, error))
             }
         }

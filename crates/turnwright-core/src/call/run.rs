@@ -63,6 +63,7 @@ impl AdmittedCall {
         let (facts, bound) = self.into_facts(start);
         let mut watch = Watch::start(&facts, start);
         let work = bound.start(ToolContext::new(Arc::clone(&facts)));
+        watch.blocking = matches!(work, Work::Blocking(_));
         let (result, abandoned) = perform(work, &facts, start).await;
         watch.end(result.as_ref().err(), abandoned);
         drop(watch);
@@ -115,14 +116,15 @@ async fn perform(
 ) -> (Result<ToolOutput, Error>, bool) {
     let (limit, cancellation) = (facts.tool.timeout(), facts.call.ctx.cancellation());
     match work {
-        Work::Async(future) => {
-            let caught = AssertUnwindSafe(future).catch_unwind();
+        Work::Async(mut future) => {
+            let caught = AssertUnwindSafe(future.as_mut()).catch_unwind();
             let result = match within(start, limit, cancellation, caught).await {
                 Ok(Ok(Ok(output))) => Ok(output),
                 Ok(Ok(Err(error))) => Err(error.into_error(facts.tool.name())),
-                Ok(Err(panic)) => Err(panicked(panic.as_ref()).into_error(facts.tool.name())),
+                Ok(Err(panic)) => Err(panicked(panic).into_error(facts.tool.name())),
                 Err(cut) => Err(cut.error(&facts.tool, true)),
             };
+            drop_quietly(future);
             (result, false)
         }
         Work::Blocking(work) => perform_blocking(work, facts, start).await,
@@ -141,30 +143,44 @@ async fn perform_blocking(
             "a blocking handler needs a tokio runtime",
         ));
     };
-    let mut thread = runtime.spawn_blocking(move || catch_unwind(AssertUnwindSafe(work)));
+    let mut thread = NoLonger(runtime.spawn_blocking(move || catch_unwind(AssertUnwindSafe(work))));
     let (limit, cancellation) = (facts.tool.timeout(), facts.call.ctx.cancellation());
-    match within(start, limit, cancellation, &mut thread).await {
+    match within(start, limit, cancellation, &mut thread.0).await {
         Ok(Ok(Ok(Ok(output)))) => (Ok(output), false),
         Ok(Ok(Ok(Err(error)))) => failed(error),
-        Ok(Ok(Err(panic))) => failed(panicked(panic.as_ref())),
+        Ok(Ok(Err(panic))) => failed(panicked(panic)),
         Ok(Err(lost)) => failed(lost.into()),
-        Err(cut) => {
-            // Still waiting for a thread: then it never runs. Running already: then it is left behind.
-            thread.abort();
-            (Err(cut.error(&facts.tool, true)), true)
-        }
+        Err(cut) => (Err(cut.error(&facts.tool, true)), true),
     }
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> ToolError {
-    let text = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    ToolError::internal(format!(
+/// Work that nobody waits for any more, when this is dropped: what still waits for a thread then never runs, and what
+/// runs already is left behind.
+struct NoLonger<T>(tokio::task::JoinHandle<T>);
+
+impl<T> Drop for NoLonger<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn panicked(panic: Box<dyn Any + Send>) -> ToolError {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let error = ToolError::internal(format!(
         "the handler panicked: {}",
         text.unwrap_or("(no text)")
-    ))
+    ));
+    drop_quietly(panic);
+    error
+}
+
+/// Drops what is foreign: a panic in its own drop goes no further.
+pub(super) fn drop_quietly<T>(foreign: T) {
+    // The second payload is let go undropped: it would be the third time that it fails us.
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(foreign))) {
+        std::mem::forget(again);
+    }
 }
 
 /// Why something was cut off.
@@ -196,7 +212,7 @@ impl Cut {
     }
 
     /// Says to the model whether the call may have had an effect.
-    fn error(self, tool: &Tool, started: bool) -> Error {
+    pub(super) fn error(self, tool: &Tool, started: bool) -> Error {
         let what = match self {
             Cut::Timeout(limit) => format!("The call ran out of time after {limit:?}."),
             Cut::Cancelled => "The call was cancelled.".to_owned(),
@@ -261,6 +277,8 @@ struct Watch<'c> {
     facts: &'c CallFacts,
     start: Instant,
     ended: bool,
+    /// A thread is at work, which cannot be stopped.
+    blocking: bool,
 }
 
 impl<'c> Watch<'c> {
@@ -275,6 +293,7 @@ impl<'c> Watch<'c> {
             facts,
             start,
             ended: false,
+            blocking: false,
         }
     }
 
@@ -306,7 +325,7 @@ impl<'c> Watch<'c> {
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            self.tell(Some(ErrorCode::ToolCancelled.as_str()), false);
+            self.tell(Some(ErrorCode::ToolCancelled.as_str()), self.blocking);
         }
     }
 }

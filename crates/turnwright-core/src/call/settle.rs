@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use super::checked::{Checked, CheckedCall};
+use super::context::CallFacts;
 use super::proposed::{ProposedCall, RefusedCall};
-use super::run::RawOutcome;
+use super::run::{RawOutcome, within};
+use super::spool::ByteReader;
 use crate::error::{Error, ErrorCode};
 use crate::record::{SpooledResult, ToolCall, ToolResults};
-use crate::tool::Tool;
+use crate::tool::{Body, Tool};
 
 impl RawOutcome {
     /// Keeps what the handler gave and makes the call a record of its turn.
@@ -18,16 +22,12 @@ impl RawOutcome {
             Ok(output) => {
                 let kind = output.kind.unwrap_or_else(|| tool.artifact_kind().clone());
                 let trusted = tool.is_trusted() && !output.untrusted;
-                match call.ctx.spool().put(call.id.as_str(), output.body).await {
+                match keep_body(&facts, output.body).await {
                     Ok(reader) => ToolResults::Spooled(SpooledResult::new(reader, kind, trusted)),
-                    Err(error) => {
-                        let error = Error::new(ErrorCode::Spool, "the result could not be kept")
-                            .with_source(error);
-                        ToolResults::Failure {
-                            text: error.model_text().to_owned(),
-                            trusted: false,
-                        }
-                    }
+                    Err(error) => ToolResults::Failure {
+                        text: error.model_text().to_owned(),
+                        trusted: false,
+                    },
                 }
             }
             Err(error) => ToolResults::Failure {
@@ -37,6 +37,20 @@ impl RawOutcome {
         };
         let edited = facts.edited.then(|| facts.args.value().clone());
         ToolCall::keep(call, facts.call_id, results, edited)
+    }
+}
+
+/// Spools what the handler gave. A stream comes within the time of its call, and stops with it.
+async fn keep_body(facts: &CallFacts, body: Body) -> Result<Arc<dyn ByteReader>, Error> {
+    let (call, now) = (&facts.call, Instant::now());
+    let left = facts.deadline.map(|end| end.saturating_duration_since(now));
+    let kept = call.ctx.spool().put(call.id.as_str(), body);
+    match within(now, left, call.ctx.cancellation(), kept).await {
+        Ok(Ok(reader)) => Ok(reader),
+        Ok(Err(error)) => {
+            Err(Error::new(ErrorCode::Spool, "the result could not be kept").with_source(error))
+        }
+        Err(cut) => Err(cut.error(&facts.tool, true)),
     }
 }
 

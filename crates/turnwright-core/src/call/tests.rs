@@ -355,6 +355,136 @@ async fn a_blocking_handler_is_abandoned_at_its_timeout_reported_and_not_joined(
     assert_eq!(alive_tasks(), before);
 }
 
+#[test]
+fn a_blocking_handler_that_still_waits_for_a_thread_never_runs_once_its_call_is_gone() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (release, wait) = std::sync::mpsc::channel::<()>();
+        let hog = tokio::task::spawn_blocking(move || wait.recv());
+        let ran = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&ran);
+        let tool = number("t")
+            .handler_blocking(move |_: Value, _| {
+                flag.store(true, Ordering::SeqCst);
+                ""
+            })
+            .build()
+            .unwrap();
+        let watched = watch(DispatchContext::standalone());
+        {
+            let executor = tool.executor(&watched.ctx);
+            let mut call = std::pin::pin!(executor.call("{}"));
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            assert!(call.as_mut().poll(&mut context).is_pending());
+        }
+        release.send(()).unwrap();
+        hog.await.unwrap().unwrap();
+        // Whatever waits for the one thread has had its turn when this ran.
+        tokio::task::spawn_blocking(|| ()).await.unwrap();
+        assert!(!ran.load(Ordering::SeqCst));
+        watched.assert_paired();
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_comes_within_the_time_of_its_call() {
+    let tool = number("t")
+        .timeout(Duration::from_secs(5))
+        .handler(|_: Value, ctx: ToolContext| async move {
+            let (sender, stream) = ByteStream::channel(1);
+            tokio::spawn(async move {
+                let _ = sender.send("some").await;
+                ctx.cancellation().cancelled().await;
+                std::future::pending::<()>().await;
+                drop(sender);
+            });
+            stream
+        })
+        .build()
+        .unwrap();
+    let ctx = DispatchContext::standalone();
+    let record = tool.executor(&ctx).settle("{}").await;
+    assert!(record.is_error());
+    assert!(record.text().await.unwrap().contains("ran out of time"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_foreign_may_panic_when_it_is_dropped() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("on purpose");
+        }
+    }
+    let ctx = DispatchContext::standalone();
+    let tool = number("t")
+        .handler(|_: Value, _| async {
+            let _bomb = Bomb;
+            std::future::pending::<()>().await;
+        })
+        .build()
+        .unwrap();
+    assert_eq!(
+        tool.executor(&ctx).call("{}").await.unwrap_err().code(),
+        ErrorCode::ToolTimeout
+    );
+    let tool = number("t")
+        .handler(|_: Value, _| async {
+            if true {
+                std::panic::panic_any(Bomb);
+            }
+        })
+        .build()
+        .unwrap();
+    assert_eq!(
+        tool.executor(&ctx).call("{}").await.unwrap_err().code(),
+        ErrorCode::ToolDownstream
+    );
+}
+
+#[tokio::test]
+async fn what_a_type_says_of_its_arguments_is_for_operators() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[serde(try_from = "String")]
+    #[allow(dead_code)]
+    struct UserId(String);
+    impl TryFrom<String> for UserId {
+        type Error = String;
+        fn try_from(id: String) -> Result<Self, String> {
+            if id.contains("evil") {
+                Err("the password is hunter2".to_owned())
+            } else {
+                Ok(UserId(id))
+            }
+        }
+    }
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[allow(dead_code)]
+    struct Args {
+        #[schemars(with = "String")]
+        id: UserId,
+    }
+    let tool = Tool::typed::<Args>("t")
+        .description("…")
+        .handler(|_: Args, _| async { "" })
+        .build()
+        .unwrap();
+    let error = tool
+        .executor(&DispatchContext::standalone())
+        .call(r#"{"id": "evil"}"#)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.code(), &*error.faults()[0].rule),
+        (ErrorCode::InvalidToolArgs, "deserialize")
+    );
+    assert!(error.to_string().contains("hunter2") && !error.model_text().contains("hunter2"));
+}
+
 #[tokio::test]
 async fn a_blocking_handler_runs_off_the_async_threads_and_its_panic_is_caught() {
     let watched = watch(DispatchContext::standalone());
@@ -654,6 +784,23 @@ async fn nobody_s_answer_is_no() {
     );
     assert_eq!(watched.names(), ["toolCallRefused"]);
     assert_eq!(watched.events.lock()[0]["code"], "E_TOOL_DENIED");
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_while_somebody_is_asked_was_not_denied() {
+    let ctx = DispatchContext::builder()
+        .approver(|_: ApprovalRequest| std::future::pending())
+        .build();
+    let executor = guarded().executor(&ctx);
+    let call = tokio::spawn(async move { executor.call("{}").await });
+    tokio::task::yield_now().await;
+    ctx.cancellation().cancel();
+    let error = call.await.unwrap().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ToolCancelled);
+    assert_eq!(
+        error.model_text(),
+        "The call was cancelled. Nothing was run."
+    );
 }
 
 #[tokio::test]

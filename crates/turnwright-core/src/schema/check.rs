@@ -10,7 +10,7 @@ use super::fault::{Fault, Faults};
 use super::limits::MAX_DEPTH;
 use super::raw::{Raw, RawArgs};
 use super::repair::{Repair, RepairKind};
-use super::{Contract, Schema, SchemaProblem, explain, settled};
+use super::{Contract, Schema, SchemaProblem, explain, narrow, settled, stack};
 use crate::error::Error;
 
 /// Arguments that passed every rule of their schema.
@@ -61,7 +61,9 @@ impl fmt::Debug for CheckedArgs {
 pub(crate) struct Opened {
     pub(crate) value: Value,
     whole_floats: bool,
-    repeated_keys: Vec<String>,
+    repeats_keys: bool,
+    /// How deep it may be once text inside it is decoded.
+    depth: usize,
 }
 
 impl Schema {
@@ -100,11 +102,8 @@ impl Schema {
                 Ok(decoded) => Ok(Opened {
                     value: decoded.value,
                     whole_floats: decoded.whole_floats,
-                    repeated_keys: if decoded.repeats_keys {
-                        decode::repeated_keys(text, limits.depth())
-                    } else {
-                        Vec::new()
-                    },
+                    repeats_keys: decoded.repeats_keys,
+                    depth: decoded.depth,
                 }),
                 Err(DecodeError::TooDeep) => Err(too_deep("", limits.depth())),
                 Err(DecodeError::NotJson(error)) => Err(not_json(text, &error)),
@@ -123,43 +122,51 @@ impl Schema {
             Raw::Value(it) => Ok(Opened {
                 value: it.value.clone(),
                 whole_floats: it.survey.whole_floats,
-                repeated_keys: Vec::new(),
+                repeats_keys: false,
+                depth: if it.survey.holds_json {
+                    limits.depth()
+                } else {
+                    it.survey.depth
+                },
             }),
         }
     }
 
     /// Repairs and judges. The verdict of the document comes last, and is final.
     pub(crate) fn judge(&self, raw: RawArgs, opened: Opened) -> Result<CheckedArgs, Faults> {
-        let Opened {
-            mut value,
-            whole_floats,
-            repeated_keys,
-        } = opened;
         let plan = &self.contract.plan;
-        if !repeated_keys.is_empty() {
-            return Err(self.refuse_repeats(&value, &repeated_keys));
-        }
-        if self.contract.verdict.accepts(&value) {
-            if settled::is_settled(plan, 0, &value, whole_floats) {
-                return Ok(CheckedArgs {
-                    raw,
-                    value,
-                    repairs: Vec::new(),
-                });
-            }
-            let repairs = self.repair_valid(&mut value, whole_floats)?;
-            return Ok(CheckedArgs {
-                raw,
-                value,
-                repairs,
-            });
-        }
-        let repairs = self.repair_invalid(&mut value, whole_floats)?;
+        let depth = opened
+            .depth
+            .saturating_add(plan.default_levels)
+            .min(MAX_DEPTH);
+        let levels = depth.saturating_mul(plan.height);
+        let judged = stack::with_room(levels, || self.judge_here(&raw, opened));
+        let (value, repairs) = judged.unwrap_or_else(|| Err(self.stopped(Stop::TooMuchWork)))?;
         Ok(CheckedArgs {
             raw,
             value,
             repairs,
         })
+    }
+
+    fn judge_here(&self, raw: &RawArgs, opened: Opened) -> Result<(Value, Vec<Repair>), Faults> {
+        let Opened {
+            mut value,
+            whole_floats,
+            ..
+        } = opened;
+        if let (true, Some(text)) = (opened.repeats_keys, raw.text()) {
+            let repeated = decode::repeated_keys(text, self.limits().depth());
+            return Err(self.refuse_repeats(&value, repeated));
+        }
+        let repairs = if !self.contract.verdict.accepts(&value) {
+            self.repair_invalid(&mut value, whole_floats)?
+        } else if settled::is_settled(&self.contract.plan, 0, &value, whole_floats) {
+            Vec::new()
+        } else {
+            self.repair_valid(&mut value, whole_floats)?
+        };
+        Ok((value, repairs))
     }
 
     /// Fills the defaults of a value that is valid as it came. Where it is no longer valid with them, or they have no
@@ -209,7 +216,7 @@ impl Schema {
         let limits = self.limits();
         match stop {
             Stop::TooDeep { pointer } => too_deep(&pointer, limits.depth()),
-            Stop::RepeatedKeys { pointers } => repeats(&pointers),
+            Stop::RepeatedKeys { pointers, more } => repeats(pointers, more),
             Stop::TooLarge => too_large_with_defaults(limits.bytes()),
             Stop::EndlessDefaults | Stop::TooMuchWork => {
                 Fault::new("", "work", "takes too long to check: send less at once").into()
@@ -219,17 +226,22 @@ impl Schema {
 
     /// Everything that is wrong with a value that the document does not accept.
     fn explain(&self, value: &Value, repairs: &[Repair]) -> Faults {
-        let contract = &self.contract;
-        contract
-            .verdict
-            .whole()
-            .map(|judge| explain::explain(&contract.document, judge, value, repairs))
-            .unwrap_or_default()
+        let Contract {
+            document,
+            plan,
+            verdict,
+        } = &*self.contract;
+        match verdict.whole() {
+            Some(judge) if narrow::is_explainable(plan, value) => {
+                explain::explain(document, judge, value, repairs)
+            }
+            _ => narrow::wrong_places(document, plan, verdict, value),
+        }
     }
 
     /// Repeated keys, and what else is wrong if the last of each counts.
-    fn refuse_repeats(&self, value: &Value, repeated: &[String]) -> Faults {
-        let mut faults = repeats(repeated);
+    fn refuse_repeats(&self, value: &Value, (named, more): (Vec<String>, usize)) -> Faults {
+        let mut faults = repeats(named, more);
         let mut value = value.clone();
         // Only what the verdict says of the repaired value counts here; a pass that stops has said less, not more.
         let repairs = self
@@ -256,14 +268,15 @@ fn undo(repairs: Vec<Repair>, value: &mut Value) {
     }
 }
 
-fn repeats(pointers: &[String]) -> Faults {
+fn repeats(named: Vec<String>, more: usize) -> Faults {
     let mut faults = Faults::default();
-    for pointer in pointers {
+    for pointer in named {
         faults.push(
-            Fault::at(pointer.as_str(), "unique_keys", "given once", None)
+            Fault::at(pointer, "unique_keys", "given once", None)
                 .with_message("is given more than once: send each key once"),
         );
     }
+    faults.count_more(more);
     faults
 }
 
@@ -318,6 +331,7 @@ fn not_json(text: &str, error: &serde_json::Error) -> Faults {
 pub(crate) fn decode_document(text: &str) -> Result<Value, Error> {
     let problems = match decode::decode(text, MAX_DEPTH) {
         Ok(decoded) if decoded.repeats_keys => decode::repeated_keys(text, MAX_DEPTH)
+            .0
             .into_iter()
             .map(|pointer| SchemaProblem::new(pointer, "is given more than once"))
             .collect(),

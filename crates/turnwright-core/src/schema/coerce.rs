@@ -1,8 +1,11 @@
 //! The pass in front of the verdict: narrow repairs and defaults, guided by the document, each one recorded.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Number, Value};
 
 use super::decode::{self, DecodeError};
+use super::fit;
 use super::limits::Limits;
 use super::plan::{Node, NodeId, Plan, Types};
 use super::pointer::Pointer;
@@ -51,7 +54,7 @@ pub(crate) enum Stop {
     /// Decoded text went below the last level that is allowed.
     TooDeep { pointer: String },
     /// Decoded text has a key twice.
-    RepeatedKeys { pointers: Vec<String> },
+    RepeatedKeys { pointers: Vec<String>, more: usize },
     /// The defaults made it larger than is allowed.
     TooLarge,
     /// The defaults went below the last level that is allowed: they have no end.
@@ -66,6 +69,8 @@ const MOST_ROUNDS: usize = 1_000;
 /// Subschemas that one check may visit: several for each value that fits into a mebibyte. A union in a union in a union
 /// … multiplies.
 const MOST_VISITS: usize = 2_000_000;
+/// Bytes of places that repairs may note, for each byte that arguments may have.
+const PLACES_PER_BYTE: usize = 16;
 /// What trying a branch costs in visits: a copy, and the verdict on it.
 const BRANCH_VISITS: usize = 50;
 
@@ -93,6 +98,7 @@ pub(crate) fn coerce(
             visits_left,
             bytes_left: limits.bytes(),
             whole_floats: whole_floats || plan.whole_float_defaults,
+            places_left: limits.bytes().saturating_mul(PLACES_PER_BYTE),
         };
         let stop = pass.visit(0, value, allowed, None).err();
         visits_left = pass.visits_left;
@@ -139,6 +145,8 @@ struct Pass<'p> {
     bytes_left: usize,
     /// Somewhere a whole number is written with a fraction or exponent.
     whole_floats: bool,
+    /// Bytes of places that may still be noted: a place may be as long as the arguments.
+    places_left: usize,
 }
 
 impl<'p> Pass<'p> {
@@ -163,7 +171,7 @@ impl<'p> Pass<'p> {
         let here = Here { id, outer };
         self.shape(id, value, allowed)?;
         if allowed.change {
-            self.drop_nulls(&here, value);
+            self.drop_nulls(&here, value)?;
         }
         self.descend(id, value, allowed, &here)
     }
@@ -179,13 +187,13 @@ impl<'p> Pass<'p> {
                     let read = self.read_text(text, types)?;
                     if let Some((after, kind)) = read {
                         let before = value.take();
-                        self.replace(value, kind, before, after);
+                        self.replace(value, kind, before, after)?;
                     }
                 }
                 Value::Number(number) if types.only_integers() => {
                     if let Some(whole) = as_integer(number) {
                         let before = value.take();
-                        self.replace(value, RepairKind::Integer, before, Value::Number(whole));
+                        self.replace(value, RepairKind::Integer, before, Value::Number(whole))?;
                     }
                 }
                 _ => {}
@@ -226,11 +234,9 @@ impl<'p> Pass<'p> {
         match decode::decode(text, levels) {
             Ok(decoded) if decoded.repeats_keys => {
                 let base = self.place.as_str();
-                let pointers = decode::repeated_keys(text, levels)
-                    .iter()
-                    .map(|inner| format!("{base}{inner}"))
-                    .collect();
-                Err(Stop::RepeatedKeys { pointers })
+                let (inner, more) = decode::repeated_keys(text, levels);
+                let pointers = inner.iter().map(|inner| format!("{base}{inner}")).collect();
+                Err(Stop::RepeatedKeys { pointers, more })
             }
             Ok(decoded) => {
                 self.whole_floats |= decoded.whole_floats;
@@ -308,35 +314,40 @@ impl<'p> Pass<'p> {
 
     /// A `null` for a property that is neither required nor nullable counts as absent. Asked of all subschemas that hold
     /// for this place: one may name the property and another require it.
-    fn drop_nulls(&mut self, here: &Here<'_>, value: &mut Value) {
-        let Value::Object(map) = value else { return };
+    fn drop_nulls(&mut self, here: &Here<'_>, value: &mut Value) -> Result<(), Stop> {
+        let Value::Object(map) = value else {
+            return Ok(());
+        };
         if !map.values().any(Value::is_null) {
-            return;
+            return Ok(());
         }
         let plan = self.plan;
         let all = here.nodes(plan);
         let named_by = all.get(here.outer_count(plan)..).unwrap_or_default();
-        map.retain(|name, value| {
-            let stays = !value.is_null()
-                || all.iter().any(|node| node.requires(name))
-                || named_by
+        let goes = |name: &str| {
+            let refused = |id: NodeId| {
+                plan.nodes
+                    .get(id)
+                    .is_some_and(|node| !node.nullable && !node.never)
+            };
+            !all.iter().any(|node| node.requires(name))
+                && named_by
                     .iter()
                     .flat_map(|node| subschemas_of(node, name))
-                    .all(|id| {
-                        plan.nodes
-                            .get(id)
-                            .is_none_or(|node| node.nullable || node.never)
-                    });
-            if !stays {
-                self.repairs.push(Repair {
-                    pointer: super::pointer::join(self.place.as_str(), name),
-                    kind: RepairKind::NullAsAbsent,
-                    before: Some(Value::Null),
-                    after: None,
-                });
-            }
-            stays
-        });
+                    .any(refused)
+        };
+        let nulls = map
+            .iter()
+            .filter(|(name, value)| value.is_null() && goes(name));
+        let dropped: HashSet<String> = nulls.map(|(name, _)| name.clone()).collect();
+        for name in &dropped {
+            let mark = self.place.mark();
+            self.place.push_key(name);
+            self.note(RepairKind::NullAsAbsent, Some(Value::Null), None)?;
+            self.place.back_to(mark);
+        }
+        map.retain(|name, value| !value.is_null() || !dropped.contains(name));
+        Ok(())
     }
 
     fn fill(&mut self, node: &'p Node, map: &mut Map<String, Value>) -> Result<(), Stop> {
@@ -357,12 +368,7 @@ impl<'p> Pass<'p> {
                 .ok_or(Stop::TooLarge)?;
             let mark = self.place.mark();
             self.place.push_key(&property.name);
-            self.repairs.push(Repair {
-                pointer: self.place.as_str().to_owned(),
-                kind: RepairKind::Default,
-                before: None,
-                after: Some(default.clone()),
-            });
+            self.note(RepairKind::Default, None, Some(default.clone()))?;
             let mut value = default.clone();
             self.visit(property.node, &mut value, Allowed::FILL, None)?;
             map.insert(property.name.clone(), value);
@@ -411,6 +417,9 @@ impl<'p> Pass<'p> {
             return Ok(());
         }
         for branch in branches {
+            if fit::cannot_fit(self.plan, *branch, value) {
+                continue;
+            }
             let left = self.visits_left.checked_sub(BRANCH_VISITS);
             self.visits_left = left.ok_or(Stop::TooMuchWork)?;
             let mut copy = value.clone();
@@ -434,14 +443,34 @@ impl<'p> Pass<'p> {
         Ok(())
     }
 
-    fn replace(&mut self, slot: &mut Value, kind: RepairKind, before: Value, after: Value) {
+    fn replace(
+        &mut self,
+        slot: &mut Value,
+        kind: RepairKind,
+        before: Value,
+        after: Value,
+    ) -> Result<(), Stop> {
+        *slot = after.clone();
+        self.note(kind, Some(before), Some(after))
+    }
+
+    /// Notes a repair at this place.
+    fn note(
+        &mut self,
+        kind: RepairKind,
+        before: Option<Value>,
+        after: Option<Value>,
+    ) -> Result<(), Stop> {
+        let pointer = self.place.as_str().to_owned();
+        let left = self.places_left.checked_sub(pointer.len());
         self.repairs.push(Repair {
-            pointer: self.place.as_str().to_owned(),
+            pointer,
             kind,
-            before: Some(before),
-            after: Some(after.clone()),
+            before,
+            after,
         });
-        *slot = after;
+        self.places_left = left.ok_or(Stop::TooMuchWork)?;
+        Ok(())
     }
 }
 
@@ -473,7 +502,10 @@ impl Here<'_> {
 }
 
 /// The subschemas that look at the property of that name.
-fn subschemas_of<'n>(node: &'n Node, name: &str) -> impl Iterator<Item = NodeId> + use<'n> {
+pub(crate) fn subschemas_of<'n>(
+    node: &'n Node,
+    name: &str,
+) -> impl Iterator<Item = NodeId> + use<'n> {
     let own = node.property(name).map(|property| property.node);
     let by_pattern: Vec<NodeId> = if node.patterns.is_empty() {
         Vec::new()

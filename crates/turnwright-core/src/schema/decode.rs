@@ -19,6 +19,8 @@ pub(crate) struct Decoded {
     pub(crate) repeats_keys: bool,
     /// Some number was written with a fraction or exponent and is whole all the same.
     pub(crate) whole_floats: bool,
+    /// How deep it may be once text inside it is decoded: its own levels, or all that are allowed.
+    pub(crate) depth: usize,
 }
 
 /// Why a text could not be decoded.
@@ -31,14 +33,12 @@ pub(crate) enum DecodeError {
 /// Decodes `text`, allowing `max_depth` levels.
 pub(crate) fn decode(text: &str, max_depth: usize) -> Result<Decoded, DecodeError> {
     let notes = Notes::default();
-    let value = run(
-        text,
-        Build::<false> {
-            notes: &notes,
-            levels_left: max_depth,
-        },
-    )
-    .map_err(|error| {
+    let build = Build::<false> {
+        notes: &notes,
+        depth: 0,
+        max_depth,
+    };
+    let value = run(text, build).map_err(|error| {
         if notes.too_deep.get() {
             DecodeError::TooDeep
         } else {
@@ -49,22 +49,30 @@ pub(crate) fn decode(text: &str, max_depth: usize) -> Result<Decoded, DecodeErro
         value,
         repeats_keys: notes.repeats_keys.get(),
         whole_floats: notes.whole_floats.get(),
+        depth: if notes.holds_json.get() {
+            max_depth
+        } else {
+            notes.depth.get()
+        },
     })
 }
 
-/// Where the repeated keys of `text` stand. Decodes again, so that the common case pays nothing for it.
-pub(crate) fn repeated_keys(text: &str, max_depth: usize) -> Vec<String> {
+/// Where the repeated keys of `text` stand: the first of them, and how many more there are. Decodes again, so that the
+/// common case pays nothing for it.
+pub(crate) fn repeated_keys(text: &str, max_depth: usize) -> (Vec<String>, usize) {
     let notes = Notes::default();
+    let build = Build::<true> {
+        notes: &notes,
+        depth: 0,
+        max_depth,
+    };
     // The text was decoded before; were it to fail now, there would simply be no places to name.
-    let _ = run(
-        text,
-        Build::<true> {
-            notes: &notes,
-            levels_left: max_depth,
-        },
-    );
-    notes.repeated.into_inner()
+    let _ = run(text, build);
+    (notes.repeated.into_inner(), notes.more_repeated.get())
 }
+
+/// Places of repeated keys that are named. A place may be as long as the text.
+const MOST_NAMED: usize = 20;
 
 fn run<const TRACK: bool>(text: &str, seed: Build<'_, TRACK>) -> Result<Value, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -82,25 +90,39 @@ struct Notes {
     whole_floats: Cell<bool>,
     place: RefCell<Pointer>,
     repeated: RefCell<Vec<String>>,
+    more_repeated: Cell<usize>,
+    depth: Cell<usize>,
+    /// Some text in it begins like JSON.
+    holds_json: Cell<bool>,
 }
 
 /// Builds one value; with `TRACK` it knows where it is.
 struct Build<'n, const TRACK: bool> {
     notes: &'n Notes,
-    levels_left: usize,
+    depth: usize,
+    max_depth: usize,
 }
 
 impl<const TRACK: bool> Build<'_, TRACK> {
     fn below<E: serde::de::Error>(&self) -> Result<Self, E> {
-        match self.levels_left.checked_sub(1) {
-            Some(levels_left) => Ok(Build {
-                notes: self.notes,
-                levels_left,
-            }),
-            None => {
-                self.notes.too_deep.set(true);
-                Err(E::custom("too deep"))
-            }
+        if self.depth >= self.max_depth {
+            self.notes.too_deep.set(true);
+            return Err(E::custom("too deep"));
+        }
+        let depth = self.depth + 1;
+        if depth > self.notes.depth.get() {
+            self.notes.depth.set(depth);
+        }
+        Ok(Build {
+            notes: self.notes,
+            depth,
+            max_depth: self.max_depth,
+        })
+    }
+
+    fn look_at(&self, text: &str) {
+        if text.trim_start().starts_with(['{', '[']) {
+            self.notes.holds_json.set(true);
         }
     }
 
@@ -117,7 +139,11 @@ impl<const TRACK: bool> Build<'_, TRACK> {
 
     fn note_repeat(&self, key: &str) {
         self.notes.repeats_keys.set(true);
-        if TRACK {
+        if TRACK && self.notes.repeated.borrow().len() >= MOST_NAMED {
+            self.notes
+                .more_repeated
+                .set(self.notes.more_repeated.get() + 1);
+        } else if TRACK {
             self.at(
                 |place| place.push_key(key),
                 || {
@@ -168,10 +194,12 @@ impl<'de, const TRACK: bool> Visitor<'de> for Build<'_, TRACK> {
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        self.look_at(value);
         Ok(Value::String(value.to_owned()))
     }
 
     fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        self.look_at(&value);
         Ok(Value::String(value))
     }
 

@@ -1,5 +1,7 @@
 //! From the verdict of the validator to faults that a model can act on.
 
+use std::collections::HashSet;
+
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
@@ -17,13 +19,16 @@ pub(crate) fn explain(
     repairs: &[Repair],
 ) -> Faults {
     let mut faults = Faults::default();
+    let filled = repairs
+        .iter()
+        .filter(|repair| repair.kind == RepairKind::Default);
     let judged = Judged {
         document,
         value,
-        repairs,
+        filled: filled.map(|repair| repair.pointer.as_str()).collect(),
     };
     for error in validator.iter_errors(value) {
-        judged.describe(&error, &mut |fault| faults.push(fault));
+        judged.describe(&error, &mut faults);
     }
     faults
 }
@@ -32,23 +37,29 @@ pub(crate) fn explain(
 struct Judged<'j> {
     document: &'j Value,
     value: &'j Value,
-    repairs: &'j [Repair],
+    /// Where a default stands, which did not come.
+    filled: HashSet<&'j str>,
 }
 
+/// Characters that the faults of a union's nearest branch may have in its text.
+const MOST_TOLD: usize = 400;
+/// Names of properties among which one that was meant is looked for.
+const MOST_KNOWN: usize = 500;
+
 impl<'j> Judged<'j> {
-    fn describe(&self, error: &ValidationError<'_>, tell: &mut dyn FnMut(Fault)) {
+    fn describe(&self, error: &ValidationError<'_>, faults: &mut Faults) {
         let place = error.instance_path().as_str();
         match error.kind() {
             Kind::Required { property } => {
                 let name = property.as_str().unwrap_or_default();
                 let fault = Fault::at(join(place, name), "required", "present", None);
-                tell(fault.with_message("is required but missing"));
+                faults.push(fault.with_message("is required but missing"));
             }
             Kind::AdditionalProperties { unexpected } => {
-                self.unexpected(error, "additionalProperties", unexpected, tell);
+                self.unexpected(error, "additionalProperties", unexpected, faults);
             }
             Kind::UnevaluatedProperties { unexpected } => {
-                self.unexpected(error, "unevaluatedProperties", unexpected, tell);
+                self.unexpected(error, "unevaluatedProperties", unexpected, faults);
             }
             // Of an object that takes no property at all, the validator says only that it is wrong.
             Kind::FalseSchema
@@ -62,22 +73,22 @@ impl<'j> Judged<'j> {
                     .into_iter()
                     .flat_map(|map| map.keys().cloned())
                     .collect();
-                self.unexpected(error, "additionalProperties", &names, tell);
+                self.unexpected(error, "additionalProperties", &names, faults);
             }
             Kind::PropertyNames { error: inner } => {
                 let name = inner.instance().as_str().unwrap_or_default().to_owned();
                 let expected = format!("a name that is {}", expected(inner));
                 let pointer = join(place, &name);
-                tell(Fault::at(
+                faults.push(Fault::at(
                     pointer,
                     "propertyNames",
                     expected,
                     Some(&Value::from(name)),
                 ));
             }
-            Kind::AnyOf { context } => tell(self.union(error, "anyOf", context)),
-            Kind::OneOfNotValid { context } => tell(self.union(error, "oneOf", context)),
-            kind => tell(Fault::at(
+            Kind::AnyOf { context } => faults.push(self.union(error, "anyOf", context)),
+            Kind::OneOfNotValid { context } => faults.push(self.union(error, "oneOf", context)),
+            kind => faults.push(Fault::at(
                 place,
                 kind.keyword(),
                 expected(error),
@@ -91,17 +102,20 @@ impl<'j> Judged<'j> {
         error: &ValidationError<'_>,
         rule: &str,
         names: &[String],
-        tell: &mut dyn FnMut(Fault),
+        faults: &mut Faults,
     ) {
         let place = error.instance_path().as_str();
         let object = self.value.pointer(place);
         let got = |name: &str| object.and_then(|object| object.get(name));
         let known = self.known_properties(error);
-        for name in names {
-            let missing = known
-                .iter()
-                .copied()
-                .filter(|known| got(known).is_none() || self.is_filled(&join(place, known)));
+        for (index, name) in names.iter().enumerate() {
+            if faults.is_full() {
+                faults.count_more(names.len() - index);
+                break;
+            }
+            let missing = known.iter().copied().filter(|known| {
+                got(known).is_none() || self.filled.contains(join(place, known).as_str())
+            });
             let message = match nearest(name, missing) {
                 Some(near) => {
                     format!(
@@ -111,15 +125,10 @@ impl<'j> Judged<'j> {
                 }
                 None => "is not a known property: leave it out".to_owned(),
             };
-            tell(Fault::at(join(place, name), rule, "absent", got(name)).with_message(message));
+            faults.push(
+                Fault::at(join(place, name), rule, "absent", got(name)).with_message(message),
+            );
         }
-    }
-
-    /// Whether what stands there is a default, and did not come.
-    fn is_filled(&self, pointer: &str) -> bool {
-        self.repairs
-            .iter()
-            .any(|repair| repair.kind == RepairKind::Default && repair.pointer == pointer)
     }
 
     /// The names that stand in `properties` beside the keyword that refused.
@@ -131,8 +140,24 @@ impl<'j> Judged<'j> {
                     .get("properties")?
                     .as_object()
             })
+            .filter(|properties| properties.len() <= MOST_KNOWN)
             .map(|properties| properties.keys().map(String::as_str).collect())
             .unwrap_or_default()
+    }
+
+    /// Describes a few errors; of a union among them only what its own nearest branch says, and so on down.
+    fn describe_leaves(&self, errors: &[ValidationError<'_>], faults: &mut Faults) {
+        for error in errors.iter().take(3) {
+            match error.kind() {
+                Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+                    match nearest_branch(context, error.instance_path().as_str()) {
+                        Some((_, errors)) => self.describe_leaves(errors, faults),
+                        None => self.describe(error, faults),
+                    }
+                }
+                _ => self.describe(error, faults),
+            }
+        }
     }
 
     /// One fault for a union, with the faults of the branch that came nearest.
@@ -151,30 +176,33 @@ impl<'j> Judged<'j> {
             format!("one of {count} alternatives"),
             Some(got),
         );
-        let nearest = context
-            .iter()
-            .enumerate()
-            .min_by_key(|(_, errors)| farness(errors, place));
-        let Some((index, errors)) = nearest else {
+        let Some((index, errors)) = nearest_branch(context, place) else {
             return fault;
         };
-        let mut told = Vec::new();
-        for error in errors.iter().take(3) {
-            self.describe(error, &mut |fault| {
-                let inside = fault.pointer.strip_prefix(place).unwrap_or(&fault.pointer);
-                told.push(if inside.is_empty() {
-                    fault.message
-                } else {
-                    format!("{} {}", escape(inside, 80), fault.message)
-                });
-            });
-        }
-        let (quoted, told) = (quote(got), told.join("; "));
+        let mut inner = Faults::default();
+        self.describe_leaves(errors, &mut inner);
+        let told = inner.listed().iter().take(3).map(|fault| {
+            let inside = fault.pointer.strip_prefix(place).unwrap_or(&fault.pointer);
+            format!("{} {}", escape(inside, 80), fault.message)
+        });
+        let told = told.collect::<Vec<_>>().join("; ");
+        let (quoted, told) = (quote(got), escape(told.trim_start(), MOST_TOLD));
         let which = index + 1;
         fault.with_message(format!(
             "fits none of {count} alternatives (got {quoted}); nearest is alternative {which}: {told}"
         ))
     }
+}
+
+/// The branch that came nearest to what came, and its place in the list.
+fn nearest_branch<'c>(
+    context: &'c [Vec<ValidationError<'static>>],
+    place: &str,
+) -> Option<(usize, &'c [ValidationError<'static>])> {
+    let branches = context.iter().enumerate();
+    branches
+        .min_by_key(|(_, errors)| farness(errors, place))
+        .map(|(index, errors)| (index, errors.as_slice()))
 }
 
 /// How far a branch is from what came: another type is far, another constant (a tag) less, a bound near.

@@ -96,8 +96,20 @@ impl Faults {
         }
     }
 
+    pub(crate) fn is_full(&self) -> bool {
+        self.listed.len() >= MOST_LISTED
+    }
+
+    pub(crate) fn count_more(&mut self, more: usize) {
+        self.more += more;
+    }
+
     pub(crate) fn note(&mut self, for_operators: String) {
         self.notes.push(for_operators);
+    }
+
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -125,7 +137,7 @@ impl Faults {
         self.say_more(&mut text, "; ");
         for note in &self.notes {
             text.push_str("; ");
-            text.push_str(note);
+            text.push_str(&escape(note, 500));
         }
         text
     }
@@ -179,18 +191,21 @@ pub(crate) fn quote(value: &Value) -> String {
     }
 }
 
-/// `text` in at most `most` characters, with control and direction characters written as `\u{…}`.
+/// `text` in at most about `most` characters, with those that cannot be seen, or that move others, as `\u{…}`.
 pub(crate) fn escape(text: &str, most: usize) -> String {
-    let mut out = String::with_capacity(text.len().min(most * 4));
-    for (count, c) in text.chars().enumerate() {
-        if count >= most {
+    let mut out = String::with_capacity(text.len().min(most * 2));
+    let mut written = 0;
+    for c in text.chars() {
+        if written >= most {
             out.push('…');
             break;
         }
         if c.is_control() || is_unseen(c) {
             let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            written += 8;
         } else {
             out.push(c);
+            written += 1;
         }
     }
     out
@@ -199,6 +214,8 @@ pub(crate) fn escape(text: &str, most: usize) -> String {
 /// Characters that change how the text around them reads, or that cannot be seen at all.
 fn is_unseen(c: char) -> bool {
     matches!(c,
-        '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
 }

@@ -7,16 +7,17 @@ use serde_json::Value;
 /// Subschemas that may apply to one place of the value.
 const MOST_UNFOLDED: usize = 10_000;
 /// Subschemas nested at one place of the value: each costs stack at every level of the value.
-const MOST_NESTED: usize = 64;
+pub(crate) const MOST_NESTED: usize = 64;
 /// Values that one default may grow to.
 const MOST_FILLED: usize = 10_000;
 
 /// Refuses references that come back without going down into the value, and those that unfold without measure.
+/// Gives how many subschemas nest at one place, at the most.
 pub(crate) fn refuse_circles(
     nodes: &[Node],
     edges: &[Vec<NodeId>],
     problems: &mut Vec<SchemaProblem>,
-) {
+) -> usize {
     let mut unfolding = Unfolding {
         nodes,
         edges,
@@ -26,6 +27,12 @@ pub(crate) fn refuse_circles(
     for id in 0..nodes.len() {
         unfolding.measure(id);
     }
+    unfolding
+        .known
+        .iter()
+        .map(|state| state.height())
+        .max()
+        .unwrap_or(1)
 }
 
 #[derive(Clone, Copy)]
@@ -159,11 +166,11 @@ pub(crate) fn complete(plan: &mut Plan, problems: &mut Vec<SchemaProblem>) {
     });
     plan.fills = plan.nodes.first().is_some_and(|root| root.fills);
     plan.entangled = plan.fills && plan.nodes.iter().any(|node| node.fills && is_shared(node));
-    plan.whole_float_defaults = plan
-        .nodes
-        .iter()
-        .filter_map(|node| node.default.as_ref())
-        .any(|default| super::raw::survey(default).whole_floats);
+    for default in plan.nodes.iter().filter_map(|node| node.default.as_ref()) {
+        let surveyed = super::raw::survey(default);
+        plan.whole_float_defaults |= surveyed.whole_floats;
+        plan.default_levels = plan.default_levels.saturating_add(surveyed.depth);
+    }
     refuse_endless_defaults(plan, problems);
 }
 

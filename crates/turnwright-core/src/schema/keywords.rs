@@ -246,7 +246,7 @@ pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
                 candidate,
             )
         })
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.chars().count() / 5)
+        .filter(|(distance, candidate)| *distance <= (candidate.chars().count() / 3).min(3))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }

@@ -29,10 +29,12 @@ mod decode;
 mod explain;
 mod external;
 mod fault;
+mod fit;
 mod graph;
 mod idle;
 mod keywords;
 mod limits;
+mod narrow;
 mod options;
 mod plan;
 mod pointer;
@@ -41,6 +43,7 @@ mod raw;
 mod repair;
 mod sample;
 mod settled;
+mod stack;
 mod typed;
 mod verdict;
 mod walk;
@@ -68,6 +71,7 @@ pub use problem::SchemaProblem;
 pub use raw::RawArgs;
 pub use repair::{Repair, RepairKind};
 
+pub(crate) use coerce::as_integer;
 pub(crate) use external::ExternalCheck;
 pub(crate) use fault::{Faults, escape, quote};
 pub(crate) use keywords::nearest;
@@ -152,7 +156,15 @@ impl Schema {
             );
             return Err(Error::invalid_schema(vec![SchemaProblem::new("", message)]));
         }
-        Schema::assemble(document, options).map_err(Error::invalid_schema)
+        let levels = surveyed.depth.saturating_mul(walk::nesting_of(&document));
+        stack::with_room(levels, || Schema::assemble(document, options))
+            .unwrap_or_else(|| {
+                Err(vec![SchemaProblem::new(
+                    "",
+                    "is too much nested to be checked",
+                )])
+            })
+            .map_err(Error::invalid_schema)
     }
 
     fn assemble(document: Value, options: &SchemaOptions) -> Result<Self, Vec<SchemaProblem>> {
@@ -195,7 +207,11 @@ impl Schema {
     /// Whether the document accepts `value` as it is: nothing coerced, nothing filled, no external checks.
     #[must_use]
     pub fn accepts(&self, value: &Value) -> bool {
-        raw::survey(value).depth <= limits::MAX_DEPTH && self.contract.verdict.accepts(value)
+        let depth = raw::survey(value).depth;
+        let Contract { plan, verdict, .. } = &*self.contract;
+        let levels = depth.saturating_mul(plan.height);
+        depth <= limits::MAX_DEPTH
+            && stack::with_room(levels, || verdict.accepts(value)) == Some(true)
     }
 
     /// The same contract under other limits.

@@ -14,6 +14,10 @@ pub(crate) struct Plan {
     pub(crate) fills: bool,
     /// A default filled by one subschema may be looked at by another that was passed before.
     pub(crate) entangled: bool,
+    /// How many subschemas nest at one place, at the most.
+    pub(crate) height: usize,
+    /// How many levels all defaults together could add to a value.
+    pub(crate) default_levels: usize,
     /// Some default is a whole number written with a fraction or exponent.
     pub(crate) whole_float_defaults: bool,
 }
@@ -43,6 +47,10 @@ pub(crate) struct Node {
     pub(crate) required: Vec<String>,
     /// `default` as it stands here.
     pub(crate) default: Option<Value>,
+    /// The values of `const` or `enum`, where all of them are text.
+    pub(crate) texts: Option<Vec<Value>>,
+    /// Other subschemas that look at the same place, and whose changes do not count.
+    pub(crate) only_looks: Vec<NodeId>,
     /// Takes no value at all.
     pub(crate) never: bool,
     /// Whether `null` is valid here: known after the validators are built.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::decode::{self, DecodeError};
 use super::limits::MAX_DEPTH;
@@ -46,6 +46,8 @@ pub(crate) struct Survey {
     /// Bytes of JSON text, near enough for a limit: escapes count as one.
     pub(crate) bytes: usize,
     pub(crate) whole_floats: bool,
+    /// Some text in it begins like JSON.
+    pub(crate) holds_json: bool,
 }
 
 impl RawArgs {
@@ -148,6 +150,15 @@ impl Drop for Surveyed {
     }
 }
 
+fn written_length(number: &Number) -> usize {
+    match (number.as_i64(), number.as_u64(), number.as_f64()) {
+        (Some(whole), ..) => itoa::Buffer::new().format(whole).len(),
+        (_, Some(whole), _) => itoa::Buffer::new().format(whole).len(),
+        (.., Some(float)) => ryu_js::Buffer::new().format_finite(float).len(),
+        _ => 0,
+    }
+}
+
 /// Drops a value of any depth without recursion.
 pub(crate) fn dismantle(value: Value) {
     let mut left = vec![value];
@@ -170,12 +181,15 @@ pub(crate) fn survey(value: &Value) -> Survey {
             Value::Null => survey.bytes += 4,
             Value::Bool(_) => survey.bytes += 5,
             Value::Number(number) => {
-                survey.bytes += 8;
+                survey.bytes += written_length(number);
                 survey.whole_floats |= !number.is_i64()
                     && !number.is_u64()
                     && number.as_f64().is_some_and(|n| n.fract() == 0.0);
             }
-            Value::String(text) => survey.bytes += text.len() + 2,
+            Value::String(text) => {
+                survey.bytes += text.len() + 2;
+                survey.holds_json |= text.trim_start().starts_with(['{', '[']);
+            }
             Value::Array(items) => {
                 survey.depth = survey.depth.max(depth);
                 survey.bytes += 2 + items.len();

@@ -104,7 +104,8 @@ impl Verdict {
             .is_some_and(|validator| validator.is_valid(value))
     }
 
-    fn part(&self, node: NodeId) -> Option<&Validator> {
+    /// The validator of one part, where parts were asked for.
+    pub(crate) fn part(&self, node: NodeId) -> Option<&Validator> {
         match self {
             Verdict::Whole(_) => None,
             Verdict::Parts { map, parts } => match parts.get(node)? {

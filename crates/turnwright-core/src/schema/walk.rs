@@ -47,6 +47,7 @@ pub(crate) fn walk(
         seen: HashMap::new(),
         references: Vec::new(),
         problems: Vec::new(),
+        places: HashMap::new(),
     };
     let resolver = registry
         .as_ref()
@@ -54,6 +55,15 @@ pub(crate) fn walk(
     walk.schema(document, String::new(), resolver.as_ref());
     walk.follow_references();
     walk.finish()
+}
+
+/// How many subschemas may nest at one place of the value, judged from outside: 1 where none refers to another.
+pub(crate) fn nesting_of(document: &Value) -> usize {
+    if mentions_ref(document) {
+        graph::MOST_NESTED
+    } else {
+        1
+    }
 }
 
 /// A registry of the document alone, where it has references at all.
@@ -116,6 +126,7 @@ struct Walk<'d, 'o> {
     seen: HashMap<usize, NodeId>,
     references: Vec<Reference<'d>>,
     problems: Vec<SchemaProblem>,
+    places: HashMap<usize, String>,
 }
 
 struct Reference<'d> {
@@ -375,6 +386,12 @@ impl<'d> Walk<'d, '_> {
             return;
         }
         node.allowed = allowed_types(map);
+        node.texts = match (map.get("const"), map.get("enum")) {
+            (Some(only), _) => Some(vec![only.clone()]),
+            (None, Some(Value::Array(values))) => Some(values.clone()),
+            _ => None,
+        }
+        .filter(|values| values.iter().all(Value::is_string));
         if let Some(Value::Array(names)) = map.get("required") {
             node.required = names
                 .iter()
@@ -392,7 +409,7 @@ impl<'d> Walk<'d, '_> {
             let inside = reference.target.and_then(|(value, scope)| {
                 let place = match self.seen.get(&address(value)) {
                     Some(_) => String::new(),
-                    None => find(self.document, address(value), String::new())?,
+                    None => self.place_of(value)?,
                 };
                 Some((value, place, scope))
             });
@@ -414,8 +431,16 @@ impl<'d> Walk<'d, '_> {
         }
     }
 
+    /// Where a value stands in the document, if it does. Found out for all at once, when it is first asked for.
+    fn place_of(&mut self, value: &Value) -> Option<String> {
+        if self.places.is_empty() {
+            note_places(self.document, String::new(), &mut self.places);
+        }
+        self.places.get(&address(value)).cloned()
+    }
+
     fn finish(mut self) -> Result<Walked, Vec<SchemaProblem>> {
-        graph::refuse_circles(&self.nodes, &self.edges, &mut self.problems);
+        let height = graph::refuse_circles(&self.nodes, &self.edges, &mut self.problems);
         if self.options.strict && self.problems.is_empty() {
             idle::refuse_idle(self.document, &self.nodes, &mut self.problems);
         }
@@ -430,8 +455,17 @@ impl<'d> Walk<'d, '_> {
             .filter(|(_, node)| node.default.is_some())
             .map(|(id, _)| id)
             .collect();
+        for (node, edges) in self.nodes.iter_mut().zip(&self.edges) {
+            let followed: Vec<NodeId> = node.here().collect();
+            node.only_looks = edges
+                .iter()
+                .copied()
+                .filter(|id| !followed.contains(id))
+                .collect();
+        }
         let mut plan = Plan {
             nodes: self.nodes,
+            height,
             ..Plan::default()
         };
         graph::complete(&mut plan, &mut self.problems);
@@ -509,19 +543,20 @@ fn allowed_types(map: &Map<String, Value>) -> Option<Types> {
     }
 }
 
-/// The pointer of the value at `wanted`.
-fn find(value: &Value, wanted: usize, pointer: String) -> Option<String> {
-    if address(value) == wanted {
-        return Some(pointer);
-    }
+/// Notes the pointer of every value.
+fn note_places(value: &Value, pointer: String, places: &mut HashMap<usize, String>) {
     match value {
-        Value::Object(map) => map
-            .iter()
-            .find_map(|(key, value)| find(value, wanted, join(&pointer, key))),
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .find_map(|(i, value)| find(value, wanted, join(&pointer, &i.to_string()))),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+        Value::Object(map) => {
+            for (key, value) in map {
+                note_places(value, join(&pointer, key), places);
+            }
+        }
+        Value::Array(items) => {
+            for (index, value) in items.iter().enumerate() {
+                note_places(value, join(&pointer, &index.to_string()), places);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+    places.insert(address(value), pointer);
 }

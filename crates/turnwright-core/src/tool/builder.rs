@@ -303,15 +303,9 @@ impl Tool {
     fn try_samples(&self) -> Result<(), String> {
         for sample in self.schema().samples() {
             if let Err(faults) = self.bind(&sample) {
-                let why = faults
-                    .listed()
-                    .first()
-                    .map(|fault| fault.message.clone())
-                    .unwrap_or_default();
+                let why = faults.notes().join("; ");
                 let shown = escape(&sample.to_string(), 200);
-                return Err(format!(
-                    "accepts {shown}, which the argument type does not take: {why}"
-                ));
+                return Err(format!("accepts {shown}, but {why}"));
             }
         }
         Ok(())

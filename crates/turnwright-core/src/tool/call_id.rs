@@ -7,8 +7,9 @@ use crate::schema::{Raw, RawArgs};
 
 /// The id of a call: lower-case hex SHA-256 of the canonical JSON (RFC 8785) of `{"args": raw, "tool": name}`.
 ///
-/// Of a repeated key the last counts; text that is not JSON, or deeper than 128 levels, counts as a JSON string.
-/// Integers of 64 bits keep their exact digits.
+/// Of a repeated key the last counts; text that is not JSON, or deeper than 128 levels, counts as a JSON string. So does,
+/// on the call path, text beyond the limit of its tool, which is never read. Integers of 64 bits keep their exact digits,
+/// however they are spelled.
 ///
 /// ```
 /// use turnwright_core::call_id;

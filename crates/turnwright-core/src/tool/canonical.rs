@@ -6,6 +6,7 @@ use serde_json::{Map, Number, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::ascii::Ascii;
+use crate::schema::as_integer;
 
 /// Takes bytes in order.
 pub(crate) trait Sink {
@@ -182,8 +183,11 @@ fn by_utf16(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Integers of 64 bits keep their digits; every other number is written as ECMAScript does.
+/// Integers of 64 bits keep their digits, however they were spelled, so that different numbers are never written alike;
+/// every other number is written as ECMAScript does.
 fn write_number(number: &Number, sink: &mut impl Sink) {
+    let spelled_otherwise = as_integer(number);
+    let number = spelled_otherwise.as_ref().unwrap_or(number);
     if let Some(whole) = number.as_i64() {
         sink.put(itoa::Buffer::new().format(whole).as_bytes());
     } else if let Some(whole) = number.as_u64() {

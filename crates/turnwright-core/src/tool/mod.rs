@@ -253,12 +253,13 @@ impl Tool {
             Ok(Err(error)) => error.to_string(),
             Err(_) => "its type panicked on them".to_owned(),
         };
-        Err(Fault::new(
-            "",
-            "deserialize",
-            format!("fit the schema but not the type behind it: {why}"),
-        )
-        .into())
+        // The text may be the author's own, and was not meant for the model.
+        let message = "fit the schema but not what stands behind it: try other values";
+        let mut faults = Faults::from(Fault::new("", "deserialize", message));
+        faults.note(format!(
+            "the argument type does not take what the schema accepts: {why}"
+        ));
+        Err(faults)
     }
 }
 
