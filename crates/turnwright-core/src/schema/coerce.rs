@@ -1,7 +1,6 @@
 //! The pass in front of the verdict: narrow repairs and defaults, guided by the document, each one recorded.
 
-use std::collections::HashSet;
-
+use indexmap::IndexSet;
 use serde_json::{Map, Number, Value};
 
 use super::decode::{self, DecodeError};
@@ -339,7 +338,7 @@ impl<'p> Pass<'p> {
         let nulls = map
             .iter()
             .filter(|(name, value)| value.is_null() && goes(name));
-        let dropped: HashSet<String> = nulls.map(|(name, _)| name.clone()).collect();
+        let dropped: IndexSet<String> = nulls.map(|(name, _)| name.clone()).collect();
         for name in &dropped {
             let mark = self.place.mark();
             self.place.push_key(name);

@@ -556,6 +556,7 @@ fn expressions() -> Schema {
     .unwrap()
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "reads better with a literal")]
 fn nested_expression(depth: usize, leaf: Value) -> Value {
     let mut value = json!({ "op": "lit", "v": leaf });
     for _ in 0..depth {
