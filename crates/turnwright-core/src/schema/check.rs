@@ -177,7 +177,7 @@ impl Schema {
             None if !has_defaults(&repairs) || self.contract.verdict.accepts(value) => {
                 return Ok(repairs);
             }
-            Some(Stop::TooLarge) => return Err(self.stopped(Stop::TooLarge)),
+            Some(stop @ (Stop::TooLarge | Stop::TooMuchWork)) => return Err(self.stopped(stop)),
             _ => undo(repairs, value),
         }
         Ok(self.coerce(value, whole_floats, Allowed::NOTHING).repairs)

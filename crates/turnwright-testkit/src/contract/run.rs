@@ -267,6 +267,10 @@ fn is_deserialisation(error: &Error) -> bool {
 }
 
 fn told(error: &Error) -> String {
+    // What a type says of its arguments is for operators alone, and stands in the error's own text.
+    if is_deserialisation(error) {
+        return error.to_string();
+    }
     let faults: Vec<String> = error
         .faults()
         .iter()

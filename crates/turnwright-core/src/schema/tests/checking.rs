@@ -597,6 +597,13 @@ fn a_long_key_over_many_faults_repairs_or_repeats_does_not_multiply() {
     }))
     .unwrap();
     assert_eq!(fault(&schema.check(many("\"1\"")).unwrap_err()).1, "work");
+    // Defaults that cannot all be noted are not left out in silence.
+    let filling = Schema::from_document(json!({
+        "type": "object",
+        "additionalProperties": { "type": "array", "items": { "properties": { "a": { "default": 1 } } } },
+    }))
+    .unwrap();
+    assert_eq!(fault(&filling.check(many("{}")).unwrap_err()).1, "work");
     let wrong = schema.check(many("true")).unwrap_err();
     assert!(wrong.model_text().len() < 20_000);
     let repeats = format!("{{\"{key}\":{{{}}}}}", vec!["\"a\":1"; 90_000].join(","));
