@@ -35,15 +35,14 @@ impl ToolExecutor {
     /// The call was refused, or the handler failed.
     pub async fn call(&self, args: impl Into<RawArgs>) -> Result<ToolOutput, Error> {
         let proposed = self.propose(args);
-        let checked = proposed
-            .check_for(self.tool.clone())
-            .await
-            .map_err(|refused| refused.into_error())?;
-        let admitted = checked
-            .admit()
-            .await
-            .map_err(|refused| refused.into_error())?;
-        admitted.run().await.into_result()
+        let checked = match proposed.check_for(self.tool.clone()).await {
+            Ok(checked) => checked,
+            Err(refused) => return Err(refused.into_error()),
+        };
+        match checked.admit().await {
+            Ok(admitted) => admitted.run().await.into_result(),
+            Err(refused) => Err(refused.into_error()),
+        }
     }
 
     /// Takes a call all the way to its record, which becomes one of the dispatch's.

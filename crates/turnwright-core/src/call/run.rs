@@ -117,8 +117,20 @@ async fn perform(
     let (limit, cancellation) = (facts.tool.timeout(), facts.call.ctx.cancellation());
     match work {
         Work::Async(mut future) => {
-            let caught = AssertUnwindSafe(future.as_mut()).catch_unwind();
-            let result = match within(start, limit, cancellation, caught).await {
+            // Most handlers that do not wait end at once, and then nothing need be made to cut them off.
+            let first = poll_fn(|cx| {
+                Poll::Ready(catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))))
+            });
+            let ended = match first.await {
+                Ok(Poll::Ready(Ok(output))) => return (Ok(output), false),
+                Ok(Poll::Ready(Err(error))) => Ok(Ok(Err(error))),
+                Ok(Poll::Pending) => {
+                    let caught = AssertUnwindSafe(future.as_mut()).catch_unwind();
+                    within(start, limit, cancellation, caught).await
+                }
+                Err(panic) => Ok(Err(panic)),
+            };
+            let result = match ended {
                 Ok(Ok(Ok(output))) => Ok(output),
                 Ok(Ok(Err(error))) => Err(error.into_error(facts.tool.name())),
                 Ok(Err(panic)) => Err(panicked(panic).into_error(facts.tool.name())),
