@@ -207,7 +207,7 @@ impl AdmittedCall {
         self.tool().effects() != Effects::ReadOnly
     }
 
-    /// Tells the ledger of several calls at once, before they run: one batch for calls that start together. A call that
+    /// Tells the ledger of several calls of one dispatch at once, before they run: one batch for calls that start together. A call that
     /// was not begun here tells it by itself when it runs.
     ///
     /// # Errors

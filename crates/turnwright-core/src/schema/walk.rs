@@ -57,12 +57,18 @@ pub(crate) fn walk(
     walk.finish()
 }
 
-/// How many subschemas may nest at one place of the value, judged from outside: 1 where none refers to another.
+/// How many subschemas may nest at one place of the value, judged from outside: no more than refer to others.
 pub(crate) fn nesting_of(document: &Value) -> usize {
-    if mentions_ref(document) {
-        graph::MOST_NESTED
-    } else {
-        1
+    (1 + references_in(document)).min(graph::MOST_NESTED)
+}
+
+fn references_in(value: &Value) -> usize {
+    match value {
+        Value::Object(map) => {
+            usize::from(map.contains_key("$ref")) + map.values().map(references_in).sum::<usize>()
+        }
+        Value::Array(items) => items.iter().map(references_in).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }
 
@@ -71,7 +77,7 @@ fn prepare_references(
     document: &Value,
     draft: Draft,
 ) -> Result<Option<(Registry<'_>, Uri<String>)>, SchemaProblem> {
-    if !mentions_ref(document) {
+    if references_in(document) == 0 {
         return Ok(None);
     }
     let wrong = |error: &dyn std::fmt::Display| {
@@ -94,14 +100,6 @@ fn prepare_references(
         .and_then(|builder| builder.prepare())
         .map_err(|error| wrong(&error))?;
     Ok(Some((registry, base)))
-}
-
-fn mentions_ref(value: &Value) -> bool {
-    match value {
-        Value::Object(map) => map.contains_key("$ref") || map.values().any(mentions_ref),
-        Value::Array(items) => items.iter().any(mentions_ref),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
 }
 
 /// Answers for every address outside the document, so that the walk can refuse the reference where it stands

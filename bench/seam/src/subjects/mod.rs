@@ -1,0 +1,15 @@
+//! What is measured, one file each.
+
+pub(crate) mod building;
+pub(crate) mod parts;
+pub(crate) mod registry;
+pub(crate) mod rig;
+pub(crate) mod rmcp;
+pub(crate) mod turnwright;
+
+/// What came of one call, said the same way for every subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reply {
+    Answered(String),
+    Refused(String),
+}

@@ -1,0 +1,65 @@
+//! The parts that a checked and hashed call cannot do without, each alone, and plain serde for scale.
+
+use std::{error::Error, hint::black_box};
+
+use jsonschema::{Draft, PatternOptions, Validator};
+use serde_json::Value;
+use turnwright_core::call_id_of_value;
+
+use crate::{
+    arguments::Arguments,
+    measure::{Section, Subject},
+};
+
+pub(crate) const PLAIN_SERDE: &str = "`serde_json::from_str` into the struct, nothing else";
+pub(crate) const PARSE: &str = "part: parse into `serde_json::Value`";
+pub(crate) const VALIDATE: &str = "part: validate (`jsonschema`, verdict only)";
+pub(crate) const HASH: &str = "part: canonical JSON and SHA-256";
+pub(crate) const DESERIALISE: &str = "part: deserialise the struct from `&Value`";
+
+/// The rows whose medians make the sum of the parts.
+pub(crate) const ALL: [&str; 4] = [PARSE, VALIDATE, HASH, DESERIALISE];
+
+pub(crate) fn subjects<'a, A: Arguments>(
+    section: Section,
+    document: &Value,
+) -> Result<Vec<Subject<'a>>, Box<dyn Error>> {
+    let value: Value = serde_json::from_str(A::VALID)?;
+    let validator = validator(document)?;
+    if !validator.is_valid(&value) {
+        return Err(format!("{}: the valid sample is not valid", A::TOOL).into());
+    }
+    if A::deserialize(&value)?.answer() != A::ANSWER {
+        return Err(format!("{}: the sample lost its answer", A::TOOL).into());
+    }
+    let (checked, hashed, read) = (value.clone(), value.clone(), value);
+    Ok(vec![
+        Subject::new(section, PLAIN_SERDE, || {
+            serde_json::from_str::<A>(black_box(A::VALID))
+        }),
+        Subject::new(section, PARSE, || {
+            serde_json::from_str::<Value>(black_box(A::VALID))
+        }),
+        Subject::new(section, VALIDATE, move || {
+            validator.is_valid(black_box(&checked))
+        }),
+        Subject::new(section, HASH, move || {
+            call_id_of_value(A::TOOL, black_box(&hashed))
+        }),
+        Subject::new(section, DESERIALISE, move || {
+            A::deserialize(black_box(&read))
+        }),
+    ])
+}
+
+/// A validator with the options that core uses.
+pub(crate) fn validator(document: &Value) -> Result<Validator, Box<dyn Error>> {
+    let validator = jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .should_validate_formats(true)
+        .should_ignore_unknown_formats(true)
+        .with_pattern_options(PatternOptions::regex())
+        .offline()
+        .build(document)?;
+    Ok(validator)
+}
