@@ -50,14 +50,14 @@ impl AdmittedCall {
         let ctx = &self.checked.call.ctx;
         if ctx.cancellation().is_cancelled() {
             let error = Cut::Cancelled.error(self.tool(), false);
-            return self.not_run(error);
+            return self.not_run(error).await;
         }
         let ledger = ctx.ledger().filter(|_| self.is_noted()).cloned();
         if ledger.is_some()
             && !self.begun
             && let Err(error) = AdmittedCall::begin_together(std::slice::from_mut(&mut self)).await
         {
-            return self.not_run(error);
+            return self.not_run(error).await;
         }
         let start = Instant::now();
         let (facts, bound) = self.into_facts(start);
@@ -68,7 +68,12 @@ impl AdmittedCall {
         watch.end(result.as_ref().err(), abandoned);
         drop(watch);
         if let Some(ledger) = ledger {
-            note_end(&ledger, &facts, &result).await;
+            let state = match &result {
+                Ok(_) => EndState::Done,
+                Err(error) if error.code() == ErrorCode::ToolDownstream => EndState::Failed,
+                Err(_) => EndState::Unknown,
+            };
+            note_end(&ledger, &facts, state).await;
         }
         RawOutcome { facts, result }
     }
@@ -83,9 +88,14 @@ impl AdmittedCall {
         (Arc::new(facts), self.bound)
     }
 
-    /// The outcome of a call that came to nothing before its handler was reached.
-    fn not_run(self, error: Error) -> RawOutcome {
+    /// The outcome of a call that came to nothing before its handler was reached. Where the ledger knows of it, that it
+    /// had no effect is told there too.
+    async fn not_run(self, error: Error) -> RawOutcome {
+        let noted = self.begun && self.is_noted();
         let (facts, _) = self.into_facts(Instant::now());
+        if let Some(ledger) = facts.call.ctx.ledger().filter(|_| noted) {
+            note_end(ledger, &facts, EndState::Failed).await;
+        }
         RawOutcome {
             facts,
             result: Err(error),
@@ -94,12 +104,7 @@ impl AdmittedCall {
 }
 
 /// Tells the ledger how a call ended. What ran, ran: if the ledger fails now, that is a warning.
-async fn note_end(ledger: &Arc<dyn Ledger>, facts: &CallFacts, result: &Result<ToolOutput, Error>) {
-    let state = match result {
-        Ok(_) => EndState::Done,
-        Err(error) if error.code() == ErrorCode::ToolDownstream => EndState::Failed,
-        Err(_) => EndState::Unknown,
-    };
+async fn note_end(ledger: &Arc<dyn Ledger>, facts: &CallFacts, state: EndState) {
     let key = facts.effect_key();
     if let Err(error) = ledger.ended(&key, state).await {
         facts.call.ctx.events().tell(|| Event::Warning {

@@ -1,11 +1,13 @@
 //! The pass in front of the verdict: narrow repairs and defaults, guided by the document, each one recorded.
 
 use indexmap::IndexSet;
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use super::decode::{self, DecodeError};
 use super::fit;
 use super::limits::Limits;
+use super::number::{as_integer, read_number};
+use super::place::{Here, subschemas_of};
 use super::plan::{Node, NodeId, Plan, Types};
 use super::pointer::Pointer;
 use super::raw::survey;
@@ -470,102 +472,5 @@ impl<'p> Pass<'p> {
         });
         self.places_left = left.ok_or(Stop::TooMuchWork)?;
         Ok(())
-    }
-}
-
-/// The subschemas under which one place is visited: a branch of a union stands inside those around it.
-struct Here<'h> {
-    id: NodeId,
-    outer: Option<&'h Here<'h>>,
-}
-
-impl Here<'_> {
-    /// All subschemas that hold here, the outermost first, with what they refer to.
-    fn nodes<'p>(&self, plan: &'p Plan) -> Vec<&'p Node> {
-        let mut nodes = self
-            .outer
-            .map(|outer| outer.nodes(plan))
-            .unwrap_or_default();
-        let mut left = vec![self.id];
-        while let Some(node) = left.pop().and_then(|id| plan.nodes.get(id)) {
-            nodes.push(node);
-            left.extend(&node.same_place);
-        }
-        nodes
-    }
-
-    /// How many of [`Here::nodes`] are not this one's own.
-    fn outer_count(&self, plan: &Plan) -> usize {
-        self.outer.map_or(0, |outer| outer.nodes(plan).len())
-    }
-}
-
-/// The subschemas that look at the property of that name.
-pub(crate) fn subschemas_of<'n>(
-    node: &'n Node,
-    name: &str,
-) -> impl Iterator<Item = NodeId> + use<'n> {
-    let own = node.property(name).map(|property| property.node);
-    let by_pattern: Vec<NodeId> = if node.patterns.is_empty() {
-        Vec::new()
-    } else {
-        let name = Value::from(name);
-        node.patterns
-            .iter()
-            .filter(|(names, _)| names.is_valid(&name))
-            .map(|(_, id)| *id)
-            .collect()
-    };
-    let rest = if own.is_none() && by_pattern.is_empty() {
-        node.additional
-    } else {
-        None
-    };
-    own.into_iter().chain(by_pattern).chain(rest)
-}
-
-/// One finite number: sign, digits, `.5`, `5.`, exponent; nothing else that Rust or JavaScript would read.
-fn read_number(text: &str) -> Option<Number> {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let plain = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
-    if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-        || !unsigned.chars().all(plain)
-    {
-        return None;
-    }
-    let digits = text.strip_prefix('+').unwrap_or(text);
-    if let Ok(whole) = digits.parse::<i64>() {
-        return Some(whole.into());
-    }
-    if let Ok(whole) = digits.parse::<u64>() {
-        return Some(whole.into());
-    }
-    let number: f64 = text.parse().ok()?;
-    let number = Number::from_f64(number)?;
-    Some(as_integer(&number).unwrap_or(number))
-}
-
-/// The integer that a number written with a fraction or exponent is, where 64 bits hold it.
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the bounds are checked first"
-)]
-pub(crate) fn as_integer(number: &Number) -> Option<Number> {
-    /// 2^63 and 2^64, which doubles hold exactly.
-    const I64_END: f64 = 9_223_372_036_854_775_808.0;
-    const U64_END: f64 = 18_446_744_073_709_551_616.0;
-    if number.is_i64() || number.is_u64() {
-        return None;
-    }
-    let value = number.as_f64()?;
-    if value.fract() != 0.0 {
-        None
-    } else if (-I64_END..I64_END).contains(&value) {
-        Some((value as i64).into())
-    } else if (0.0..U64_END).contains(&value) {
-        Some((value as u64).into())
-    } else {
-        None
     }
 }

@@ -35,11 +35,14 @@ mod idle;
 mod keywords;
 mod limits;
 mod narrow;
+mod number;
 mod options;
+mod place;
 mod plan;
 mod pointer;
 mod problem;
 mod raw;
+mod reference;
 mod repair;
 mod sample;
 mod settled;
@@ -71,10 +74,10 @@ pub use problem::SchemaProblem;
 pub use raw::RawArgs;
 pub use repair::{Repair, RepairKind};
 
-pub(crate) use coerce::as_integer;
 pub(crate) use external::ExternalCheck;
 pub(crate) use fault::{Faults, escape, quote};
 pub(crate) use keywords::nearest;
+pub(crate) use number::as_integer;
 pub(crate) use raw::Raw;
 
 use crate::error::Error;
@@ -156,7 +159,9 @@ impl Schema {
             );
             return Err(Error::invalid_schema(vec![SchemaProblem::new("", message)]));
         }
-        let levels = surveyed.depth.saturating_mul(walk::nesting_of(&document));
+        let levels = surveyed
+            .depth
+            .saturating_mul(reference::nesting_of(&document));
         stack::with_room(levels, || Schema::assemble(document, options))
             .unwrap_or_else(|| {
                 Err(vec![SchemaProblem::new(

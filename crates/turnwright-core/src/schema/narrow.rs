@@ -6,10 +6,10 @@
 
 use serde_json::Value;
 
-use super::coerce::subschemas_of;
 use super::explain;
 use super::fault::{Fault, Faults};
 use super::fit;
+use super::place::subschemas_of;
 use super::plan::{Node, NodeId, Plan};
 use super::pointer::Pointer;
 use super::raw::survey;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::coerce::as_integer;
+use super::number::as_integer;
 use super::plan::{NodeId, Plan, Types};
 
 /// Whether there is surely nothing to fill and no whole number to write as an integer. Looks only, and only where

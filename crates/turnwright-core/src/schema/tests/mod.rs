@@ -1,11 +1,21 @@
 mod building;
 mod checking;
+mod hostile;
 mod refusal;
 mod typed;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
+
+#[allow(clippy::needless_pass_by_value, reason = "reads better with a literal")]
+fn of(properties: Value) -> Schema {
+    Schema::from_document(json!({ "type": "object", "properties": properties })).unwrap()
+}
+
+fn fault(error: &Error) -> (&str, &str) {
+    (&error.faults()[0].pointer, &error.faults()[0].rule)
+}
 
 const ARGUMENTS: &str = include_str!("../../../tests/vectors/arguments.json");
 

@@ -1,0 +1,211 @@
+//! Who decides whether a call may run.
+
+use super::*;
+
+/// Answers from a list, and keeps what it was asked.
+#[derive(Default)]
+struct Clerk {
+    answers: Mutex<Vec<Approval>>,
+    asked: Mutex<Vec<ApprovalRequest>>,
+}
+
+#[async_trait]
+impl Approver for Arc<Clerk> {
+    async fn ask(&self, request: ApprovalRequest) -> Approval {
+        self.asked.lock().push(request);
+        self.answers.lock().pop().unwrap_or(Approval::Refused {
+            reason: "no answer left".to_owned(),
+        })
+    }
+}
+
+fn guarded() -> Tool {
+    number("t")
+        .approval(always_ask("it costs money"))
+        .handler(|args: Value, _| async move { args["n"].to_string() })
+        .build()
+        .unwrap()
+}
+
+fn with_clerk(answers: Vec<Approval>) -> (Arc<Clerk>, DispatchContext) {
+    let clerk = Arc::new(Clerk {
+        answers: Mutex::new(answers),
+        ..Clerk::default()
+    });
+    let ctx = DispatchContext::builder()
+        .approver(Arc::clone(&clerk))
+        .build();
+    (clerk, ctx)
+}
+
+#[tokio::test]
+async fn nobody_s_answer_is_no() {
+    let watched = watch(DispatchContext::standalone());
+    let error = guarded()
+        .executor(&watched.ctx)
+        .call("{}")
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.code(), error.kind()),
+        (ErrorCode::ToolDenied, ErrorKind::Denied)
+    );
+    assert_eq!(watched.names(), ["toolCallRefused"]);
+    assert_eq!(watched.events.lock()[0]["code"], "E_TOOL_DENIED");
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_while_somebody_is_asked_was_not_denied() {
+    let ctx = DispatchContext::builder()
+        .approver(|_: ApprovalRequest| std::future::pending())
+        .build();
+    let executor = guarded().executor(&ctx);
+    let call = tokio::spawn(async move { executor.call("{}").await });
+    tokio::task::yield_now().await;
+    ctx.cancellation().cancel();
+    let error = call.await.unwrap().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ToolCancelled);
+    assert_eq!(
+        error.model_text(),
+        "The call was cancelled. Nothing was run."
+    );
+}
+
+#[tokio::test]
+async fn an_answer_is_bound_to_what_was_asked_and_counts_once() {
+    let (clerk, ctx) = with_clerk(vec![Approval::Granted]);
+    let tool = guarded();
+    assert_eq!(
+        tool.executor(&ctx)
+            .call(r#"{"n": "4"}"#)
+            .await
+            .unwrap()
+            .as_text(),
+        Some("4")
+    );
+    let request = clerk.asked.lock()[0].clone();
+    assert_eq!(
+        (request.tool.as_str(), request.reason.as_str()),
+        ("t", "it costs money")
+    );
+    assert_eq!(request.args, json!({ "n": 4 }), "the checked arguments");
+    assert_eq!(request.fingerprint, tool.fingerprint());
+    assert!(
+        tool.executor(&ctx).call(r#"{"n": "4"}"#).await.is_err(),
+        "the same call must be asked for again"
+    );
+    assert_eq!(clerk.asked.lock().len(), 2);
+}
+
+#[tokio::test]
+async fn edited_arguments_are_checked_in_full_and_recorded() {
+    let (clerk, ctx) = with_clerk(vec![Approval::Edited(json!({ "n": "7" }))]);
+    let record = guarded().executor(&ctx).settle(r#"{"n": 4}"#).await;
+    assert_eq!(record.text().await.as_deref(), Some("7"));
+    assert_eq!(record.edited_args(), Some(&json!({ "n": 7 })));
+    assert_eq!(
+        record.checksum(),
+        call_id("t", r#"{"n": 4}"#),
+        "what was asked for stays"
+    );
+    assert_eq!(
+        clerk.asked.lock().len(),
+        1,
+        "who wrote them is not asked again"
+    );
+
+    let (_, ctx) = with_clerk(vec![Approval::Edited(json!({ "n": -7 }))]);
+    let error = guarded()
+        .executor(&ctx)
+        .call(r#"{"n": 4}"#)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.code(), &*error.faults()[0].pointer),
+        (ErrorCode::InvalidToolArgs, "/n")
+    );
+
+    let (_, ctx) = with_clerk(vec![Approval::Refused {
+        reason: "too dear".to_owned(),
+    }]);
+    let error = guarded().executor(&ctx).call("{}").await.unwrap_err();
+    assert!(
+        error.model_text().contains("too dear"),
+        "{}",
+        error.model_text()
+    );
+}
+
+#[tokio::test]
+async fn rewritten_arguments_go_back_to_check_three_times_at_most() {
+    let rewrite = |limit: i64| {
+        move |call: &PendingCall<'_>| {
+            let n = call.args()["n"].as_i64().unwrap_or(0);
+            if n < limit {
+                Review::Rewrite(json!({ "n": n + 1 }))
+            } else {
+                Review::Allow
+            }
+        }
+    };
+    let echo = |policy| {
+        number("t")
+            .approval(policy)
+            .handler(|args: Value, _| async move { args["n"].to_string() })
+            .build()
+            .unwrap()
+    };
+    let ctx = DispatchContext::standalone();
+    assert_eq!(
+        echo(rewrite(3))
+            .executor(&ctx)
+            .call(r#"{"n": 0}"#)
+            .await
+            .unwrap()
+            .as_text(),
+        Some("3")
+    );
+    let error = echo(rewrite(4))
+        .executor(&ctx)
+        .call(r#"{"n": 0}"#)
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ToolDenied);
+    let bad = |_: &PendingCall<'_>| Review::Rewrite(json!({ "n": "minus one" }));
+    let tool = number("t")
+        .approval(bad)
+        .handler(|_: Value, _| async { "" })
+        .build()
+        .unwrap();
+    assert_eq!(
+        tool.executor(&ctx).call("{}").await.unwrap_err().code(),
+        ErrorCode::InvalidToolArgs
+    );
+}
+
+#[tokio::test]
+async fn a_policy_of_the_dispatch_stands_before_that_of_the_tool_and_a_panic_denies() {
+    let ctx = DispatchContext::builder()
+        .policy(|_: &PendingCall<'_>| Review::deny("closed today"))
+        .build();
+    let tool = number("t")
+        .handler(|_: Value, _| async { "" })
+        .build()
+        .unwrap();
+    let error = tool.executor(&ctx).call("{}").await.unwrap_err();
+    assert!(
+        error.to_string().contains("closed today") && !error.model_text().contains("closed today")
+    );
+    let panics = |_: &PendingCall<'_>| -> Review { panic!("on purpose") };
+    let tool = number("t")
+        .approval(panics)
+        .handler(|_: Value, _| async { "" })
+        .build()
+        .unwrap();
+    let error = tool
+        .executor(&DispatchContext::standalone())
+        .call("{}")
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ToolDenied);
+}

@@ -1,0 +1,312 @@
+//! Calls that end before their handler does.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_waits_for_ever_is_cut_at_its_timeout() {
+    let before = alive_tasks();
+    for (effects, words) in [
+        (Effects::ReadOnly, "It only reads, so nothing was changed."),
+        (
+            Effects::Writes,
+            "It may have taken effect or not: find out before you repeat it.",
+        ),
+    ] {
+        let watched = watch(DispatchContext::standalone());
+        let seen: Arc<Mutex<Option<Cancellation>>> = Arc::default();
+        let keep = Arc::clone(&seen);
+        let tool = number("t")
+            .effects(effects)
+            .timeout(Duration::from_secs(30))
+            .handler(move |_: Value, ctx: ToolContext| {
+                *keep.lock() = Some(ctx.cancellation().clone());
+                async move {
+                    std::future::pending::<()>().await;
+                    drop(ctx);
+                    ""
+                }
+            })
+            .build()
+            .unwrap();
+        let start = tokio::time::Instant::now();
+        let error = tool.executor(&watched.ctx).call("{}").await.unwrap_err();
+        assert_eq!(
+            start.elapsed(),
+            Duration::from_secs(30),
+            "on the clock that the runtime has"
+        );
+        assert_eq!(
+            (error.code(), error.kind()),
+            (ErrorCode::ToolTimeout, ErrorKind::Timeout)
+        );
+        assert!(error.model_text().contains(words), "{}", error.model_text());
+        assert!(
+            seen.lock().take().unwrap().is_cancelled(),
+            "whoever it started learns of it"
+        );
+        watched.assert_paired();
+        watched.assert_freed();
+    }
+    assert_eq!(alive_tasks(), before);
+}
+
+#[tokio::test]
+async fn a_blocking_handler_is_abandoned_at_its_timeout_reported_and_not_joined() {
+    let before = alive_tasks();
+    let watched = watch(DispatchContext::standalone());
+    let (release, wait) = std::sync::mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let saw_cancel = Arc::new(AtomicBool::new(false));
+    let saw = Arc::clone(&saw_cancel);
+    let tool = number("t")
+        .timeout(Duration::from_millis(50))
+        .handler_blocking(move |_: Value, ctx: ToolContext| {
+            let cancellation = ctx.cancellation().clone();
+            // Until the test says so: were the thread joined, the test would never get there.
+            let _ = wait.lock().recv();
+            saw.store(cancellation.is_cancelled(), Ordering::SeqCst);
+            "late"
+        })
+        .build()
+        .unwrap();
+    let error = tool.executor(&watched.ctx).call("{}").await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ToolTimeout);
+    watched.assert_paired();
+    assert_eq!(watched.events.lock()[1]["abandoned"], true);
+    release.send(()).unwrap();
+    let weak = watched.ctx.downgrade();
+    drop(watched);
+    drop(tool);
+    // Its thread ends by itself, and with it goes the last hold on the context.
+    while weak.upgrade().is_some() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert!(
+        saw_cancel.load(Ordering::SeqCst),
+        "it could see that its time was over"
+    );
+    assert_eq!(alive_tasks(), before);
+}
+
+#[test]
+fn a_blocking_handler_that_still_waits_for_a_thread_never_runs_once_its_call_is_gone() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (release, wait) = std::sync::mpsc::channel::<()>();
+        let hog = tokio::task::spawn_blocking(move || wait.recv());
+        let ran = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&ran);
+        let tool = number("t")
+            .handler_blocking(move |_: Value, _| {
+                flag.store(true, Ordering::SeqCst);
+                ""
+            })
+            .build()
+            .unwrap();
+        let watched = watch(DispatchContext::standalone());
+        {
+            let executor = tool.executor(&watched.ctx);
+            let mut call = std::pin::pin!(executor.call("{}"));
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            assert!(call.as_mut().poll(&mut context).is_pending());
+        }
+        release.send(()).unwrap();
+        hog.await.unwrap().unwrap();
+        // Whatever waits for the one thread has had its turn when this ran.
+        tokio::task::spawn_blocking(|| ()).await.unwrap();
+        assert!(!ran.load(Ordering::SeqCst));
+        watched.assert_paired();
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_comes_within_the_time_of_its_call() {
+    let tool = number("t")
+        .timeout(Duration::from_secs(5))
+        .handler(|_: Value, ctx: ToolContext| async move {
+            let (sender, stream) = ByteStream::channel(1);
+            tokio::spawn(async move {
+                let _ = sender.send("some").await;
+                ctx.cancellation().cancelled().await;
+                std::future::pending::<()>().await;
+                drop(sender);
+            });
+            stream
+        })
+        .build()
+        .unwrap();
+    let ctx = DispatchContext::standalone();
+    let record = tool.executor(&ctx).settle("{}").await;
+    assert!(record.is_error());
+    assert!(record.text().await.unwrap().contains("ran out of time"));
+}
+
+#[tokio::test]
+async fn a_blocking_handler_runs_off_the_async_threads_and_its_panic_is_caught() {
+    let watched = watch(DispatchContext::standalone());
+    let here = std::thread::current().id();
+    let tool = number("t")
+        .handler_blocking(move |args: Value, _| {
+            assert_ne!(std::thread::current().id(), here);
+            assert!(args["n"] != 5, "five");
+            "done"
+        })
+        .build()
+        .unwrap();
+    assert_eq!(
+        tool.executor(&watched.ctx)
+            .call("{}")
+            .await
+            .unwrap()
+            .as_text(),
+        Some("done")
+    );
+    let error = tool
+        .executor(&watched.ctx)
+        .call(r#"{"n": 5}"#)
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("five"), "{error}");
+    drop(tool);
+    watched.assert_freed();
+}
+
+#[tokio::test]
+async fn a_cancelled_call_ends_and_a_cancelled_dispatch_runs_nothing() {
+    let before = alive_tasks();
+    let watched = watch(DispatchContext::standalone());
+    let tool = number("t")
+        .no_timeout()
+        .handler(|_: Value, _| async { std::future::pending::<()>().await })
+        .build()
+        .unwrap();
+    let executor = tool.executor(&watched.ctx);
+    let call = tokio::spawn(async move { executor.call("{}").await });
+    while watched.names().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    watched.ctx.cancellation().cancel();
+    let error = call.await.unwrap().unwrap_err();
+    assert_eq!(
+        (error.code(), error.kind()),
+        (ErrorCode::ToolCancelled, ErrorKind::Cancelled)
+    );
+    assert!(
+        error.model_text().contains("may have taken effect or not"),
+        "{}",
+        error.model_text()
+    );
+    watched.assert_paired();
+
+    let error = tool.executor(&watched.ctx).call("{}").await.unwrap_err();
+    assert_eq!(
+        error.model_text(),
+        "The call was cancelled. Nothing was run."
+    );
+    watched.assert_paired();
+    watched.assert_freed();
+    assert_eq!(alive_tasks(), before);
+}
+
+#[tokio::test]
+async fn a_call_whose_future_is_dropped_half_way_still_tells_its_end() {
+    let watched = watch(DispatchContext::standalone());
+    let tool = number("t")
+        .handler(|_: Value, _| async { std::future::pending::<()>().await })
+        .build()
+        .unwrap();
+    {
+        let executor = tool.executor(&watched.ctx);
+        let mut call = std::pin::pin!(executor.call("{}"));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(call.as_mut().poll(&mut context).is_pending());
+    }
+    watched.assert_paired();
+    assert_eq!(watched.events.lock()[1]["code"], "E_TOOL_CANCELLED");
+    drop(tool);
+    watched.assert_freed();
+}
+
+#[tokio::test]
+async fn a_handler_may_drop_its_context_at_once() {
+    let watched = watch(DispatchContext::standalone());
+    let tool = number("t")
+        .handler(|_: Value, ctx: ToolContext| {
+            drop(ctx);
+            async {
+                tokio::task::yield_now().await;
+                "done"
+            }
+        })
+        .build()
+        .unwrap();
+    assert_eq!(
+        tool.executor(&watched.ctx)
+            .call("{}")
+            .await
+            .unwrap()
+            .as_text(),
+        Some("done")
+    );
+    watched.assert_paired();
+    watched.assert_freed();
+}
+
+#[test]
+fn without_a_runtime_a_timeout_is_an_error_and_not_a_panic() {
+    let tool = number("t")
+        .handler(|_: Value, _| async { std::future::pending::<()>().await })
+        .build()
+        .unwrap();
+    let ctx = DispatchContext::standalone();
+    let mut call = Box::pin(async { tool.executor(&ctx).call("{}").await });
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let std::task::Poll::Ready(result) = call.as_mut().poll(&mut context) else {
+        panic!("still waiting")
+    };
+    assert!(
+        result
+            .unwrap_err()
+            .to_string()
+            .contains("needs a tokio runtime")
+    );
+    let blocking = number("t")
+        .handler_blocking(|_: Value, _| "")
+        .build()
+        .unwrap();
+    let mut call = Box::pin(async { blocking.executor(&ctx).call("{}").await });
+    let std::task::Poll::Ready(result) = call.as_mut().poll(&mut context) else {
+        panic!("still waiting")
+    };
+    assert!(
+        result
+            .unwrap_err()
+            .to_string()
+            .contains("needs a tokio runtime")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_external_check_that_never_answers_is_cut_like_a_handler() {
+    let tool = number("t")
+        .timeout(Duration::from_secs(9))
+        .external("slow", |_| std::future::pending())
+        .handler(|_: Value, _| async { "" })
+        .build()
+        .unwrap();
+    let error = tool
+        .executor(&DispatchContext::standalone())
+        .call("{}")
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ToolTimeout);
+    assert!(
+        error.model_text().contains("nothing was run"),
+        "{}",
+        error.model_text()
+    );
+}

@@ -1,0 +1,460 @@
+mod approval;
+mod cut_off;
+mod ledger;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::record::ToolResults;
+use crate::schema::integer;
+use crate::*;
+
+fn number(name: &str) -> ToolBuilder<Value> {
+    Tool::dynamic(
+        name,
+        Schema::object().field("n", integer().min(0).default(1)),
+    )
+    .description("Takes a number.")
+}
+
+/// A dispatch, and the names of what happens in it.
+struct Watched {
+    ctx: DispatchContext,
+    events: Arc<Mutex<Vec<Value>>>,
+    _observer: event::Observer,
+}
+
+fn watch(ctx: DispatchContext) -> Watched {
+    let events: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let seen = Arc::clone(&events);
+    let observer = ctx
+        .events()
+        .observe(move |event| seen.lock().push(serde_json::to_value(event).unwrap()));
+    Watched {
+        ctx,
+        events,
+        _observer: observer,
+    }
+}
+
+impl Watched {
+    fn names(&self) -> Vec<String> {
+        self.events
+            .lock()
+            .iter()
+            .map(|event| event["event"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// Start and end come as a pair, of one call.
+    fn assert_paired(&self) {
+        assert_eq!(self.names(), ["toolExecutionStart", "toolExecutionEnd"]);
+        let events = self.events.lock();
+        assert_eq!(events[0]["id"], events[1]["id"]);
+        assert_eq!(events[0]["callId"], events[1]["callId"]);
+        assert!(events[1]["durationMs"].as_f64().unwrap() >= 0.0);
+    }
+
+    /// Nothing keeps the dispatch alive any more.
+    fn assert_freed(self) {
+        let weak = self.ctx.downgrade();
+        drop(self);
+        assert!(
+            weak.upgrade().is_none(),
+            "something still holds the context"
+        );
+    }
+}
+
+fn alive_tasks() -> usize {
+    tokio::runtime::Handle::current()
+        .metrics()
+        .num_alive_tasks()
+}
+
+#[tokio::test]
+async fn a_call_goes_all_the_way_and_is_told() {
+    let watched = watch(DispatchContext::builder().turn_id("turn-1").build());
+    let tool = number("double")
+        .meta(json!({ "scope": "math" }))
+        .handler(|args: Value, ctx: ToolContext| async move {
+            ctx.progress("half way");
+            assert_eq!(ctx.meta().get("scope"), Some(&json!("math")));
+            assert_eq!(ctx.args(), &args);
+            assert!(ctx.deadline().is_some() && !ctx.cancellation().is_cancelled());
+            ctx.stash().set("seen", ctx.effect_key())?;
+            Ok::<_, ToolError>(Json(args["n"].as_i64().unwrap_or(0) * 2))
+        })
+        .build()
+        .unwrap();
+    let record = tool.executor(&watched.ctx).settle(r#"{"n": "21"}"#).await;
+    assert_eq!(record.text().await.as_deref(), Some("42"));
+    assert_eq!(
+        record.checksum(),
+        call_id("double", r#"{"n":"21"}"#),
+        "over the raw arguments"
+    );
+    assert!(!record.is_error() && record.id().len() <= 12);
+    assert_eq!(record.args().text(), Some(r#"{"n": "21"}"#));
+    let ToolResults::Spooled(result) = record.results() else {
+        panic!("{record:?}")
+    };
+    assert_eq!(
+        (result.kind(), result.is_trusted()),
+        (&ArtifactKind::JSON, false)
+    );
+    assert_eq!(
+        watched.ctx.stash().get_as::<String>("seen").unwrap(),
+        format!("turn-1/0/{}", record.checksum())
+    );
+    assert_eq!(
+        watched.names(),
+        [
+            "toolExecutionStart",
+            "toolExecutionProgress",
+            "toolExecutionEnd"
+        ]
+    );
+    let events = watched.events.lock().clone();
+    assert_eq!(
+        events[0]["args"],
+        json!({ "n": 21 }),
+        "the checked arguments"
+    );
+    assert_eq!(events[2]["isError"], false);
+    assert!(
+        events
+            .iter()
+            .all(|event| event["callId"] == record.checksum() && event["id"] == record.id())
+    );
+    drop(record);
+    watched.assert_freed();
+}
+
+#[tokio::test]
+async fn a_refused_call_runs_nothing_and_tells_neither_start_nor_end() {
+    let watched = watch(DispatchContext::standalone());
+    let ran = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&ran);
+    let tool = number("t")
+        .handler(move |_: Value, _| {
+            flag.store(true, Ordering::Relaxed);
+            async { "" }
+        })
+        .build()
+        .unwrap();
+    let error = tool
+        .executor(&watched.ctx)
+        .call(json!({ "n": -1, "m": 2 }))
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), ErrorCode::InvalidToolArgs);
+    assert!(!error.is_fatal());
+    assert_eq!(watched.names(), ["toolCallRefused"]);
+    assert_eq!(watched.events.lock()[0]["faults"][0]["pointer"], "/n");
+    assert_eq!(watched.events.lock()[0]["faults"][1]["pointer"], "/m");
+    assert!(!ran.load(Ordering::Relaxed));
+    watched.assert_freed();
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_an_answer_with_the_names_that_exist() {
+    let tools = ["get_weather", "send_mail"].map(|name| {
+        number(name)
+            .handler(|_: Value, _| async { "" })
+            .build()
+            .unwrap()
+    });
+    let watched = watch(
+        DispatchContext::builder()
+            .tools(ToolRegistry::new(tools).unwrap())
+            .build(),
+    );
+    let record = watched.ctx.call("get_wether", "{}").await;
+    let text = record.text().await.unwrap();
+    assert!(
+        text.contains(
+            r#"There is no tool "get_wether"; nothing was run. Did you mean `get_weather`?"#
+        ),
+        "{text}"
+    );
+    assert!(text.contains("send_mail"));
+    assert!(record.is_error());
+    assert_eq!(watched.names(), ["toolCallRefused"]);
+    let text = watched
+        .ctx
+        .call("x\u{202e}\n".repeat(200), "not json")
+        .await
+        .text()
+        .await
+        .unwrap();
+    assert!(!text.contains('\u{202e}') && text.len() < 1000, "{text}");
+    assert_eq!(watched.ctx.tool_calls().len(), 2);
+}
+
+#[tokio::test]
+async fn a_panic_is_an_error_and_not_a_crash() {
+    let before = alive_tasks();
+    let watched = watch(DispatchContext::standalone());
+    let tool = number("t")
+        .handler(|args: Value, _| async move {
+            panic!("secret {}", args["n"]);
+            #[allow(unreachable_code)]
+            ""
+        })
+        .build()
+        .unwrap();
+    let error = tool.executor(&watched.ctx).call("{}").await.unwrap_err();
+    assert_eq!(error.code().as_str(), "E_TOOL_DOWNSTREAM_ERROR");
+    assert!(
+        error.to_string().contains("the handler panicked: secret 1"),
+        "the operator reads it: {error}"
+    );
+    assert!(!error.model_text().contains("secret"), "the model does not");
+    watched.assert_paired();
+    assert_eq!(watched.events.lock()[1]["code"], "E_TOOL_DOWNSTREAM_ERROR");
+    // Also one before the first await, in the closure itself.
+    let tool = number("t")
+        .handler(|_: Value, _| {
+            panic!("early");
+            #[allow(unreachable_code)]
+            async {
+                ""
+            }
+        })
+        .build()
+        .unwrap();
+    assert!(
+        tool.executor(&watched.ctx)
+            .call("{}")
+            .await
+            .unwrap_err()
+            .to_string()
+            .contains("early")
+    );
+    drop(tool);
+    watched.assert_freed();
+    assert_eq!(alive_tasks(), before);
+}
+
+#[tokio::test]
+async fn a_panic_in_a_type_s_own_deserialiser_is_a_refusal() {
+    #[derive(schemars::JsonSchema)]
+    #[allow(dead_code)]
+    struct Angry {
+        n: u8,
+    }
+    impl<'de> serde::Deserialize<'de> for Angry {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let value = Value::deserialize(deserializer)?;
+            assert!(value["n"] != 7, "seven");
+            Ok(Angry { n: 1 })
+        }
+    }
+    let tool = Tool::typed::<Angry>("t")
+        .description("…")
+        .handler(|_: Angry, _| async { "" })
+        .build()
+        .unwrap();
+    let error = tool
+        .executor(&DispatchContext::standalone())
+        .call(r#"{"n": 7}"#)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.code(), &*error.faults()[0].rule),
+        (ErrorCode::InvalidToolArgs, "deserialize")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_foreign_may_panic_when_it_is_dropped() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("on purpose");
+        }
+    }
+    let ctx = DispatchContext::standalone();
+    let tool = number("t")
+        .handler(|_: Value, _| async {
+            let _bomb = Bomb;
+            std::future::pending::<()>().await;
+        })
+        .build()
+        .unwrap();
+    assert_eq!(
+        tool.executor(&ctx).call("{}").await.unwrap_err().code(),
+        ErrorCode::ToolTimeout
+    );
+    let tool = number("t")
+        .handler(|_: Value, _| async {
+            if true {
+                std::panic::panic_any(Bomb);
+            }
+        })
+        .build()
+        .unwrap();
+    assert_eq!(
+        tool.executor(&ctx).call("{}").await.unwrap_err().code(),
+        ErrorCode::ToolDownstream
+    );
+}
+
+#[tokio::test]
+async fn what_a_type_says_of_its_arguments_is_for_operators() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[serde(try_from = "String")]
+    #[allow(dead_code)]
+    struct UserId(String);
+    impl TryFrom<String> for UserId {
+        type Error = String;
+        fn try_from(id: String) -> Result<Self, String> {
+            if id.contains("evil") {
+                Err("the password is hunter2".to_owned())
+            } else {
+                Ok(UserId(id))
+            }
+        }
+    }
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[allow(dead_code)]
+    struct Args {
+        #[schemars(with = "String")]
+        id: UserId,
+    }
+    let tool = Tool::typed::<Args>("t")
+        .description("…")
+        .handler(|_: Args, _| async { "" })
+        .build()
+        .unwrap();
+    let error = tool
+        .executor(&DispatchContext::standalone())
+        .call(r#"{"id": "evil"}"#)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.code(), &*error.faults()[0].rule),
+        (ErrorCode::InvalidToolArgs, "deserialize")
+    );
+    assert!(error.to_string().contains("hunter2") && !error.model_text().contains("hunter2"));
+}
+
+#[tokio::test]
+async fn every_output_comes_back_as_it_is_and_is_kept_when_settled() {
+    let ctx = DispatchContext::standalone();
+    let bytes = number("t")
+        .handler(|_: Value, _| async { vec![0_u8, 255] })
+        .build()
+        .unwrap();
+    assert!(matches!(
+        bytes.executor(&ctx).call("{}").await.unwrap().body,
+        Body::Bytes(_)
+    ));
+    let record = bytes.executor(&ctx).settle("{}").await;
+    let ToolResults::Spooled(result) = record.results() else {
+        panic!()
+    };
+    assert_eq!(
+        result.reader().read(1..9).await.unwrap().as_ref(),
+        [255],
+        "ranges are clamped"
+    );
+    assert_eq!(record.text().await, None, "no UTF-8");
+
+    let stream = number("t")
+        .trusted(true)
+        .artifact_kind(ArtifactKind::MARKDOWN)
+        .handler(|args: Value, _| async move {
+            let (sender, stream) = ByteStream::channel(1);
+            tokio::spawn(async move {
+                for piece in ["# a", "\n", "b"] {
+                    sender.send(piece).await.unwrap();
+                }
+                if args["n"] == 2 {
+                    sender.fail(std::io::Error::other("torn")).await.unwrap();
+                }
+            });
+            stream
+        })
+        .build()
+        .unwrap();
+    let record = stream.executor(&ctx).settle("{}").await;
+    assert_eq!(record.text().await.as_deref(), Some("# a\nb"));
+    let ToolResults::Spooled(result) = record.results() else {
+        panic!()
+    };
+    assert_eq!(
+        (result.kind(), result.is_trusted()),
+        (&ArtifactKind::MARKDOWN, true)
+    );
+    let torn = stream.executor(&ctx).settle(r#"{"n": 2}"#).await;
+    assert!(torn.is_error(), "half a stream is no result");
+    assert_eq!(
+        torn.text().await.as_deref(),
+        Some("The tool ran, but its result could not be kept.")
+    );
+
+    let lowered = number("t")
+        .trusted(true)
+        .handler(|_: Value, _| async { ToolOutput::text("x").untrusted() })
+        .build()
+        .unwrap();
+    let record = lowered.executor(&ctx).settle("{}").await;
+    let ToolResults::Spooled(result) = record.results() else {
+        panic!()
+    };
+    assert!(!result.is_trusted(), "an output may lower its own trust");
+}
+
+#[tokio::test]
+async fn equal_calls_have_equal_checksums_and_ids_of_their_own() {
+    let ctx = DispatchContext::standalone();
+    let tool = number("t")
+        .handler(|_: Value, _| async { "" })
+        .build()
+        .unwrap();
+    let (a, b) = (
+        tool.executor(&ctx).settle(r#"{"n":1}"#).await,
+        tool.executor(&ctx).settle(r#"{ "n" : 1 }"#).await,
+    );
+    assert_eq!(a.checksum(), b.checksum());
+    assert_ne!(a.id(), b.id());
+    assert_eq!(ctx.tool_call(b.id()).unwrap().id(), b.id());
+}
+
+#[tokio::test]
+async fn calls_run_side_by_side_without_disturbing_one_another() {
+    let tool = number("t")
+        .handler(|args: Value, ctx: ToolContext| async move {
+            tokio::task::yield_now().await;
+            format!("{} {}", args["n"], ctx.args()["n"])
+        })
+        .build()
+        .unwrap();
+    let ctx = DispatchContext::builder()
+        .tools(ToolRegistry::new([tool]).unwrap())
+        .build();
+    let calls: Vec<_> = (0..64)
+        .map(|n| {
+            let ctx = ctx.clone();
+            tokio::spawn(async move { ctx.call("t", json!({ "n": n })).await })
+        })
+        .collect();
+    let mut ids = std::collections::HashSet::new();
+    for (n, call) in calls.into_iter().enumerate() {
+        let record = call.await.unwrap();
+        assert_eq!(record.text().await.unwrap(), format!("{n} {n}"));
+        ids.insert(record.id().to_owned());
+    }
+    assert_eq!(ids.len(), 64);
+    let weak = ctx.downgrade();
+    drop(ctx);
+    assert!(weak.upgrade().is_none());
+}
