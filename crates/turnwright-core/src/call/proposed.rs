@@ -92,7 +92,8 @@ impl ProposedCall {
     pub(super) async fn check_for(self, tool: Tool) -> Result<CheckedCall, RefusedCall> {
         let checked = CheckedCall::check(self.call, tool)?;
         if checked.tool().schema().has_external() {
-            return checked.ask_external().await;
+            // Apart, so that a call without them does not carry the room for it.
+            return Box::pin(checked.ask_external()).await;
         }
         Ok(checked)
     }

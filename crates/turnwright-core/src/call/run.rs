@@ -50,14 +50,17 @@ impl AdmittedCall {
         let ctx = &self.checked.call.ctx;
         if ctx.cancellation().is_cancelled() {
             let error = Cut::Cancelled.error(self.tool(), false);
-            return self.not_run(error).await;
+            return Box::pin(self.not_run(error)).await;
         }
         let ledger = ctx.ledger().filter(|_| self.is_noted()).cloned();
         if ledger.is_some()
             && !self.begun
-            && let Err(error) = AdmittedCall::begin_together(std::slice::from_mut(&mut self)).await
+            && let Err(error) = Box::pin(AdmittedCall::begin_together(std::slice::from_mut(
+                &mut self,
+            )))
+            .await
         {
-            return self.not_run(error).await;
+            return Box::pin(self.not_run(error)).await;
         }
         let start = Instant::now();
         let (facts, bound) = self.into_facts(start);
@@ -73,7 +76,7 @@ impl AdmittedCall {
                 Err(error) if error.code() == ErrorCode::ToolDownstream => EndState::Failed,
                 Err(_) => EndState::Unknown,
             };
-            note_end(&ledger, &facts, state).await;
+            Box::pin(note_end(&ledger, &facts, state)).await;
         }
         RawOutcome { facts, result }
     }
@@ -122,7 +125,8 @@ async fn perform(
     let (limit, cancellation) = (facts.tool.timeout(), facts.call.ctx.cancellation());
     match work {
         Work::Async(mut future) => {
-            // Most handlers that do not wait end at once, and then nothing need be made to cut them off.
+            // Many handlers end at once, and then nothing need be made to cut them off. What only others need is kept
+            // apart, here and above, so that these do not carry the room for it.
             let first = poll_fn(|cx| {
                 Poll::Ready(catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))))
             });
@@ -131,7 +135,7 @@ async fn perform(
                 Ok(Poll::Ready(Err(error))) => Ok(Ok(Err(error))),
                 Ok(Poll::Pending) => {
                     let caught = AssertUnwindSafe(future.as_mut()).catch_unwind();
-                    within(start, limit, cancellation, caught).await
+                    Box::pin(within(start, limit, cancellation, caught)).await
                 }
                 Err(panic) => Ok(Err(panic)),
             };
@@ -144,7 +148,7 @@ async fn perform(
             drop_quietly(future);
             (result, false)
         }
-        Work::Blocking(work) => perform_blocking(work, facts, start).await,
+        Work::Blocking(work) => Box::pin(perform_blocking(work, facts, start)).await,
     }
 }
 
