@@ -162,7 +162,7 @@ impl Error {
         }))
     }
 
-    pub(crate) fn invalid_args(subject: &str, faults: Faults) -> Self {
+    pub(crate) fn invalid_args(subject: Option<&str>, faults: Faults) -> Self {
         let mut error = Error::new(ErrorCode::InvalidToolArgs, faults.operator_text(subject));
         error.0.model = Some(faults.model_text(subject));
         error.0.faults = faults;

@@ -76,7 +76,7 @@ impl Schema {
         let raw = raw.into();
         self.open(&raw)
             .and_then(|opened| self.judge(raw, opened))
-            .map_err(|faults| Error::invalid_args("the schema", faults))
+            .map_err(|faults| Error::invalid_args(None, faults))
     }
 
     /// Checks arguments and, if all holds, asks the external checks.
@@ -87,7 +87,7 @@ impl Schema {
         let checked = self.check(raw)?;
         match self.ask_external(checked.value()).await {
             Ok(()) => Ok(checked),
-            Err(faults) => Err(Error::invalid_args("the schema", faults)),
+            Err(faults) => Err(Error::invalid_args(None, faults)),
         }
     }
 

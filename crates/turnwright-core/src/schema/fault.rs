@@ -124,8 +124,11 @@ impl Faults {
         self.more
     }
 
-    pub(crate) fn operator_text(&self, subject: &str) -> String {
-        let mut text = format!("{subject} refused the arguments: ");
+    pub(crate) fn operator_text(&self, subject: Option<&str>) -> String {
+        let mut text = match subject {
+            Some(subject) => format!("{subject} refused the arguments: "),
+            None => "the arguments are refused: ".to_owned(),
+        };
         for (index, fault) in self.listed.iter().enumerate() {
             if index > 0 {
                 text.push_str("; ");
@@ -142,9 +145,12 @@ impl Faults {
         text
     }
 
-    pub(crate) fn model_text(&self, subject: &str) -> String {
+    pub(crate) fn model_text(&self, subject: Option<&str>) -> String {
+        let of_whom = subject
+            .map(|subject| format!(" of {subject}"))
+            .unwrap_or_default();
         let mut text = format!(
-            "The arguments of {subject} were refused; nothing was run. Mend these and call again:"
+            "The arguments{of_whom} were refused; nothing was run. Mend these and call again:"
         );
         for fault in &self.listed {
             // Writing into a String cannot fail.

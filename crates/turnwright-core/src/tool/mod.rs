@@ -230,7 +230,7 @@ impl Tool {
     }
 
     pub(crate) fn refusal(&self, faults: Faults) -> Error {
-        Error::invalid_args(&format!("`{}`", self.0.name), faults)
+        Error::invalid_args(Some(&format!("`{}`", self.0.name)), faults)
     }
 
     /// The schema's verdict, then the type's.
