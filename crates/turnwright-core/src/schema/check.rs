@@ -10,6 +10,7 @@ use super::fault::{Fault, Faults};
 use super::limits::MAX_DEPTH;
 use super::raw::{Raw, RawArgs};
 use super::repair::{Repair, RepairKind};
+use super::verdict::Verdict;
 use super::{Contract, Schema, SchemaProblem, explain, narrow, settled, stack};
 use crate::error::Error;
 
@@ -231,11 +232,19 @@ impl Schema {
             plan,
             verdict,
         } = &*self.contract;
-        match verdict.whole() {
-            Some(judge) if narrow::is_explainable(plan, value) => {
-                explain::explain(document, judge, value, repairs)
-            }
-            _ => narrow::wrong_places(document, plan, verdict, value),
+        let Some(judge) = verdict.whole() else {
+            return Faults::default();
+        };
+        if narrow::is_explainable(plan, value) {
+            return explain::explain(document, judge, value, repairs);
+        }
+        if verdict.has_parts() {
+            return narrow::wrong_places(plan, verdict, value);
+        }
+        // Seldom needed, and so made now: without its parts every place would look wrong.
+        match Verdict::build(document, judge.draft(), plan, true) {
+            Ok(verdict) => narrow::wrong_places(plan, &verdict, value),
+            Err(_) => self.stopped(Stop::TooMuchWork),
         }
     }
 

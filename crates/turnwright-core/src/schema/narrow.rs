@@ -59,14 +59,10 @@ fn weigh(plan: &Plan, id: NodeId, value: &Value, place: usize, left: &mut usize)
 }
 
 /// The places at which something is wrong, as deep as they can be told apart.
-pub(crate) fn wrong_places(
-    document: &Value,
-    plan: &Plan,
-    verdict: &Verdict,
-    value: &Value,
-) -> Faults {
+///
+/// The verdict must have parts.
+pub(crate) fn wrong_places(plan: &Plan, verdict: &Verdict, value: &Value) -> Faults {
     let mut search = Search {
-        document,
         plan,
         verdict,
         place: Pointer::default(),
@@ -81,7 +77,6 @@ pub(crate) fn wrong_places(
 const MOST_LOOKED_AT: usize = 10_000;
 
 struct Search<'s> {
-    document: &'s Value,
     plan: &'s Plan,
     verdict: &'s Verdict,
     place: Pointer,
@@ -109,7 +104,8 @@ impl Search<'_> {
         let Some(judge) = self.verdict.part(id).filter(|_| bearable) else {
             return false;
         };
-        let found = explain::explain(self.document, judge, value, &[]);
+        // Without the document: a part's errors name places of the part, and a name must not be suggested from elsewhere.
+        let found = explain::explain(&Value::Null, judge, value, &[]);
         for fault in found.listed() {
             let pointer = format!("{}{}", self.place.as_str(), fault.pointer);
             self.faults.push(Fault {

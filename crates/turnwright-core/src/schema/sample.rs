@@ -7,6 +7,8 @@ use super::plan::{Node, NodeId, Plan, Types};
 
 /// Nodes that one sample may visit: some documents are large, and this is a first look, not a proof.
 const MOST_VISITS: usize = 500;
+/// Levels that a sample may have: what is deeper is not plain.
+const MOST_LEVELS: usize = 32;
 
 impl Schema {
     /// Two samples at most, both accepted by the document: with what is required, and with all that is named. Fewer
@@ -41,7 +43,7 @@ struct Sampler<'s> {
 impl Sampler<'_> {
     /// A value for this place, or `None` where none is plain enough.
     fn make(&mut self, id: NodeId, depth: usize) -> Option<Value> {
-        self.left = self.left.checked_sub(1)?;
+        self.left = self.left.checked_sub(1).filter(|_| depth <= MOST_LEVELS)?;
         let plan = self.plan;
         let node = plan.nodes.get(id)?;
         if node.never {

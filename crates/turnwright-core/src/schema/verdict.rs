@@ -86,6 +86,11 @@ impl Verdict {
         })
     }
 
+    /// Whether parts can be asked by themselves.
+    pub(crate) fn has_parts(&self) -> bool {
+        matches!(self, Verdict::Parts { .. })
+    }
+
     /// The validator of the whole document.
     pub(crate) fn whole(&self) -> Option<&Validator> {
         match self {

@@ -231,6 +231,28 @@ fn long_lists_are_repaired_and_faults_beside_them_are_found() {
 }
 
 #[test]
+fn only_what_is_wrong_is_told_also_where_it_cannot_all_be_explained() {
+    // No union and no default, so that no part of the schema was asked for by itself before.
+    let schema = of(
+        json!({ "l": { "type": "array", "items": { "type": "integer" } }, "n": { "type": "integer" } }),
+    );
+    let list = vec!["1"; 400_000].join(",");
+    let error = schema
+        .check(format!("{{\"l\":[{list}],\"n\":\"x\"}}"))
+        .unwrap_err();
+    let found: Vec<(&str, &str)> = error
+        .faults()
+        .iter()
+        .map(|fault| (fault.pointer.as_str(), fault.rule.as_str()))
+        .collect();
+    assert_eq!(found, [("/n", "type")]);
+    let error = schema
+        .check(format!("{{\"l\":[1,true,{list}],\"n\":2}}"))
+        .unwrap_err();
+    assert_eq!((error.faults().len(), fault(&error)), (1, ("/l/1", "type")));
+}
+
+#[test]
 fn deep_values_under_nested_schemas_have_room() {
     let mut inner = json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/n" } } });
     for _ in 0..30 {
