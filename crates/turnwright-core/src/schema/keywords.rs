@@ -2,6 +2,8 @@
 
 use referencing::Draft;
 
+use super::fault::escape;
+
 /// What a keyword's value holds, as far as the walk must know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
@@ -131,7 +133,7 @@ fn draft7(name: &str) -> Option<Keyword> {
 }
 
 /// Every name that some draft knows, for telling a slip of the pen.
-pub(crate) const KNOWN: &[&str] = &[
+const KNOWN: &[&str] = &[
     "type",
     "enum",
     "const",
@@ -184,6 +186,36 @@ pub(crate) const KNOWN: &[&str] = &[
     "additionalItems",
     "dependencies",
 ];
+
+/// What is said of a keyword that the draft does not know.
+pub(crate) fn unknown(draft: Draft, name: &str) -> String {
+    let shown = escape(name, 80);
+    if matches!(
+        name,
+        "$dynamicRef" | "$dynamicAnchor" | "$recursiveRef" | "$recursiveAnchor" | "$vocabulary"
+    ) {
+        return format!("`{shown}` is not taken: use `$ref` and `$defs`");
+    }
+    if name == "nullable" {
+        return "`nullable` is not JSON Schema: add \"null\" to `type`".to_owned();
+    }
+    if KNOWN.contains(&name) {
+        let draft = if draft == Draft::Draft7 {
+            "draft 7"
+        } else {
+            "draft 2020-12"
+        };
+        return format!(
+            "`{shown}` is ignored by {draft}: say `$schema` if another draft is meant, or leave it out"
+        );
+    }
+    match nearest(name, KNOWN.iter().copied()) {
+        Some(near) => format!("`{shown}` is no keyword: did you mean `{near}`?"),
+        None => format!(
+            "`{shown}` is no keyword and would be ignored: leave it out, call it `x-{shown}`, or take it as an annotation by name"
+        ),
+    }
+}
 
 /// The types of value on which a keyword can have an effect, for keywords that wait for one type.
 pub(crate) fn waits_for(name: &str) -> Option<&'static [&'static str]> {

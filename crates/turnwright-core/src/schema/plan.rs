@@ -1,7 +1,7 @@
 //! What the coercing pass must know of a document: its subschemas as a graph.
 
 use jsonschema::Validator;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A subschema, by its place in [`Plan::nodes`].
 pub(crate) type NodeId = usize;
@@ -130,6 +130,31 @@ impl Types {
             "string" => Types::STRING,
             _ => return None,
         })
+    }
+
+    /// The types that are allowed by `type`, else by the values of `enum` or `const`; `None` where nothing is said.
+    pub(crate) fn allowed_by(map: &Map<String, Value>) -> Option<Types> {
+        let one_of = |values: &[Value]| {
+            values
+                .iter()
+                .map(Types::of)
+                .fold(Types::default(), Types::or)
+        };
+        match map.get("type") {
+            Some(Value::String(name)) => Types::named(name),
+            Some(Value::Array(names)) => Some(
+                names
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .filter_map(Types::named)
+                    .fold(Types::default(), Types::or),
+            ),
+            _ => match (map.get("enum"), map.get("const")) {
+                (Some(Value::Array(values)), _) => Some(one_of(values)),
+                (_, Some(value)) => Some(Types::of(value)),
+                _ => None,
+            },
+        }
     }
 
     pub(crate) fn of(value: &Value) -> Types {

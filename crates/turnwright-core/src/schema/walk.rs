@@ -149,7 +149,7 @@ impl<'d> Walk<'d, '_> {
             let place = join(pointer, name);
             let Some(keyword) = keywords::keyword(self.draft, name) else {
                 if !self.options.is_annotation(name) {
-                    self.problem(place, unknown_keyword(self.draft, name));
+                    self.problem(place, keywords::unknown(self.draft, name));
                 }
                 continue;
             };
@@ -325,7 +325,7 @@ impl<'d> Walk<'d, '_> {
         if only_ref {
             return;
         }
-        node.allowed = allowed_types(map);
+        node.allowed = Types::allowed_by(map);
         node.texts = match (map.get("const"), map.get("enum")) {
             (Some(only), _) => Some(vec![only.clone()]),
             (None, Some(Value::Array(values))) => Some(values.clone()),
@@ -428,57 +428,3 @@ impl<'d> Walk<'d, '_> {
 
 pub(crate) const BAD_PATTERN: &str =
     "is no pattern that runs in linear time: look-around and back-references are not taken";
-
-fn unknown_keyword(draft: Draft, name: &str) -> String {
-    let shown = super::fault::escape(name, 80);
-    if matches!(
-        name,
-        "$dynamicRef" | "$dynamicAnchor" | "$recursiveRef" | "$recursiveAnchor" | "$vocabulary"
-    ) {
-        return format!("`{shown}` is not taken: use `$ref` and `$defs`");
-    }
-    if name == "nullable" {
-        return "`nullable` is not JSON Schema: add \"null\" to `type`".to_owned();
-    }
-    if keywords::KNOWN.contains(&name) {
-        let draft = if draft == Draft::Draft7 {
-            "draft 7"
-        } else {
-            "draft 2020-12"
-        };
-        return format!(
-            "`{shown}` is ignored by {draft}: say `$schema` if another draft is meant, or leave it out"
-        );
-    }
-    match keywords::nearest(name, keywords::KNOWN.iter().copied()) {
-        Some(near) => format!("`{shown}` is no keyword: did you mean `{near}`?"),
-        None => format!(
-            "`{shown}` is no keyword and would be ignored: leave it out, call it `x-{shown}`, or take it as an annotation by name"
-        ),
-    }
-}
-
-/// The types that are allowed by `type`, else by the values of `enum` or `const`.
-fn allowed_types(map: &Map<String, Value>) -> Option<Types> {
-    let one_of = |values: &[Value]| {
-        values
-            .iter()
-            .map(Types::of)
-            .fold(Types::default(), Types::or)
-    };
-    match map.get("type") {
-        Some(Value::String(name)) => Types::named(name),
-        Some(Value::Array(names)) => Some(
-            names
-                .iter()
-                .filter_map(Value::as_str)
-                .filter_map(Types::named)
-                .fold(Types::default(), Types::or),
-        ),
-        _ => match (map.get("enum"), map.get("const")) {
-            (Some(Value::Array(values)), _) => Some(one_of(values)),
-            (_, Some(value)) => Some(Types::of(value)),
-            _ => None,
-        },
-    }
-}

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
@@ -60,20 +59,20 @@ impl Tally {
             annotation_only,
             ..
         } = self;
-        println!("{draft}: {agreed} cases agree");
-        println!(
+        crate::say(format_args!("{draft}: {agreed} cases agree"));
+        crate::say(format_args!(
             "{draft}: {annotation_only} cases want a format to be an annotation, and it is enforced"
-        );
-        println!(
+        ));
+        crate::say(format_args!(
             "{draft}: {} cases have a schema that is refused:",
             self.refused_cases()
-        );
+        ));
         for (reason, (schemas, cases)) in &self.refused {
-            println!("  {schemas} schemas, {cases} cases: {reason}");
+            crate::say(format_args!("  {schemas} schemas, {cases} cases: {reason}"));
         }
         self.disagreed
             .iter()
-            .for_each(|case| println!("{draft}: DISAGREES: {case}"));
+            .for_each(|case| crate::say(format_args!("{draft}: DISAGREES: {case}")));
     }
 
     /// Nothing disagrees, and no change made the suite pass by refusing more of it.
@@ -100,12 +99,10 @@ impl Tally {
 fn run(draft: &'static str, uri: &str) -> Option<Tally> {
     let root = vectors().join("json_schema_suite").join(draft);
     if !root.is_dir() {
-        // Straight to the stream: what goes through the macros is not shown of a test that passes.
         let place = root.display();
-        let text = format!(
-            "SKIPPED: the JSON Schema test suite is not at {place}; set TURNWRIGHT_VECTORS\n"
-        );
-        std::io::stderr().write_all(text.as_bytes()).unwrap();
+        crate::say(format_args!(
+            "SKIPPED: the JSON Schema test suite is not at {place}; set TURNWRIGHT_VECTORS"
+        ));
         return None;
     }
     let mut tally = Tally {

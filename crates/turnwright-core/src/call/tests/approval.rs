@@ -209,3 +209,34 @@ async fn a_policy_of_the_dispatch_stands_before_that_of_the_tool_and_a_panic_den
         .unwrap_err();
     assert_eq!(error.code(), ErrorCode::ToolDenied);
 }
+
+#[tokio::test]
+async fn what_a_policy_rewrites_after_an_answer_is_asked_for_again() {
+    let refused = Approval::Refused {
+        reason: "not this one".to_owned(),
+    };
+    // The last is given first.
+    let (clerk, ctx) = with_clerk(vec![refused, Approval::Edited(json!({ "n": 7 }))]);
+    let policy = |call: &PendingCall<'_>| match call.args()["n"].as_i64() {
+        Some(7) => Review::Rewrite(json!({ "n": 8 })),
+        _ => Review::ask("it costs money"),
+    };
+    let tool = number("t")
+        .approval(policy)
+        .handler(|_: Value, _| async { "ran" })
+        .build()
+        .unwrap();
+    let error = tool.executor(&ctx).call(r#"{"n": 4}"#).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ToolDenied);
+    let asked: Vec<Value> = clerk
+        .asked
+        .lock()
+        .iter()
+        .map(|request| request.args["n"].clone())
+        .collect();
+    assert_eq!(
+        asked,
+        [json!(4), json!(8)],
+        "an answer counts for these arguments alone"
+    );
+}

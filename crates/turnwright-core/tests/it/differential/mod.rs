@@ -44,7 +44,9 @@ fn random_documents_and_values_get_the_verdict_of_another_implementation() {
     let seed = number_from("TURNWRIGHT_SEED").unwrap_or(SEED);
     let cases = number_from("TURNWRIGHT_CASES").unwrap_or(CASES);
     let documents = cases.div_ceil(VALUES_OF_A_DOCUMENT);
-    println!("TURNWRIGHT_SEED={seed} TURNWRIGHT_CASES={cases}");
+    crate::say(format_args!(
+        "TURNWRIGHT_SEED={seed} TURNWRIGHT_CASES={cases}"
+    ));
     let failed = &AtomicBool::new(false);
     let stats = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
@@ -59,7 +61,7 @@ fn random_documents_and_values_get_the_verdict_of_another_implementation() {
         }
         stats
     });
-    println!("{stats}");
+    crate::say(&stats);
     stats.assert_worth_something();
 }
 
