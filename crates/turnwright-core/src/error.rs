@@ -81,6 +81,30 @@ codes! {
     Ledger = "E_LEDGER_ERROR", false, Unavailable, "The call could not be recorded, so it was not run. Try again later.";
     /// The result could not be kept.
     Spool = "E_SPOOL_ERROR", false, Unavailable, "The tool ran, but its result could not be kept.";
+    /// An artifact's bytes could not be read.
+    ArtifactUnreadable = "E_ARTIFACT_UNREADABLE", false, Unavailable, "The artifact could not be read. Try again later.";
+    /// A question to an artifact that makes no sense: a bad pattern, a bad path.
+    ArtifactQuery = "E_ARTIFACT_QUERY", false, InvalidArguments, "The artifact cannot answer this question.";
+    /// An artifact whose content is not what its kind says.
+    ArtifactMalformed = "E_ARTIFACT_MALFORMED", false, Internal, "The artifact's content is not well formed; read it as text.";
+    /// An artifact that is too large for a question.
+    ArtifactTooLarge = "E_ARTIFACT_TOO_LARGE", false, InvalidArguments, "The artifact is too large for this question; read it as text.";
+    /// One id names two artifacts.
+    ArtifactIdCollision = "E_ARTIFACT_ID_COLLISION", false, Internal, "Two results have the same id; neither can be read by it.";
+    /// A record of a call that is not well defined.
+    InvalidToolCall = "E_INVALID_INITIAL_TOOL_CALL_VALUE", true, Internal, "The record is misconfigured.";
+    /// A message that is not well defined.
+    InvalidMessage = "E_INVALID_INITIAL_MESSAGE_VALUE", true, Internal, "The record is misconfigured.";
+    /// A thought that is not well defined.
+    InvalidThought = "E_INVALID_INITIAL_THOUGHT_VALUE", true, Internal, "The record is misconfigured.";
+    /// A memory that is not well defined.
+    InvalidMemory = "E_INVALID_INITIAL_MEMORY_VALUE", true, Internal, "The record is misconfigured.";
+    /// Something retrieved that is not well defined.
+    InvalidRetrievable = "E_INVALID_INITIAL_RETRIEVABLE_VALUE", true, Internal, "The record is misconfigured.";
+    /// A standing instruction that is not well defined.
+    InvalidInstruction = "E_INVALID_INITIAL_INSTRUCTION_VALUE", true, Internal, "The record is misconfigured.";
+    /// A media that is not well defined.
+    InvalidMedia = "E_INVALID_INITIAL_MEDIA_VALUE", true, Internal, "The media is misconfigured.";
 }
 
 impl fmt::Display for ErrorCode {

@@ -12,6 +12,7 @@
 //!
 //! Most people depend on the facade `turnwright`, which adds `#[tool]` and a prelude.
 
+pub mod artifact;
 mod ascii;
 pub mod call;
 mod cancel;
@@ -22,12 +23,14 @@ pub mod event;
 pub mod record;
 pub mod registry;
 pub mod schema;
+pub mod spool;
 pub mod stash;
 pub mod tool;
 
+pub use artifact::{ArtifactKind, SpooledArtifact};
 pub use call::{
-    Approval, ApprovalPolicy, ApprovalRequest, Approver, Ledger, PendingCall, Review, Spool,
-    ToolContext, ToolExecutor,
+    Approval, ApprovalPolicy, ApprovalRequest, Approver, Ledger, PendingCall, Review, ToolContext,
+    ToolExecutor,
 };
 pub use cancel::Cancellation;
 pub use dispatch::DispatchContext;
@@ -39,9 +42,10 @@ pub use schema::{
     CheckedArgs, Fault, Field, IntoSchema, Limits, RawArgs, Rejection, Repair, RepairKind, Schema,
     SchemaOptions, SchemaProblem,
 };
+pub use spool::Spool;
 pub use stash::Stash;
 pub use tool::{
-    ArtifactKind, Body, ByteSender, ByteStream, Concurrency, Effects, IntoToolOutput,
-    IntoToolResult, Json, Meta, OnCollision, StreamClosed, Tool, ToolBuilder, ToolDescription,
-    ToolError, ToolOutput, call_id, call_id_of_value,
+    Body, ByteSender, ByteStream, Concurrency, Effects, IntoToolOutput, IntoToolResult, Json, Meta,
+    OnCollision, StreamClosed, Tool, ToolBuilder, ToolDescription, ToolError, ToolOutput, call_id,
+    call_id_of_value,
 };

@@ -28,7 +28,6 @@ mod ledger;
 mod proposed;
 mod run;
 mod settle;
-mod spool;
 
 #[cfg(test)]
 mod tests;
@@ -43,8 +42,6 @@ pub use executor::ToolExecutor;
 pub use ledger::{BegunCall, EndState, Ledger, LedgerError};
 pub use proposed::{ProposedCall, RefusedCall};
 pub use run::RawOutcome;
-pub use spool::{ByteReader, Spool};
 
 pub(crate) use ids::{CallIds, Id};
 pub(crate) use proposed::Call;
-pub(crate) use spool::MemorySpool;

@@ -8,9 +8,9 @@ use super::checked::{Checked, CheckedCall};
 use super::context::CallFacts;
 use super::proposed::{ProposedCall, RefusedCall};
 use super::run::{RawOutcome, within};
-use super::spool::ByteReader;
 use crate::error::{Error, ErrorCode};
 use crate::record::{SpooledResult, ToolCall, ToolResults};
+use crate::spool::ByteReader;
 use crate::tool::{Body, Tool};
 
 impl RawOutcome {
@@ -20,7 +20,7 @@ impl RawOutcome {
         let Checked { call, tool, .. } = &*facts.checked;
         let results = match result {
             Ok(output) => {
-                let kind = output.kind.unwrap_or_else(|| tool.artifact_kind().clone());
+                let kind = output.kind.unwrap_or_else(|| tool.artifact_kind());
                 let trusted = tool.is_trusted() && !output.untrusted;
                 match keep_body(&facts, output.body).await {
                     Ok(reader) => ToolResults::Spooled(SpooledResult::new(reader, kind, trusted)),

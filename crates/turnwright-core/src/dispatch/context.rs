@@ -8,14 +8,13 @@ use indexmap::IndexMap;
 use parking_lot::RwLock;
 
 use super::signal::Signals;
-use crate::call::{
-    ApprovalPolicy, Approver, CallIds, Id, Ledger, MemorySpool, ProposedCall, Spool,
-};
+use crate::call::{ApprovalPolicy, Approver, CallIds, Id, Ledger, ProposedCall};
 use crate::cancel::Cancellation;
 use crate::event::EventBus;
 use crate::record::ToolCall;
 use crate::registry::ToolRegistry;
 use crate::schema::RawArgs;
+use crate::spool::{MemorySpool, Spool};
 use crate::stash::Stash;
 
 /// One dispatch: its tools, stash, events, calls and cancellation. A handle: clones share it.
@@ -263,7 +262,9 @@ impl DispatchContextBuilder {
             policy: self.policy,
             approver: self.approver,
             ledger: self.ledger,
-            spool: self.spool.unwrap_or_else(|| Arc::new(MemorySpool)),
+            spool: self
+                .spool
+                .unwrap_or_else(|| Arc::new(MemorySpool::default())),
         }))
     }
 }

@@ -6,9 +6,11 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use crate::call::{ByteReader, Call, Id};
+use crate::artifact::ArtifactKind;
+use crate::call::{Call, Id};
 use crate::schema::RawArgs;
-use crate::tool::{ArtifactKind, Hex};
+use crate::spool::ByteReader;
+use crate::tool::Hex;
 
 /// A call that was settled: what was asked for, what ran, and what came of it. Immutable.
 pub struct ToolCall {
@@ -66,8 +68,8 @@ impl SpooledResult {
 
     /// What they are.
     #[must_use]
-    pub fn kind(&self) -> &ArtifactKind {
-        &self.kind
+    pub fn kind(&self) -> ArtifactKind {
+        self.kind
     }
 
     /// Whether the tool's author vouches for them.

@@ -10,11 +10,12 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::effects::{ArtifactKind, Concurrency, Effects, OnCollision};
+use super::effects::{Concurrency, Effects, OnCollision};
 use super::handler::Handler;
 use super::meta::Meta;
 use super::output::IntoToolResult;
 use super::{Inner, Tool};
+use crate::artifact::ArtifactKind;
 use crate::call::{ApprovalPolicy, ToolContext};
 use crate::error::{Error, ErrorCode};
 use crate::schema::{IntoSchema, Limits, Rejection, Schema, SchemaProblem, escape};

@@ -38,35 +38,3 @@ pub enum OnCollision {
     /// The tool that is there wins.
     Keep,
 }
-
-/// What the bytes of a result are, and so what questions can be asked of them.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(transparent)]
-pub struct ArtifactKind(std::borrow::Cow<'static, str>);
-
-impl ArtifactKind {
-    /// Lines of text.
-    pub const TEXT: ArtifactKind = ArtifactKind::named("text");
-    /// JSON, JSON lines or JSON5.
-    pub const JSON: ArtifactKind = ArtifactKind::named("json");
-    /// Markdown.
-    pub const MARKDOWN: ArtifactKind = ArtifactKind::named("markdown");
-
-    /// A kind of your own.
-    #[must_use]
-    pub const fn named(name: &'static str) -> Self {
-        ArtifactKind(std::borrow::Cow::Borrowed(name))
-    }
-
-    /// Its name.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Default for ArtifactKind {
-    fn default() -> Self {
-        ArtifactKind::TEXT
-    }
-}

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorCode, ErrorKind};
 /// What a handler returns when it fails.
 ///
 /// `?` turns any error into one, of kind internal: the operator reads it, the model reads a neutral sentence. What the
-/// model is to read is said with [`ToolError::for_model`].
+/// model is to read is said with [`ToolError::for_model`]; an [`Error`] of this crate says it by itself.
 ///
 /// ```
 /// use turnwright_core::{ErrorKind, ToolError};
@@ -136,8 +136,31 @@ impl ToolError {
 
 impl<E: StdError + Send + Sync + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
-        ToolError::internal(error.to_string()).with_source(error)
+        let message = error.to_string();
+        let made = match ours(&error) {
+            Some(ours) => ToolError::new(ours.kind(), message).for_model(ours.model_text()),
+            None => ToolError::internal(message),
+        };
+        made.with_source(error)
     }
+}
+
+/// The error of this crate that is behind another, if one is: it knows what a model may read.
+fn ours<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e Error> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let inside = || {
+            error
+                .downcast_ref::<std::io::Error>()?
+                .get_ref()?
+                .downcast_ref()
+        };
+        if let Some(ours) = error.downcast_ref().or_else(inside) {
+            return Some(ours);
+        }
+        next = error.source();
+    }
+    None
 }
 
 impl fmt::Debug for ToolError {

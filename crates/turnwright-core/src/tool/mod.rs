@@ -47,7 +47,7 @@ use serde_json::{Value, json};
 
 pub use builder::ToolBuilder;
 pub use call_id::{call_id, call_id_of_value};
-pub use effects::{ArtifactKind, Concurrency, Effects, OnCollision};
+pub use effects::{Concurrency, Effects, OnCollision};
 pub use error::ToolError;
 pub use meta::Meta;
 pub use output::{
@@ -58,6 +58,7 @@ pub(crate) use call_id::{digest_of, of_raw, of_unread, of_value};
 pub(crate) use canonical::Hex;
 pub(crate) use handler::{BoundHandler, HandlerResult, Work};
 
+use crate::artifact::ArtifactKind;
 use crate::call::{ApprovalPolicy, ToolExecutor};
 use crate::dispatch::DispatchContext;
 use crate::error::Error;
@@ -124,8 +125,8 @@ impl Tool {
 
     /// What its results are, unless the handler says otherwise.
     #[must_use]
-    pub fn artifact_kind(&self) -> &ArtifactKind {
-        &self.0.artifact_kind
+    pub fn artifact_kind(&self) -> ArtifactKind {
+        self.0.artifact_kind
     }
 
     /// What the author said of it.

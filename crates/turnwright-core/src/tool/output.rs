@@ -2,13 +2,18 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use super::effects::ArtifactKind;
 use super::error::ToolError;
+use crate::artifact::ArtifactKind;
+use crate::spool::ByteReader;
+
+/// What is read from a reader at once.
+const PIECE: u64 = 64 * 1024;
 
 /// What a tool gave: text, bytes or a stream of bytes, as the handler returned it.
 #[derive(Debug)]
@@ -121,7 +126,15 @@ pub struct Json<T>(pub T);
 /// assert_eq!(all, b"one\ntwo\n");
 /// # Ok::<(), std::io::Error>(()) }).unwrap();
 /// ```
-pub struct ByteStream(mpsc::Receiver<io::Result<Bytes>>);
+pub struct ByteStream(Source);
+
+enum Source {
+    Channel(mpsc::Receiver<io::Result<Bytes>>),
+    Reader {
+        reader: Arc<dyn ByteReader>,
+        at: u64,
+    },
+}
 
 /// The sending end of a [`ByteStream`].
 #[derive(Clone)]
@@ -136,12 +149,37 @@ impl ByteStream {
     #[must_use]
     pub fn channel(pieces: usize) -> (ByteSender, ByteStream) {
         let (sender, receiver) = mpsc::channel(pieces.max(1));
-        (ByteSender(sender), ByteStream(receiver))
+        (ByteSender(sender), ByteStream(Source::Channel(receiver)))
+    }
+
+    /// All that a reader has, piece by piece, read as it is asked for.
+    #[must_use]
+    pub fn of_reader(reader: Arc<dyn ByteReader>) -> Self {
+        ByteStream(Source::Reader { reader, at: 0 })
     }
 
     /// The next piece, or `None` at the end.
     pub async fn next(&mut self) -> Option<io::Result<Bytes>> {
-        self.0.recv().await
+        match &mut self.0 {
+            Source::Channel(pieces) => pieces.recv().await,
+            Source::Reader { reader, at } => {
+                let end = reader.len();
+                if *at >= end {
+                    return None;
+                }
+                let piece = reader.read(*at..end.min(*at + PIECE)).await;
+                *at = match &piece {
+                    // Nothing before the end is no end: whoever reads must not take it for one.
+                    Ok(bytes) if bytes.is_empty() => {
+                        *at = end;
+                        return Some(Err(io::ErrorKind::UnexpectedEof.into()));
+                    }
+                    Ok(bytes) => *at + bytes.len() as u64,
+                    Err(_) => end,
+                };
+                Some(piece)
+            }
+        }
     }
 }
 

@@ -156,7 +156,7 @@ fn names_are_what_every_provider_takes() {
 #[test]
 fn everything_that_was_said_can_be_read_back_and_has_its_default() {
     let plain = noop("plain").build().unwrap();
-    assert_eq!(plain.artifact_kind(), &ArtifactKind::TEXT);
+    assert_eq!(plain.artifact_kind(), ArtifactKind::TEXT);
     assert!(plain.meta().is_empty() && !plain.is_ephemeral() && !plain.is_trusted());
     assert_eq!(plain.on_collision(), OnCollision::Throw);
     assert_eq!(plain.effects(), Effects::Writes);
@@ -164,7 +164,7 @@ fn everything_that_was_said_can_be_read_back_and_has_its_default() {
     assert_eq!(plain.concurrency(), Concurrency::Parallel);
 
     let said = noop("said")
-        .artifact_kind(ArtifactKind::named("csv"))
+        .artifact_kind(ArtifactKind::new("csv", || &[]))
         .meta(json!({ "a": { "b": 1 } }))
         .ephemeral(true)
         .trusted(true)

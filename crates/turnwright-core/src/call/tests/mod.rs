@@ -107,7 +107,7 @@ async fn a_call_goes_all_the_way_and_is_told() {
     };
     assert_eq!(
         (result.kind(), result.is_trusted()),
-        (&ArtifactKind::JSON, false)
+        (ArtifactKind::JSON, false)
     );
     assert_eq!(
         watched.ctx.stash().get_as::<String>("seen").unwrap(),
@@ -392,7 +392,7 @@ async fn every_output_comes_back_as_it_is_and_is_kept_when_settled() {
     };
     assert_eq!(
         (result.kind(), result.is_trusted()),
-        (&ArtifactKind::MARKDOWN, true)
+        (ArtifactKind::MARKDOWN, true)
     );
     let torn = stream.executor(&ctx).settle(r#"{"n": 2}"#).await;
     assert!(torn.is_error(), "half a stream is no result");

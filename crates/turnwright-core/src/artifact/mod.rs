@@ -1,0 +1,148 @@
+//! Results too large for a prompt, kept whole and asked for what is needed.
+//!
+//! A [`SpooledArtifact`] is a lazy, read-only view over a reader. The model never sees all of it: it asks, with tools that
+//! are forged for the moment, and every answer is bounded.
+
+#[cfg(feature = "artifact-json")]
+pub mod json;
+mod kind;
+mod limits;
+#[cfg(feature = "artifact-markdown")]
+pub mod markdown;
+mod page;
+mod query;
+mod read;
+pub mod text;
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+pub use kind::ArtifactKind;
+pub use limits::ArtifactLimits;
+pub use page::Page;
+pub use query::Query;
+pub use read::ArtifactRead;
+
+use crate::error::{Error, ErrorCode};
+use crate::spool::{ByteReader, MemoryReader};
+
+/// A lazy, read-only view over bytes that are kept somewhere. Cheap to clone: clones share what was found out about it.
+#[derive(Clone)]
+pub struct SpooledArtifact {
+    shared: Arc<Shared>,
+    limits: ArtifactLimits,
+}
+
+struct Shared {
+    reader: Arc<dyn ByteReader>,
+    kind: ArtifactKind,
+}
+
+impl SpooledArtifact {
+    /// A view over a reader.
+    #[must_use]
+    pub fn new(reader: Arc<dyn ByteReader>, kind: ArtifactKind) -> Self {
+        SpooledArtifact {
+            shared: Arc::new(Shared { reader, kind }),
+            limits: ArtifactLimits::default(),
+        }
+    }
+
+    /// A view over bytes in memory.
+    pub fn in_memory(bytes: impl Into<Bytes>, kind: ArtifactKind) -> Self {
+        SpooledArtifact::new(Arc::new(MemoryReader::new(bytes)), kind)
+    }
+
+    /// The same artifact under other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: ArtifactLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// What its bytes are.
+    #[must_use]
+    pub fn kind(&self) -> ArtifactKind {
+        self.shared.kind
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn reader(&self) -> &Arc<dyn ByteReader> {
+        &self.shared.reader
+    }
+
+    /// How large answers may be, and what is parsed whole.
+    #[must_use]
+    pub fn limits(&self) -> ArtifactLimits {
+        self.limits
+    }
+
+    /// How many bytes it has.
+    #[must_use]
+    pub fn byte_length(&self) -> u64 {
+        self.shared.reader.len()
+    }
+
+    /// A page for an answer, as large as answers about this artifact may be.
+    #[must_use]
+    pub fn page(&self) -> Page {
+        Page::new(self.limits.answer)
+    }
+
+    /// All of its bytes, as they are. Needs as much memory: meant for programs, not for answers.
+    ///
+    /// # Errors
+    /// `E_ARTIFACT_UNREADABLE`.
+    pub async fn as_bytes(&self) -> Result<Bytes, Error> {
+        let reader = &self.shared.reader;
+        let bytes = reader.read(0..reader.len()).await;
+        bytes.map_err(|error| Error::unreadable_artifact(error, 0, reader.len()))
+    }
+}
+
+impl Error {
+    /// The bytes are there, but could not be read: from which place on, and how many there are.
+    pub(crate) fn unreadable_artifact(error: std::io::Error, at: u64, len: u64) -> Self {
+        let place = format!("at byte {at} of {len}");
+        Error::new(
+            ErrorCode::ArtifactUnreadable,
+            format!("the artifact could not be read {place}: {error}"),
+        )
+        .with_model_text(format!(
+            "The artifact could not be read {place}; nothing of it was changed. Try again, or ask for another part."
+        ))
+        .with_source(error)
+    }
+
+    /// The question is wrong: what is said goes to the model, and tells it how to ask.
+    pub(crate) fn bad_artifact_query(message: impl Into<String>) -> Self {
+        Error::told(ErrorCode::ArtifactQuery, message)
+    }
+
+    /// The content is not what its kind says.
+    pub(crate) fn malformed_artifact(message: impl Into<String>) -> Self {
+        Error::told(ErrorCode::ArtifactMalformed, message)
+    }
+
+    /// The content is too large for this question.
+    pub(crate) fn artifact_too_large(message: impl Into<String>) -> Self {
+        Error::told(ErrorCode::ArtifactTooLarge, message)
+    }
+
+    fn told(code: ErrorCode, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Error::new(code, message.clone()).with_model_text(message)
+    }
+}
+
+impl fmt::Debug for SpooledArtifact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpooledArtifact")
+            .field("kind", &self.shared.kind)
+            .field("bytes", &self.byte_length())
+            .finish_non_exhaustive()
+    }
+}

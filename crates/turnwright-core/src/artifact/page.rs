@@ -1,0 +1,104 @@
+//! Answers of bounded size.
+
+use std::fmt;
+
+/// Room at the end of every page for saying what was left out and how to go on.
+const NOTE_ROOM: usize = 512;
+
+/// An answer that is being written, line by line, within its budget.
+///
+/// ```
+/// use turnwright_core::artifact::Page;
+///
+/// let mut page = Page::new(1024);
+/// let mut shown = 0;
+/// for n in 0..10_000 {
+///     if !page.line(&format!("row {n}")) { break }
+///     shown += 1;
+/// }
+/// page.note(&format!("{shown} of 10000 rows: go on with start={shown}"));
+/// let answer = page.finish();
+/// assert!(answer.len() <= 1024);
+/// assert!(answer.ends_with("rows: go on with start=62]"), "{answer}");
+/// ```
+pub struct Page {
+    text: String,
+    notes: String,
+    budget: usize,
+}
+
+impl Page {
+    /// An empty page of at most so many bytes, notes included.
+    #[must_use]
+    pub fn new(budget: usize) -> Self {
+        Page {
+            text: String::new(),
+            notes: String::new(),
+            budget,
+        }
+    }
+
+    /// How many bytes of content still fit.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.budget
+            .saturating_sub(NOTE_ROOM)
+            .saturating_sub(self.text.len())
+    }
+
+    /// Whether nothing was written yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Adds a line, or does not and says so if it does not fit: then stop, and leave a [`Page::note`].
+    #[must_use = "a line that did not fit is not on the page"]
+    pub fn line(&mut self, line: &str) -> bool {
+        let fits = line.len() < self.room();
+        if fits {
+            self.text.push_str(line);
+            self.text.push('\n');
+        }
+        fits
+    }
+
+    /// Adds as much of a line as fits, cut at a character, and says how many bytes of it that was.
+    pub fn part_of_line(&mut self, line: &str) -> usize {
+        let room = self.room().saturating_sub(1);
+        let fitting = line.floor_char_boundary(room);
+        if let Some(part) = line.get(..fitting) {
+            self.text.push_str(part);
+            self.text.push('\n');
+        }
+        fitting
+    }
+
+    /// Says something about the answer itself, at its end, in brackets. Notes have room of their own: 512 bytes for all.
+    pub fn note(&mut self, note: &str) {
+        let left = NOTE_ROOM.saturating_sub(self.notes.len()).saturating_sub(3);
+        let note = note.get(..note.floor_char_boundary(left)).unwrap_or("");
+        if !note.is_empty() {
+            self.notes.push('[');
+            self.notes.push_str(note);
+            self.notes.push_str("]\n");
+        }
+    }
+
+    /// The answer.
+    #[must_use]
+    pub fn finish(self) -> String {
+        let mut text = self.text + &self.notes;
+        if text.ends_with('\n') {
+            text.pop();
+        }
+        text
+    }
+}
+
+impl fmt::Debug for Page {
+    /// What stands on it may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Page({} of {} bytes)", self.text.len(), self.budget)
+    }
+}

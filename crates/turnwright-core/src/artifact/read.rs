@@ -1,0 +1,162 @@
+//! Reading on a thread of its own.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::runtime::Handle;
+
+use super::SpooledArtifact;
+use crate::error::{Error, ErrorCode};
+use crate::spool::ByteReader;
+
+/// The bytes of an artifact on a thread for blocking work: `Read` and `Seek` for parsers that want those, and
+/// [`ArtifactRead::read_at`].
+pub struct ArtifactRead {
+    reader: Arc<dyn ByteReader>,
+    runtime: Handle,
+    called_off: Arc<AtomicBool>,
+    at: u64,
+}
+
+/// Tells the thread that nobody waits for it any more.
+struct CallOff(Arc<AtomicBool>);
+
+impl Drop for CallOff {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl SpooledArtifact {
+    /// Runs `work` over the bytes on a thread where it may block and take long. If the future is dropped, the next read
+    /// of the work fails, so that it ends soon.
+    ///
+    /// ```
+    /// use std::io::BufRead as _;
+    /// use turnwright_core::ToolError;
+    /// use turnwright_core::artifact::{ArtifactKind, ArtifactRead, SpooledArtifact};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let artifact = SpooledArtifact::in_memory("a\nb\nc\n", ArtifactKind::TEXT);
+    /// let longest = artifact
+    ///     .read_with(|read: ArtifactRead| {
+    ///         let mut longest = 0;
+    ///         for line in std::io::BufReader::new(read).lines() {
+    ///             longest = longest.max(line?.len());
+    ///         }
+    ///         Ok::<_, ToolError>(longest)
+    ///     })
+    ///     .await?;
+    /// assert_eq!(longest, 1);
+    /// # Ok::<(), ToolError>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// What `work` returns. A panic in it is an error too.
+    pub async fn read_with<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+        F: FnOnce(ArtifactRead) -> Result<T, E> + Send + 'static,
+    {
+        let called_off = Arc::new(AtomicBool::new(false));
+        let guard = CallOff(Arc::clone(&called_off));
+        let read = ArtifactRead {
+            reader: Arc::clone(self.reader()),
+            runtime: Handle::current(),
+            called_off,
+            at: 0,
+        };
+        let done = tokio::task::spawn_blocking(move || work(read)).await;
+        drop(guard);
+        done.unwrap_or_else(|_| {
+            let message = "the artifact's query panicked or was cut off";
+            Err(Error::new(ErrorCode::ArtifactUnreadable, message).into())
+        })
+    }
+}
+
+impl ArtifactRead {
+    /// How many bytes there are.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.reader.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.reader.is_empty()
+    }
+
+    /// Fills `into` from a place on: fewer bytes than asked for come only at the end.
+    ///
+    /// # Errors
+    /// `E_ARTIFACT_UNREADABLE`, also when nobody waits for the answer any more.
+    pub fn read_at(&self, at: u64, into: &mut [u8]) -> Result<usize, Error> {
+        let told = |error| Error::unreadable_artifact(error, at, self.len());
+        self.fill(at, into).map_err(told)
+    }
+
+    fn fill(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        if self.called_off.load(Ordering::Relaxed) {
+            return Err(io::Error::other("nobody waits for the answer any more"));
+        }
+        let left = self.len().saturating_sub(at);
+        let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
+        let mut filled = 0;
+        // A reader may give less than a whole range; only nothing at all is a failure.
+        while let Some(rest) = into.get_mut(filled..wanted).filter(|rest| !rest.is_empty()) {
+            let place = at + filled as u64;
+            let came = match self.reader.read_now(place, rest) {
+                Some(came) => came?,
+                None => {
+                    let range = place..place + rest.len() as u64;
+                    let bytes = self.runtime.block_on(self.reader.read(range))?;
+                    let came = bytes.len().min(rest.len());
+                    for (to, from) in rest.iter_mut().zip(&bytes) {
+                        *to = *from;
+                    }
+                    came
+                }
+            };
+            if came == 0 {
+                return Err(io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    "the reader has fewer bytes than it said",
+                ));
+            }
+            filled += came;
+        }
+        Ok(filled)
+    }
+}
+
+impl io::Read for ArtifactRead {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        // The whole story goes along, so that a parser that passes the failure on does not lose it.
+        let came = self.read_at(self.at, into).map_err(io::Error::other)?;
+        self.at += came as u64;
+        Ok(came)
+    }
+}
+
+impl io::Seek for ArtifactRead {
+    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+        let place = match to {
+            io::SeekFrom::Start(place) => Some(place),
+            io::SeekFrom::End(by) => self.len().checked_add_signed(by),
+            io::SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = place.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}
+
+impl fmt::Debug for ArtifactRead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ArtifactRead({} of {} bytes)", self.at, self.len())
+    }
+}

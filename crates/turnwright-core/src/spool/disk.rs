@@ -1,0 +1,261 @@
+//! Results in a folder.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use bytes::{Bytes, BytesMut};
+
+use super::file::{FileReader, blocking};
+use super::{ByteReader, Spool};
+use crate::tool::{Body, ByteStream};
+
+/// What a result's file name ends in.
+const SUFFIX: &str = ".spool";
+/// What the name of a file that is still written begins with: no id is ever encoded like that.
+const UNFINISHED: &str = ".unfinished-";
+/// The longest file name that every common file system takes.
+const LONGEST_NAME: usize = 255;
+/// Pieces of a stream are gathered to this before they are written.
+const BLOCK: usize = 256 * 1024;
+/// An unfinished file of this age has no writer any more.
+const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Keeps results in one folder, a file each. A file is written under another name, flushed to the disk and then renamed:
+/// whoever opens an id finds all of its content or none.
+///
+/// Ids are written so that they cannot leave the folder, nor meet each other on a file system that does not know case.
+/// Ids of calls are unique in their conversation: give each conversation a folder of its own.
+///
+/// ```
+/// use turnwright_core::Body;
+/// use turnwright_core::spool::{ByteReader, DiskSpool, Spool};
+///
+/// # let folder = std::env::temp_dir().join(format!("turnwright-doc-{}", std::process::id()));
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let spool = DiskSpool::open(&folder).await?;
+/// spool.put("../../etc/passwd", Body::Text("harmless".to_owned())).await?;
+/// let reader = spool.open("../../etc/passwd").await?.expect("it was kept");
+/// assert_eq!(&reader.read(0..4).await?[..], b"harm");
+/// assert_eq!(spool.list().await?, ["../../etc/passwd"]);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), std::io::Error>(()) }).unwrap();
+/// ```
+#[derive(Clone, Debug)]
+pub struct DiskSpool {
+    folder: Arc<Path>,
+}
+
+impl DiskSpool {
+    /// Opens the folder, which is made if it is not there, and clears away what a crash left unfinished a day or more ago.
+    ///
+    /// # Errors
+    /// It cannot be made or read, or it is no folder.
+    pub async fn open(folder: impl Into<PathBuf>) -> io::Result<Self> {
+        let folder = folder.into();
+        let folder = blocking(move || {
+            fs::create_dir_all(&folder)?;
+            sweep(&folder)?;
+            Ok(folder)
+        })
+        .await?;
+        Ok(DiskSpool {
+            folder: folder.into(),
+        })
+    }
+
+    fn path_of(&self, id: &str) -> io::Result<PathBuf> {
+        Ok(self.folder.join(encode(id)?))
+    }
+}
+
+#[async_trait]
+impl Spool for DiskSpool {
+    async fn put(&self, id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>> {
+        let path = self.path_of(id)?;
+        let unfinished = Unfinished::new(&self.folder);
+        let len = match content {
+            Body::Text(text) => unfinished.write_all(Bytes::from(text), path.clone()).await,
+            Body::Bytes(bytes) => unfinished.write_all(bytes, path.clone()).await,
+            Body::Stream(stream) => unfinished.write_stream(stream, path.clone()).await,
+        }?;
+        Ok(Arc::new(FileReader::of_length(path, len)))
+    }
+
+    async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
+        match FileReader::open(self.path_of(id)?).await {
+            Ok(reader) => Ok(Some(Arc::new(reader))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn delete(&self, id: &str) -> io::Result<bool> {
+        let path = self.path_of(id)?;
+        blocking(move || match fs::remove_file(path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        })
+        .await
+    }
+
+    async fn list(&self) -> io::Result<Vec<String>> {
+        let folder = Arc::clone(&self.folder);
+        blocking(move || {
+            let mut ids = Vec::new();
+            for entry in fs::read_dir(folder)? {
+                ids.extend(entry?.file_name().to_str().and_then(decode));
+            }
+            Ok(ids)
+        })
+        .await
+    }
+}
+
+/// A file that is still written. Gone when it is dropped before it was renamed.
+struct Unfinished {
+    path: PathBuf,
+    file: Option<File>,
+    len: u64,
+    finished: bool,
+}
+
+impl Unfinished {
+    fn new(folder: &Path) -> Self {
+        let name = format!("{UNFINISHED}{}", uuid::Uuid::now_v7().simple());
+        Unfinished {
+            path: folder.join(name),
+            file: None,
+            len: 0,
+            finished: false,
+        }
+    }
+
+    async fn write_all(mut self, bytes: Bytes, to: PathBuf) -> io::Result<u64> {
+        blocking(move || {
+            self.write(&bytes)?;
+            self.finish(&to)
+        })
+        .await
+    }
+
+    /// Writes pieces as they come; no thread waits while none does.
+    async fn write_stream(mut self, mut stream: ByteStream, to: PathBuf) -> io::Result<u64> {
+        let mut block = BytesMut::new();
+        while let Some(piece) = stream.next().await {
+            block.extend_from_slice(&piece?);
+            if block.len() >= BLOCK {
+                let full = block.split().freeze();
+                self = blocking(move || self.write(&full).map(|()| self)).await?;
+            }
+        }
+        self.write_all(block.freeze(), to).await
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(File::create_new(&self.path)?),
+        };
+        file.write_all(bytes)?;
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn finish(mut self, to: &Path) -> io::Result<u64> {
+        if let Some(file) = self.file.take() {
+            file.sync_all()?;
+        }
+        fs::rename(&self.path, to)?;
+        self.finished = true;
+        flush_folder_of(to)?;
+        Ok(self.len)
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if !self.finished {
+            drop(self.file.take());
+            // Best effort: what stays is swept when the folder is next opened.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// A rename is on the disk once its folder is.
+#[cfg(unix)]
+fn flush_folder_of(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+#[allow(clippy::unnecessary_wraps, reason = "a folder cannot be flushed here")]
+fn flush_folder_of(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+fn sweep(folder: &Path) -> io::Result<()> {
+    let now = SystemTime::now();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let unfinished = entry
+            .file_name()
+            .to_str()
+            .is_some_and(|name| name.starts_with(UNFINISHED));
+        let age = || {
+            now.duration_since(entry.metadata().ok()?.modified().ok()?)
+                .ok()
+        };
+        if unfinished && age().is_some_and(|age| age > ABANDONED) {
+            // Another process may have been faster.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// The file name of an id: lower-case letters, digits, `-` and `_` stand for themselves, every other byte is `%` and two
+/// hex digits.
+fn encode(id: &str) -> io::Result<String> {
+    let mut name = String::with_capacity(id.len() + SUFFIX.len());
+    for byte in id.bytes() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => name.push(char::from(byte)),
+            // Writing to a string does not fail.
+            _ => _ = write!(name, "%{byte:02x}"),
+        }
+    }
+    name.push_str(SUFFIX);
+    if id.is_empty() || name.len() > LONGEST_NAME {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "an id must be 1 to 249 bytes long, where a byte other than a-z, 0-9, - and _ counts three times",
+        ));
+    }
+    Ok(name)
+}
+
+fn decode(name: &str) -> Option<String> {
+    let mut bytes = name.strip_suffix(SUFFIX)?.bytes();
+    let mut id = Vec::new();
+    while let Some(byte) = bytes.next() {
+        id.push(match byte {
+            b'%' => {
+                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+                u8::try_from(digit(bytes.next())? * 16 + digit(bytes.next())?).ok()?
+            }
+            b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => byte,
+            _ => return None,
+        });
+    }
+    String::from_utf8(id).ok()
+}
