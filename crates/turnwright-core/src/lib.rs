@@ -20,14 +20,16 @@ pub mod dispatch;
 mod dot_path;
 pub mod error;
 pub mod event;
+pub mod media;
 pub mod record;
 pub mod registry;
 pub mod schema;
 pub mod spool;
 pub mod stash;
 pub mod tool;
+pub mod trust;
 
-pub use artifact::{ArtifactKind, SpooledArtifact};
+pub use artifact::{ArtifactKind, Inline, SpooledArtifact};
 pub use call::{
     Approval, ApprovalPolicy, ApprovalRequest, Approver, Ledger, PendingCall, Review, ToolContext,
     ToolExecutor,
@@ -36,6 +38,7 @@ pub use cancel::Cancellation;
 pub use dispatch::DispatchContext;
 pub use error::{Error, ErrorCode, ErrorKind};
 pub use event::Event;
+pub use media::Media;
 pub use record::ToolCall;
 pub use registry::{MergePolicy, ToolRegistry};
 pub use schema::{
@@ -45,7 +48,7 @@ pub use schema::{
 pub use spool::Spool;
 pub use stash::Stash;
 pub use tool::{
-    Body, ByteSender, ByteStream, Concurrency, Effects, IntoToolOutput, IntoToolResult, Json, Meta,
-    OnCollision, StreamClosed, Tool, ToolBuilder, ToolDescription, ToolError, ToolOutput, call_id,
-    call_id_of_value,
+    Body, ByteSender, ByteStream, Concurrency, Content, Effects, IntoToolOutput, IntoToolResult,
+    Json, Meta, OnCollision, StreamClosed, Tool, ToolBuilder, ToolDescription, ToolError,
+    ToolOutput, call_id, call_id_of_value,
 };

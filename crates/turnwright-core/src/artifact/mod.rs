@@ -3,6 +3,8 @@
 //! A [`SpooledArtifact`] is a lazy, read-only view over a reader. The model never sees all of it: it asks, with tools that
 //! are forged for the moment, and every answer is bounded.
 
+mod forge;
+mod inline;
 #[cfg(feature = "artifact-json")]
 pub mod json;
 mod kind;
@@ -12,18 +14,29 @@ pub mod markdown;
 mod page;
 mod query;
 mod read;
+mod readable;
 pub mod text;
+mod tool;
+
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+pub use forge::forge_tools;
+pub use inline::Inline;
 pub use kind::ArtifactKind;
 pub use limits::ArtifactLimits;
 pub use page::Page;
 pub use query::Query;
 pub use read::ArtifactRead;
+pub use readable::Readable;
+pub use tool::{ArtifactTool, ForgePolicy};
+
+pub(crate) use inline::IsText;
 
 use crate::error::{Error, ErrorCode};
 use crate::spool::{ByteReader, MemoryReader};

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::SpooledArtifact;
+use super::{ArtifactKind, SpooledArtifact, text};
 use crate::error::Error;
 use crate::schema::Schema;
 use crate::tool::ToolError;
@@ -40,8 +40,8 @@ type Ask = dyn Fn(SpooledArtifact, Value) -> Answer + Send + Sync;
 pub struct Query {
     name: String,
     description: String,
-    document: Result<Value, Arc<Error>>,
-    open: OnceLock<Result<Schema, Arc<Error>>>,
+    document: Result<Value, Error>,
+    pub(super) stable: OnceLock<Result<Schema, Error>>,
     ask: Arc<Ask>,
 }
 
@@ -70,10 +70,8 @@ impl Query {
         Query {
             name: name.into(),
             description: description.into(),
-            document: Schema::of::<A>()
-                .map(|schema| schema.document().clone())
-                .map_err(Arc::new),
-            open: OnceLock::new(),
+            document: Schema::of::<A>().map(|schema| schema.document().clone()),
+            stable: OnceLock::new(),
             ask: Arc::new(ask),
         }
     }
@@ -96,6 +94,22 @@ impl Query {
     /// The arguments do not fit, or there is no answer.
     pub async fn ask(&self, artifact: SpooledArtifact, args: Value) -> Result<String, ToolError> {
         (self.ask)(artifact, args).await
+    }
+}
+
+impl Query {
+    /// The document of the query's own arguments.
+    pub(super) fn own_document(&self) -> Result<&Value, Error> {
+        match &self.document {
+            Ok(document) => Ok(document),
+            Err(error) => Err(self.ill_defined(error.message())),
+        }
+    }
+
+    /// Whether it can be asked of artifacts of this kind.
+    pub(super) fn fits(&self, kind: ArtifactKind) -> bool {
+        let asked = |query: &Query| std::ptr::eq(query, self) || query.name == self.name;
+        text::queries().iter().any(asked) || kind.queries().iter().any(asked)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::call::{CheckedCall, Id};
 use crate::dispatch::DispatchContext;
 use crate::error::{Error, ErrorCode};
 use crate::event::Event;
-use crate::record::{ToolCall, ToolResults};
+use crate::record::{Settled, ToolCall};
 use crate::schema::{Limits, RawArgs, escape, nearest};
 use crate::tool::{self, Hex, Tool};
 
@@ -197,11 +197,6 @@ impl RefusedCall {
             call_id,
             error,
         } = *self.inner;
-        ToolCall::keep(
-            &call,
-            call_id,
-            ToolResults::Refusal(error.model_text().to_owned()),
-            None,
-        )
+        ToolCall::keep(&call, call_id, Settled::refusal(error.model_text()))
     }
 }

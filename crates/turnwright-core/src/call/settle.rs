@@ -4,44 +4,67 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::checked::{Checked, CheckedCall};
+use super::checked::CheckedCall;
 use super::context::CallFacts;
 use super::proposed::{ProposedCall, RefusedCall};
 use super::run::{RawOutcome, within};
+use crate::artifact::{ArtifactKind, IsText, SpooledArtifact};
 use crate::error::{Error, ErrorCode};
-use crate::record::{SpooledResult, ToolCall, ToolResults};
+use crate::record::{Settled, ToolCall, ToolResults};
 use crate::spool::ByteReader;
-use crate::tool::{Body, Tool};
+use crate::tool::{Body, Content, Tool};
 
 impl RawOutcome {
-    /// Keeps what the handler gave and makes the call a record of its turn.
+    /// Keeps what the handler gave and makes the call a record of its turn. Whether the result stands in the prompt itself
+    /// is decided here, once.
     pub async fn settle(self) -> Arc<ToolCall> {
         let RawOutcome { facts, result } = self;
-        let Checked { call, tool, .. } = &*facts.checked;
-        let results = match result {
+        let tool = &facts.tool;
+        let mut settled = Settled {
+            results: ToolResults::Nothing,
+            trusted: tool.is_trusted(),
+            inline: true,
+            from_artifact_tool: tool.is_artifact_tool(),
+            edited: facts.edited.then(|| facts.args.value().clone()),
+        };
+        match result {
             Ok(output) => {
-                let kind = output.kind.unwrap_or_else(|| tool.artifact_kind());
-                let trusted = tool.is_trusted() && !output.untrusted;
-                match keep_body(&facts, output.body).await {
-                    Ok(reader) => ToolResults::Spooled(SpooledResult::new(reader, kind, trusted)),
-                    Err(error) => ToolResults::Failure {
-                        text: error.model_text().to_owned(),
-                        trusted: false,
-                    },
+                settled.trusted &= !output.untrusted;
+                let kind = output.kind.unwrap_or(tool.artifact_kind());
+                match output.content {
+                    Content::Media(media) => settled.results = ToolResults::Media(media),
+                    Content::Body(Body::Text(answer)) if settled.from_artifact_tool => {
+                        settled.results = ToolResults::Text(answer);
+                    }
+                    Content::Body(body) => keep(&facts, body, kind, &mut settled).await,
                 }
             }
-            Err(error) => ToolResults::Failure {
-                text: error.model_text().to_owned(),
-                trusted: tool.is_trusted(),
-            },
-        };
-        let edited = facts.edited.then(|| facts.args.value().clone());
-        ToolCall::keep(call, facts.call_id, results, edited)
+            Err(error) => settled.results = ToolResults::Failure(error.model_text().to_owned()),
+        }
+        ToolCall::keep(&facts.call, facts.call_id, settled)
     }
 }
 
-/// Spools what the handler gave. A stream comes within the time of its call, and stops with it.
-async fn keep_body(facts: &CallFacts, body: Body) -> Result<Arc<dyn ByteReader>, Error> {
+/// Spools what the handler gave, and decides where it stands.
+async fn keep(facts: &CallFacts, body: Body, kind: ArtifactKind, settled: &mut Settled) {
+    let ctx = &facts.call.ctx;
+    let (inline, limit) = (facts.tool.inline(), ctx.inline_limit());
+    let text = IsText::of(&body, inline.most(limit));
+    match spool(facts, body).await {
+        Ok(reader) => {
+            let artifact = SpooledArtifact::new(reader, kind);
+            settled.inline = inline.decide(limit, text, &artifact).await;
+            settled.results = ToolResults::Artifacts(vec![artifact]);
+        }
+        Err(error) => {
+            settled.results = ToolResults::Failure(error.model_text().to_owned());
+            settled.trusted = false;
+        }
+    }
+}
+
+/// A stream comes within the time of its call, and stops with it.
+async fn spool(facts: &CallFacts, body: Body) -> Result<Arc<dyn ByteReader>, Error> {
     let (call, now) = (&facts.call, Instant::now());
     let left = facts.deadline.map(|end| end.saturating_duration_since(now));
     let kept = call.ctx.spool().put(call.id.as_str(), body);

@@ -4,18 +4,21 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use indexmap::IndexMap;
-use parking_lot::RwLock;
-
+use super::records::Records;
 use super::signal::Signals;
+use crate::artifact::ArtifactLimits;
 use crate::call::{ApprovalPolicy, Approver, CallIds, Id, Ledger, ProposedCall};
 use crate::cancel::Cancellation;
 use crate::event::EventBus;
 use crate::record::ToolCall;
 use crate::registry::ToolRegistry;
 use crate::schema::RawArgs;
-use crate::spool::{MemorySpool, Spool};
+use crate::spool::{Spool, Unkept};
 use crate::stash::Stash;
+use crate::trust::Taint;
+
+/// What stands in a prompt itself unless told.
+const INLINE_LIMIT: u64 = 4 * 1024;
 
 /// One dispatch: its tools, stash, events, calls and cancellation. A handle: clones share it.
 ///
@@ -54,7 +57,9 @@ struct Inner {
     events: EventBus,
     cancellation: Cancellation,
     signals: Arc<Signals>,
-    calls: RwLock<IndexMap<String, Arc<ToolCall>>>,
+    records: Records,
+    inline_limit: u64,
+    artifact_limits: ArtifactLimits,
     ids: CallIds,
     ordinals: AtomicU64,
     policy: Option<Arc<dyn ApprovalPolicy>>,
@@ -76,6 +81,8 @@ pub struct DispatchContextBuilder {
     approver: Option<Arc<dyn Approver>>,
     ledger: Option<Arc<dyn Ledger>>,
     spool: Option<Arc<dyn Spool>>,
+    inline_limit: Option<u64>,
+    artifact_limits: ArtifactLimits,
 }
 
 impl DispatchContext {
@@ -120,21 +127,32 @@ impl DispatchContext {
         &self.0.cancellation
     }
 
-    /// The calls of this turn that were settled, in order, as they are now.
+    /// The most bytes of text that stand in the prompt themselves, where the tool says nothing else.
     #[must_use]
-    pub fn tool_calls(&self) -> Vec<Arc<ToolCall>> {
-        self.0.calls.read().values().cloned().collect()
+    pub fn inline_limit(&self) -> u64 {
+        self.0.inline_limit
     }
 
-    /// The call of that id, if it is one of this turn's.
+    /// The bounds under which the artifacts of this dispatch answer.
     #[must_use]
-    pub fn tool_call(&self, id: &str) -> Option<Arc<ToolCall>> {
-        self.0.calls.read().get(id).cloned()
+    pub fn artifact_limits(&self) -> ArtifactLimits {
+        self.0.artifact_limits
     }
 
-    /// Adds a settled call to this turn's, or replaces that of the same id.
-    pub fn store_tool_call(&self, call: Arc<ToolCall>) {
-        self.0.calls.write().insert(call.id().to_owned(), call);
+    /// How tainted the prompt is as it stands: every tier in it, earlier turns included.
+    #[must_use]
+    pub fn taint(&self) -> Taint {
+        let mut taint = Taint::default();
+        let records = self.records();
+        let calls = records.tool_calls.read();
+        calls.values().for_each(|call| taint.add_tool_call(call));
+        let found = records.retrievables.read();
+        found
+            .values()
+            .for_each(|found| taint.add_retrievable(found));
+        let said = records.messages.read();
+        said.values().for_each(|said| taint.add_message(said));
+        taint
     }
 
     /// Proposes a call: the beginning of the one path on which tools run.
@@ -153,6 +171,10 @@ impl DispatchContext {
         WeakDispatchContext(Arc::downgrade(&self.0))
     }
 
+    pub(super) fn records(&self) -> &Records {
+        &self.0.records
+    }
+
     pub(super) fn signals(&self) -> &Arc<Signals> {
         &self.0.signals
     }
@@ -161,7 +183,7 @@ impl DispatchContext {
     pub(crate) fn next_call_id(&self) -> Id {
         loop {
             let id = self.0.ids.next();
-            if !self.0.calls.read().contains_key(id.as_str()) {
+            if !self.records().tool_calls.read().contains_key(id.as_str()) {
                 return id;
             }
         }
@@ -243,6 +265,19 @@ impl DispatchContextBuilder {
         self
     }
 
+    /// The most bytes of text that stand in the prompt themselves, where the tool says nothing else. 4 KiB unless told;
+    /// more becomes a handle.
+    pub fn inline_limit(mut self, bytes: u64) -> Self {
+        self.inline_limit = Some(bytes);
+        self
+    }
+
+    /// The bounds under which artifacts answer.
+    pub fn artifact_limits(mut self, limits: ArtifactLimits) -> Self {
+        self.artifact_limits = limits;
+        self
+    }
+
     /// Makes the dispatch.
     #[must_use]
     pub fn build(self) -> DispatchContext {
@@ -257,14 +292,14 @@ impl DispatchContextBuilder {
             events: self.events,
             cancellation: self.cancellation,
             signals: Arc::default(),
-            calls: RwLock::default(),
+            records: Records::default(),
+            inline_limit: self.inline_limit.unwrap_or(INLINE_LIMIT),
+            artifact_limits: self.artifact_limits,
             ordinals: AtomicU64::new(0),
             policy: self.policy,
             approver: self.approver,
             ledger: self.ledger,
-            spool: self
-                .spool
-                .unwrap_or_else(|| Arc::new(MemorySpool::default())),
+            spool: self.spool.unwrap_or_else(|| Arc::new(Unkept)),
         }))
     }
 }

@@ -1,6 +1,7 @@
 //! One dispatch: what an executor and the tools that it runs share.
 
 mod context;
+mod records;
 mod signal;
 
 #[cfg(test)]

@@ -1,5 +1,38 @@
-//! What happened, as it is kept.
+//! What happened and what is known, as it is kept: immutable, checked when it is made, with ids and times.
+//!
+//! ```
+//! use turnwright_core::record::{Memory, Message};
+//!
+//! let message = Message::user("Hello!").build()?;
+//! let memory = Memory::new("The user likes short answers.").id("likes-short").build()?;
+//! assert_eq!(memory.id(), "likes-short");
+//!
+//! let error = Memory::new(" ").id("").build().unwrap_err();
+//! assert_eq!(error.to_string(),
+//!     "E_INVALID_INITIAL_MEMORY_VALUE: the memory is not well defined: id: is empty; text: is empty");
+//! # Ok::<(), turnwright_core::Error>(())
+//! ```
 
+mod message;
+mod provider_state;
+mod retrievable;
+mod stamp;
 mod tool_call;
+mod tool_call_builder;
+mod words;
+mod wrong;
 
-pub use tool_call::{SpooledResult, ToolCall, ToolResults};
+#[cfg(test)]
+mod tests;
+
+pub use message::{Author, Message, MessageBuilder};
+pub use provider_state::ProviderState;
+pub use retrievable::{Retrievable, RetrievableBuilder, Retrieved};
+pub use tool_call::{ToolCall, ToolResults};
+pub use tool_call_builder::ToolCallBuilder;
+pub use words::{
+    Memory, MemoryBuilder, StandingInstruction, StandingInstructionBuilder, Thought, ThoughtBuilder,
+};
+
+pub(crate) use tool_call::Settled;
+pub(crate) use wrong::Wrong;

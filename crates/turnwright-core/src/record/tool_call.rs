@@ -6,99 +6,99 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use crate::artifact::ArtifactKind;
+use super::provider_state::ProviderState;
+use crate::artifact::SpooledArtifact;
 use crate::call::{Call, Id};
+use crate::media::Media;
 use crate::schema::RawArgs;
-use crate::spool::ByteReader;
 use crate::tool::Hex;
 
-/// A call that was settled: what was asked for, what ran, and what came of it. Immutable.
+/// A call: what was asked for, what ran, and what came of it. Immutable.
+///
+/// The call path makes them; [`ToolCall::builder`] makes one by hand, for calls that were made elsewhere.
 pub struct ToolCall {
-    id: Id,
-    provider_id: Option<String>,
-    tool: Arc<str>,
-    raw: RawArgs,
-    edited: Option<Value>,
-    checksum: Hex,
-    results: ToolResults,
-    created_at: SystemTime,
-    completed_at: SystemTime,
+    pub(super) id: WhichCall,
+    pub(super) provider_id: Option<String>,
+    pub(super) tool: Arc<str>,
+    pub(super) raw: RawArgs,
+    pub(super) edited: Option<Value>,
+    pub(super) checksum: Hex,
+    pub(super) results: ToolResults,
+    pub(super) trusted: bool,
+    pub(super) inline: bool,
+    pub(super) from_artifact_tool: bool,
+    pub(super) provider_state: Option<ProviderState>,
+    pub(super) created_at: SystemTime,
+    pub(super) updated_at: SystemTime,
+    pub(super) completed_at: Option<SystemTime>,
+}
+
+/// An id that the call path gave, or one from elsewhere.
+pub(super) enum WhichCall {
+    Given(Id),
+    Told(Box<str>),
 }
 
 /// What came of a call.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum ToolResults {
-    /// What the handler gave, kept by the spool.
-    Spooled(SpooledResult),
+    /// Nothing yet: the call is not complete, and was not run.
+    Nothing,
+    /// The answer of an artifact tool, which is never an artifact itself.
+    Text(String),
+    /// What the handler gave, kept by the spool. One, unless the record was made by hand.
+    Artifacts(Vec<SpooledArtifact>),
+    /// What the handler gave, as it is.
+    Media(Vec<Media>),
     /// The handler was reached and failed: what the model may read of it.
-    #[non_exhaustive]
-    Failure {
-        /// The text.
-        text: String,
-        /// Whether the tool's author vouches for it.
-        trusted: bool,
-    },
+    Failure(String),
     /// Nothing ran: what the framework says to the model.
     Refusal(String),
 }
 
-/// What a handler gave, kept by the spool.
-#[derive(Clone, Debug)]
-pub struct SpooledResult {
-    reader: Arc<dyn ByteReader>,
-    kind: ArtifactKind,
-    trusted: bool,
+/// What settling found out.
+pub(crate) struct Settled {
+    pub(crate) results: ToolResults,
+    pub(crate) trusted: bool,
+    pub(crate) inline: bool,
+    pub(crate) from_artifact_tool: bool,
+    pub(crate) edited: Option<Value>,
 }
 
-impl SpooledResult {
-    pub(crate) fn new(reader: Arc<dyn ByteReader>, kind: ArtifactKind, trusted: bool) -> Self {
-        SpooledResult {
-            reader,
-            kind,
-            trusted,
+impl Settled {
+    /// The framework's own words, which need no fence.
+    pub(crate) fn refusal(text: &str) -> Self {
+        Settled {
+            results: ToolResults::Refusal(text.to_owned()),
+            trusted: false,
+            inline: true,
+            from_artifact_tool: false,
+            edited: None,
         }
-    }
-
-    /// The bytes.
-    #[must_use]
-    pub fn reader(&self) -> &Arc<dyn ByteReader> {
-        &self.reader
-    }
-
-    /// What they are.
-    #[must_use]
-    pub fn kind(&self) -> ArtifactKind {
-        self.kind
-    }
-
-    /// Whether the tool's author vouches for them.
-    #[must_use]
-    pub fn is_trusted(&self) -> bool {
-        self.trusted
     }
 }
 
 impl ToolCall {
     /// Makes the record and adds it to its turn's.
-    pub(crate) fn keep(
-        call: &Call,
-        checksum: Hex,
-        results: ToolResults,
-        edited: Option<Value>,
-    ) -> Arc<Self> {
+    pub(crate) fn keep(call: &Call, checksum: Hex, settled: Settled) -> Arc<Self> {
         let completed_at = SystemTime::now();
         let age = call.created.elapsed();
         let record = Arc::new(ToolCall {
-            id: call.id,
+            id: WhichCall::Given(call.id),
             provider_id: call.provider_id.clone(),
             tool: Arc::clone(&call.name),
             raw: call.raw.clone(),
-            edited,
+            edited: settled.edited,
             checksum,
-            results,
+            results: settled.results,
+            trusted: settled.trusted,
+            inline: settled.inline,
+            from_artifact_tool: settled.from_artifact_tool,
+            provider_state: None,
             created_at: completed_at.checked_sub(age).unwrap_or(completed_at),
-            completed_at,
+            updated_at: completed_at,
+            completed_at: Some(completed_at),
         });
         call.ctx.store_tool_call(Arc::clone(&record));
         record
@@ -107,7 +107,10 @@ impl ToolCall {
     /// Which call it was: ours, unique in the conversation, short enough to be copied by a small model.
     #[must_use]
     pub fn id(&self) -> &str {
-        self.id.as_str()
+        match &self.id {
+            WhichCall::Given(id) => id.as_str(),
+            WhichCall::Told(id) => id,
+        }
     }
 
     /// The provider's own id, for the wire: may be missing, and may repeat.
@@ -146,10 +149,54 @@ impl ToolCall {
         &self.results
     }
 
+    /// Whether anything came of it yet.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        !matches!(self.results, ToolResults::Nothing)
+    }
+
     /// Whether it was refused or failed.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        !matches!(self.results, ToolResults::Spooled(_))
+        matches!(
+            self.results,
+            ToolResults::Failure(_) | ToolResults::Refusal(_)
+        )
+    }
+
+    /// Whether the tool's author vouches for the text that came of it. Media have a tier of their own.
+    #[must_use]
+    pub fn is_trusted(&self) -> bool {
+        self.trusted
+    }
+
+    /// Whether the result stands in the prompt itself. If not, it stands there as a handle, and the model asks.
+    #[must_use]
+    pub fn is_inline(&self) -> bool {
+        self.inline
+    }
+
+    /// Whether it was made by a tool that reads artifacts: then it cannot itself be read by one.
+    #[must_use]
+    pub fn from_artifact_tool(&self) -> bool {
+        self.from_artifact_tool
+    }
+
+    /// The artifacts that the model asks by the id of this call: none where they stand in the prompt themselves.
+    #[must_use]
+    pub fn handles(&self) -> &[SpooledArtifact] {
+        match &self.results {
+            ToolResults::Artifacts(artifacts) if !self.inline && !self.from_artifact_tool => {
+                artifacts
+            }
+            _ => &[],
+        }
+    }
+
+    /// What the provider wants back.
+    #[must_use]
+    pub fn provider_state(&self) -> Option<&ProviderState> {
+        self.provider_state.as_ref()
     }
 
     /// When it was proposed.
@@ -158,21 +205,34 @@ impl ToolCall {
         self.created_at
     }
 
-    /// When it was settled.
+    /// When it was last changed.
     #[must_use]
-    pub fn completed_at(&self) -> SystemTime {
+    pub fn updated_at(&self) -> SystemTime {
+        self.updated_at
+    }
+
+    /// When it was settled, if it was.
+    #[must_use]
+    pub fn completed_at(&self) -> Option<SystemTime> {
         self.completed_at
     }
 
-    /// All of the result as text: the content that was kept, or what the model is told instead. `None` if the content
-    /// cannot be read or is not UTF-8.
+    /// All of the result as text: the content that was kept, or what the model is told instead. `None` if there is none,
+    /// if it cannot be read or is not UTF-8, and for media.
     pub async fn text(&self) -> Option<String> {
         match &self.results {
-            ToolResults::Failure { text, .. } | ToolResults::Refusal(text) => Some(text.clone()),
-            ToolResults::Spooled(result) => {
-                let bytes = result.reader.read(0..result.reader.len()).await.ok()?;
-                String::from_utf8(bytes.into()).ok()
+            ToolResults::Text(text) | ToolResults::Failure(text) | ToolResults::Refusal(text) => {
+                Some(text.clone())
             }
+            ToolResults::Artifacts(artifacts) => {
+                let mut all = String::new();
+                for artifact in artifacts {
+                    let bytes = artifact.as_bytes().await.ok()?;
+                    all.push_str(std::str::from_utf8(&bytes).ok()?);
+                }
+                Some(all)
+            }
+            ToolResults::Nothing | ToolResults::Media(_) => None,
         }
     }
 }
@@ -181,9 +241,23 @@ impl fmt::Debug for ToolCall {
     /// Arguments and results may hold secrets: they are not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolCall")
-            .field("id", &self.id)
+            .field("id", &self.id())
             .field("tool", &self.tool)
-            .field("is_error", &self.is_error())
+            .field("results", &self.results)
             .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ToolResults {
+    /// Results may hold secrets: only their form and size are shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ToolResults::Nothing => f.write_str("Nothing"),
+            ToolResults::Text(text) => write!(f, "Text({} bytes)", text.len()),
+            ToolResults::Artifacts(artifacts) => f.debug_list().entries(artifacts).finish(),
+            ToolResults::Media(media) => f.debug_list().entries(media).finish(),
+            ToolResults::Failure(text) => write!(f, "Failure({} bytes)", text.len()),
+            ToolResults::Refusal(text) => write!(f, "Refusal({} bytes)", text.len()),
+        }
     }
 }

@@ -62,17 +62,7 @@ pub struct MemorySpool(Arc<RwLock<HashMap<String, Bytes>>>);
 #[async_trait]
 impl Spool for MemorySpool {
     async fn put(&self, id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>> {
-        let bytes = match content {
-            Body::Text(text) => Bytes::from(text),
-            Body::Bytes(bytes) => bytes,
-            Body::Stream(mut stream) => {
-                let mut all = BytesMut::new();
-                while let Some(piece) = stream.next().await {
-                    all.extend_from_slice(&piece?);
-                }
-                all.freeze()
-            }
-        };
+        let bytes = whole(content).await?;
         self.0.write().insert(id.to_owned(), bytes.clone());
         Ok(Arc::new(MemoryReader(bytes)))
     }
@@ -88,6 +78,44 @@ impl Spool for MemorySpool {
 
     async fn list(&self) -> io::Result<Vec<String>> {
         Ok(self.0.read().keys().cloned().collect())
+    }
+}
+
+async fn whole(content: Body) -> io::Result<Bytes> {
+    match content {
+        Body::Text(text) => Ok(Bytes::from(text)),
+        Body::Bytes(bytes) => Ok(bytes),
+        Body::Stream(mut stream) => {
+            let mut all = BytesMut::new();
+            while let Some(piece) = stream.next().await {
+                all.extend_from_slice(&piece?);
+            }
+            Ok(all.freeze())
+        }
+    }
+}
+
+/// Keeps results in memory for as long as somebody holds their reader, and knows none by its id: what a dispatch uses
+/// that was given no spool.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Unkept;
+
+#[async_trait]
+impl Spool for Unkept {
+    async fn put(&self, _id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>> {
+        Ok(Arc::new(MemoryReader(whole(content).await?)))
+    }
+
+    async fn open(&self, _id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
+        Ok(None)
+    }
+
+    async fn delete(&self, _id: &str) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    async fn list(&self) -> io::Result<Vec<String>> {
+        Ok(Vec::new())
     }
 }
 

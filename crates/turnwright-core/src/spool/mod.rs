@@ -30,6 +30,8 @@ pub use file::FileReader;
 pub use memory::{MemoryReader, MemorySpool};
 pub use reader::ByteReader;
 
+pub(crate) use memory::Unkept;
+
 use crate::tool::Body;
 
 /// Keeps the content of results. Nothing half: a stream that fails leaves nothing behind.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -34,5 +35,20 @@ pub trait ByteReader: Send + Sync + fmt::Debug {
     fn read_now(&self, at: u64, into: &mut [u8]) -> Option<io::Result<usize>> {
         let _ = (at, into);
         None
+    }
+}
+
+#[async_trait]
+impl<R: ByteReader + ?Sized> ByteReader for Arc<R> {
+    fn len(&self) -> u64 {
+        (**self).len()
+    }
+
+    async fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        (**self).read(range).await
+    }
+
+    fn read_now(&self, at: u64, into: &mut [u8]) -> Option<io::Result<usize>> {
+        (**self).read_now(at, into)
     }
 }

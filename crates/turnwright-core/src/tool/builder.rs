@@ -15,7 +15,7 @@ use super::handler::Handler;
 use super::meta::Meta;
 use super::output::IntoToolResult;
 use super::{Inner, Tool};
-use crate::artifact::ArtifactKind;
+use crate::artifact::{ArtifactKind, Inline};
 use crate::call::{ApprovalPolicy, ToolContext};
 use crate::error::{Error, ErrorCode};
 use crate::schema::{IntoSchema, Limits, Rejection, Schema, SchemaProblem, escape};
@@ -34,6 +34,8 @@ pub struct ToolBuilder<A> {
     handler: Option<Handler>,
     limits: Option<Limits>,
     artifact_kind: ArtifactKind,
+    inline: Inline,
+    artifact_tool: bool,
     meta: Meta,
     ephemeral: bool,
     trusted: bool,
@@ -81,6 +83,8 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
             handler: None,
             limits: None,
             artifact_kind: ArtifactKind::TEXT,
+            inline: Inline::ByLimit,
+            artifact_tool: false,
             meta: Meta::default(),
             ephemeral: false,
             trusted: false,
@@ -138,6 +142,18 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     /// What its results are. Text unless told.
     pub fn artifact_kind(mut self, kind: ArtifactKind) -> Self {
         self.artifact_kind = kind;
+        self
+    }
+
+    /// Whether its results stand in the prompt themselves or as handles. Text of at most 4 KiB does unless told.
+    pub fn inline(mut self, inline: Inline) -> Self {
+        self.inline = inline;
+        self
+    }
+
+    /// It reads artifacts. For forging alone: that is what keeps such tools untrusted and short-lived.
+    pub(crate) fn artifact_tool(mut self) -> Self {
+        self.artifact_tool = true;
         self
     }
 
@@ -234,6 +250,8 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
                     schema,
                     handler,
                     artifact_kind: self.artifact_kind,
+                    inline: self.inline,
+                    artifact_tool: self.artifact_tool,
                     meta: self.meta,
                     ephemeral: self.ephemeral,
                     trusted: self.trusted,

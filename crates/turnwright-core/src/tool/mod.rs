@@ -51,14 +51,15 @@ pub use effects::{Concurrency, Effects, OnCollision};
 pub use error::ToolError;
 pub use meta::Meta;
 pub use output::{
-    Body, ByteSender, ByteStream, IntoToolOutput, IntoToolResult, Json, StreamClosed, ToolOutput,
+    Body, ByteSender, ByteStream, Content, IntoToolOutput, IntoToolResult, Json, StreamClosed,
+    ToolOutput,
 };
 
 pub(crate) use call_id::{digest_of, of_raw, of_unread, of_value};
 pub(crate) use canonical::Hex;
 pub(crate) use handler::{BoundHandler, HandlerResult, Work};
 
-use crate::artifact::ArtifactKind;
+use crate::artifact::{ArtifactKind, Inline};
 use crate::call::{ApprovalPolicy, ToolExecutor};
 use crate::dispatch::DispatchContext;
 use crate::error::Error;
@@ -76,6 +77,8 @@ struct Inner {
     schema: Schema,
     handler: Handler,
     artifact_kind: ArtifactKind,
+    inline: Inline,
+    artifact_tool: bool,
     meta: Meta,
     ephemeral: bool,
     trusted: bool,
@@ -127,6 +130,18 @@ impl Tool {
     #[must_use]
     pub fn artifact_kind(&self) -> ArtifactKind {
         self.0.artifact_kind
+    }
+
+    /// Whether its results stand in the prompt themselves.
+    #[must_use]
+    pub fn inline(&self) -> Inline {
+        self.0.inline
+    }
+
+    /// Whether it reads artifacts: then its answers are text, are never trusted, and cannot be read by such a tool.
+    #[must_use]
+    pub fn is_artifact_tool(&self) -> bool {
+        self.0.artifact_tool
     }
 
     /// What the author said of it.

@@ -10,17 +10,18 @@ use tokio::sync::mpsc;
 
 use super::error::ToolError;
 use crate::artifact::ArtifactKind;
+use crate::media::Media;
 use crate::spool::ByteReader;
 
 /// What is read from a reader at once.
 const PIECE: u64 = 64 * 1024;
 
-/// What a tool gave: text, bytes or a stream of bytes, as the handler returned it.
+/// What a tool gave: text, bytes, a stream of bytes or media, as the handler returned it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ToolOutput {
     /// The content.
-    pub body: Body,
+    pub content: Content,
     /// What the content is, where the handler knows better than the tool's definition.
     pub kind: Option<ArtifactKind>,
     /// The handler does not vouch for it, whatever the tool's definition says.
@@ -28,6 +29,16 @@ pub struct ToolOutput {
 }
 
 /// The content of an output.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Content {
+    /// What the spool keeps and the model asks, or reads in the prompt.
+    Body(Body),
+    /// What a provider may show to the model natively.
+    Media(Vec<Media>),
+}
+
+/// Content that a spool keeps.
 #[non_exhaustive]
 pub enum Body {
     /// Text.
@@ -49,6 +60,11 @@ impl ToolOutput {
         Body::Bytes(bytes.into()).into()
     }
 
+    /// Media: each with a trust tier of its own, whatever the tool says.
+    pub fn media(media: impl IntoIterator<Item = Media>) -> Self {
+        Content::Media(media.into_iter().collect()).into()
+    }
+
     /// The same content as another kind of artifact.
     #[must_use]
     pub fn of_kind(mut self, kind: ArtifactKind) -> Self {
@@ -66,17 +82,23 @@ impl ToolOutput {
     /// The text, where it is text.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
-        match &self.body {
-            Body::Text(text) => Some(text),
-            Body::Bytes(_) | Body::Stream(_) => None,
+        match &self.content {
+            Content::Body(Body::Text(text)) => Some(text),
+            Content::Body(Body::Bytes(_) | Body::Stream(_)) | Content::Media(_) => None,
         }
     }
 }
 
 impl From<Body> for ToolOutput {
     fn from(body: Body) -> Self {
+        Content::Body(body).into()
+    }
+}
+
+impl From<Content> for ToolOutput {
+    fn from(content: Content) -> Self {
         ToolOutput {
-            body,
+            content,
             kind: None,
             untrusted: false,
         }
@@ -224,12 +246,12 @@ impl fmt::Display for StreamClosed {
 
 impl std::error::Error for StreamClosed {}
 
-/// What a handler may return: text, bytes, a stream, [`Json`], nothing, a [`ToolOutput`], or a `Result` of one of
+/// What a handler may return: text, bytes, a stream, [`Json`], one [`Media`] or several, nothing, a [`ToolOutput`], or a `Result` of one of
 /// these and a [`ToolError`].
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     label = "the handler returns this",
-    note = "return a `String`, `&'static str`, `Vec<u8>`, `Bytes`, `ByteStream`, `Json(value)`, `()` or `ToolOutput`, or a `Result` of one of these with `ToolError` as its error"
+    note = "return a `String`, `&'static str`, `Vec<u8>`, `Bytes`, `ByteStream`, `Json(value)`, `Media`, `Vec<Media>`, `()` or `ToolOutput`, or a `Result` of one of these with `ToolError` as its error"
 )]
 pub trait IntoToolResult {
     /// Makes the result of the call.
@@ -243,7 +265,7 @@ pub trait IntoToolResult {
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     label = "the handler returns this",
-    note = "return a `String`, `&'static str`, `Vec<u8>`, `Bytes`, `ByteStream`, `Json(value)`, `()` or `ToolOutput`"
+    note = "return a `String`, `&'static str`, `Vec<u8>`, `Bytes`, `ByteStream`, `Json(value)`, `Media`, `Vec<Media>`, `()` or `ToolOutput`"
 )]
 pub trait IntoToolOutput {
     /// Makes the output.
@@ -279,6 +301,8 @@ outputs! {
     Vec<u8>, bytes => Ok(ToolOutput::bytes(bytes));
     Bytes, bytes => Ok(ToolOutput::bytes(bytes));
     ByteStream, stream => Ok(Body::Stream(stream).into());
+    Media, media => Ok(ToolOutput::media([media]));
+    Vec<Media>, media => Ok(ToolOutput::media(media));
 }
 
 impl<T: Serialize> IntoToolOutput for Json<T> {

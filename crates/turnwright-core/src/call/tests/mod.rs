@@ -102,11 +102,9 @@ async fn a_call_goes_all_the_way_and_is_told() {
     );
     assert!(!record.is_error() && record.id().len() <= 12);
     assert_eq!(record.args().text(), Some(r#"{"n": "21"}"#));
-    let ToolResults::Spooled(result) = record.results() else {
-        panic!("{record:?}")
-    };
+    let result = artifact_of(&record);
     assert_eq!(
-        (result.kind(), result.is_trusted()),
+        (result.kind(), record.is_trusted()),
         (ArtifactKind::JSON, false)
     );
     assert_eq!(
@@ -346,6 +344,16 @@ async fn what_a_type_says_of_its_arguments_is_for_operators() {
     assert!(error.to_string().contains("hunter2") && !error.model_text().contains("hunter2"));
 }
 
+fn artifact_of(record: &ToolCall) -> &SpooledArtifact {
+    let ToolResults::Artifacts(artifacts) = record.results() else {
+        panic!("{record:?}")
+    };
+    let [artifact] = artifacts.as_slice() else {
+        panic!("{record:?}")
+    };
+    artifact
+}
+
 #[tokio::test]
 async fn every_output_comes_back_as_it_is_and_is_kept_when_settled() {
     let ctx = DispatchContext::standalone();
@@ -354,13 +362,11 @@ async fn every_output_comes_back_as_it_is_and_is_kept_when_settled() {
         .build()
         .unwrap();
     assert!(matches!(
-        bytes.executor(&ctx).call("{}").await.unwrap().body,
-        Body::Bytes(_)
+        bytes.executor(&ctx).call("{}").await.unwrap().content,
+        Content::Body(Body::Bytes(_))
     ));
     let record = bytes.executor(&ctx).settle("{}").await;
-    let ToolResults::Spooled(result) = record.results() else {
-        panic!()
-    };
+    let result = artifact_of(&record);
     assert_eq!(
         result.reader().read(1..9).await.unwrap().as_ref(),
         [255],
@@ -387,11 +393,9 @@ async fn every_output_comes_back_as_it_is_and_is_kept_when_settled() {
         .unwrap();
     let record = stream.executor(&ctx).settle("{}").await;
     assert_eq!(record.text().await.as_deref(), Some("# a\nb"));
-    let ToolResults::Spooled(result) = record.results() else {
-        panic!()
-    };
+    let result = artifact_of(&record);
     assert_eq!(
-        (result.kind(), result.is_trusted()),
+        (result.kind(), record.is_trusted()),
         (ArtifactKind::MARKDOWN, true)
     );
     let torn = stream.executor(&ctx).settle(r#"{"n": 2}"#).await;
@@ -407,10 +411,7 @@ async fn every_output_comes_back_as_it_is_and_is_kept_when_settled() {
         .build()
         .unwrap();
     let record = lowered.executor(&ctx).settle("{}").await;
-    let ToolResults::Spooled(result) = record.results() else {
-        panic!()
-    };
-    assert!(!result.is_trusted(), "an output may lower its own trust");
+    assert!(!record.is_trusted(), "an output may lower its own trust");
 }
 
 #[tokio::test]

@@ -1,0 +1,192 @@
+//! A tool made from a query.
+
+use serde_json::{Map, Value, json};
+
+use super::{Query, Readable, SpooledArtifact};
+use crate::call::ToolContext;
+use crate::error::{Error, ErrorCode};
+use crate::schema::{IntoSchema, Rejection, Schema};
+use crate::tool::{Effects, OnCollision, Tool, ToolError};
+
+/// Says which artifact is meant.
+pub(super) const CALL_ID: &str = "callId";
+/// Says which of several artifacts of one call is meant.
+pub(super) const INDEX: &str = "index";
+
+/// How the ids of readable calls stand in the schema of an artifact tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ForgePolicy {
+    /// As an enum: the schema names every call that can be read, and changes with them. No matching artifact, no tools.
+    Enumerated,
+    /// As any text, limited by a check of the same tool that names the readable calls: the schema never changes, and a
+    /// provider's prompt cache holds.
+    Stable,
+}
+
+/// Makes tools that read artifacts. Such a tool lives for one dispatch, replaces another of its name, only reads, is never
+/// trusted, and answers with text that cannot itself be read by one.
+#[derive(Clone, Copy, Debug)]
+pub struct ArtifactTool;
+
+impl ArtifactTool {
+    /// Forges a tool from a query, over a snapshot of what can be read: [`forge_tools`](super::forge_tools) does this for
+    /// all of a dispatch.
+    ///
+    /// # Errors
+    /// `E_INVALID_INITIAL_TOOL_VALUE` if the query is not well defined.
+    pub fn forge(
+        query: &'static Query,
+        all: &Readable,
+        policy: ForgePolicy,
+    ) -> Result<Tool, Error> {
+        let readable = all.for_query(query);
+        let schema = match policy {
+            ForgePolicy::Enumerated => {
+                let ids: Vec<&str> = readable.ids().collect();
+                query.document(&("enum", json!(ids)))?.into_schema()?
+            }
+            ForgePolicy::Stable => limited(query.stable_schema()?, readable.clone()),
+        };
+        Tool::dynamic(query.name(), schema)
+            .description(query.description())
+            .effects(Effects::ReadOnly)
+            .ephemeral(true)
+            .on_collision(OnCollision::Replace)
+            .artifact_tool()
+            .handler(move |args: Value, _: ToolContext| answer(query, readable.clone(), args))
+            .build()
+    }
+}
+
+/// The same contract, with the readable calls checked from outside of the document.
+fn limited(schema: Schema, readable: Readable) -> Schema {
+    schema.external("readable_call", move |args| {
+        let known = args
+            .get(CALL_ID)
+            .and_then(Value::as_str)
+            .is_some_and(|id| readable.get(id).is_some());
+        let answer = match known {
+            true => Ok(()),
+            false => Err(Rejection::at(format!("/{CALL_ID}"), readable.refusal())),
+        };
+        std::future::ready(answer)
+    })
+}
+
+async fn answer(query: &Query, readable: Readable, mut args: Value) -> Result<String, ToolError> {
+    let mut own = |name: &str| {
+        args.as_object_mut()
+            .and_then(|args| args.shift_remove(name))
+    };
+    let (id, index) = (own(CALL_ID), own(INDEX));
+    let artifact = chosen(&readable, id.as_ref(), index.as_ref())?;
+    if !query.fits(artifact.kind()) {
+        let kind = artifact.kind();
+        let told = format!("That artifact is of kind {kind}, which this tool cannot read.");
+        return Err(ToolError::invalid_arguments(told.clone()).for_model(told));
+    }
+    let limit = artifact.limits().answer;
+    query
+        .ask(artifact, args)
+        .await
+        .map(|text| bounded(text, limit))
+}
+
+fn chosen(
+    readable: &Readable,
+    id: Option<&Value>,
+    index: Option<&Value>,
+) -> Result<SpooledArtifact, ToolError> {
+    let artifacts = id
+        .and_then(Value::as_str)
+        .and_then(|id| readable.get(id))
+        .unwrap_or_default();
+    let index = index.and_then(Value::as_u64).unwrap_or(0);
+    let chosen = usize::try_from(index).ok().and_then(|at| artifacts.get(at));
+    chosen.cloned().ok_or_else(|| {
+        let told = format!(
+            "There is no artifact {index}: that result has {}, counted from 0.",
+            artifacts.len()
+        );
+        ToolError::not_found(told.clone()).for_model(told)
+    })
+}
+
+/// Room for saying that an answer was cut.
+const CUT_NOTE: usize = 128;
+
+/// Cuts what a query did not bound itself: at a line, or inside an overlong one at a character.
+fn bounded(mut text: String, limit: usize) -> String {
+    if text.len() <= limit {
+        return text;
+    }
+    let room = text.floor_char_boundary(limit.saturating_sub(CUT_NOTE));
+    let kept = match text.get(..room).and_then(|kept| kept.rfind('\n')) {
+        Some(line_end) if line_end > 0 => line_end,
+        _ => room,
+    };
+    let left_out = text.len() - kept;
+    text.truncate(kept);
+    text.push_str(&format!(
+        "\n[{left_out} more bytes left out: an answer has at most {limit}. Ask for less at once.]"
+    ));
+    text
+}
+
+impl Query {
+    /// The query's own document with the arguments that say which artifact is meant; `limit` is what bounds `callId`.
+    fn document(&self, limit: &(&str, Value)) -> Result<Value, Error> {
+        let mut document = self.own_document()?.clone();
+        let own = |keyword: &str| document.get(keyword).cloned().unwrap_or_default();
+        let (own_properties, own_required) = (own("properties"), own("required"));
+        let own_properties = own_properties.as_object();
+        let is_own = |name: &&str| own_properties.is_some_and(|own| own.contains_key(*name));
+        if let Some(taken) = [CALL_ID, INDEX].into_iter().find(is_own) {
+            let why = format!("`{taken}` is no name for an argument of its own");
+            return Err(self.ill_defined(&why));
+        }
+        let says_which = json!({
+            "type": "string", limit.0: limit.1,
+            "description": "Which result to read: the callId that its handle names.",
+        });
+        let says_which_of_several = json!({
+            "type": "integer", "minimum": 0, "default": 0,
+            "description": "Which artifact, where the result has several.",
+        });
+        let mut properties = Map::from_iter([(CALL_ID.to_owned(), says_which)]);
+        properties.extend(
+            own_properties
+                .into_iter()
+                .flatten()
+                .map(|(k, v)| (k.clone(), v.clone())),
+        );
+        properties.insert(INDEX.to_owned(), says_which_of_several);
+        let mut required = vec![json!(CALL_ID)];
+        required.extend(own_required.as_array().into_iter().flatten().cloned());
+        if let Some(document) = document.as_object_mut() {
+            document.insert("properties".to_owned(), Value::Object(properties));
+            document.insert("required".to_owned(), Value::Array(required));
+        }
+        Ok(document)
+    }
+
+    /// The contract that does not change, compiled once.
+    fn stable_schema(&self) -> Result<Schema, Error> {
+        let made = self.stable.get_or_init(|| {
+            let document = self.document(&("minLength", json!(1)))?;
+            document.into_schema()
+        });
+        match made {
+            Ok(schema) => Ok(schema.clone()),
+            Err(error) => Err(self.ill_defined(error.message())),
+        }
+    }
+
+    pub(super) fn ill_defined(&self, why: &str) -> Error {
+        Error::new(
+            ErrorCode::InvalidTool,
+            format!("the query `{}` is not well defined: {why}", self.name()),
+        )
+    }
+}

@@ -1,0 +1,104 @@
+//! What is known of a media without its bytes.
+
+use std::fmt;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use super::reader::MediaReader;
+use super::{Derived, Media, MediaKind, ModalityHazard};
+use crate::error::{Error, ErrorCode};
+use crate::record::Wrong;
+use crate::trust::TrustTier;
+
+/// What is known of a media without its bytes: what is stored of it, and what it is made from again once a reader of its
+/// bytes is at hand.
+///
+/// ```
+/// use turnwright_core::media::{Media, MediaDescriptor, MediaKind};
+/// use turnwright_core::spool::MemoryReader;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let chart = Media::tool_generated(MediaKind::Image, "image/png", "chart.png", MemoryReader::new("…")).build()?;
+/// let stored = serde_json::to_string(&chart)?;
+///
+/// let known: MediaDescriptor = serde_json::from_str(&stored)?;
+/// let again = known.attach(MemoryReader::new("…"))?;
+/// assert_eq!(again.id(), chart.id());
+/// assert_eq!(again.base64().await?, "4oCm");
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MediaDescriptor {
+    pub(super) id: String,
+    pub(super) kind: MediaKind,
+    pub(super) mime_type: String,
+    pub(super) filename: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) source: Option<String>,
+    pub(super) trust_tier: TrustTier,
+    pub(super) modality_hazard: ModalityHazard,
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub(super) stash: IndexMap<String, Derived>,
+}
+
+impl MediaDescriptor {
+    /// The media, with its bytes to be read from there.
+    ///
+    /// # Errors
+    /// `E_INVALID_INITIAL_MEDIA_VALUE`, which names every wrong field.
+    pub fn attach(mut self, reader: impl MediaReader + 'static) -> Result<Media, Error> {
+        let mut wrong = Wrong::default();
+        wrong.check_id(&self.id);
+        wrong.check(
+            "mimeType",
+            is_mime_type(&self.mime_type),
+            "is no MIME type: write it like `image/png`",
+        );
+        wrong.check("filename", !self.filename.is_empty(), "is empty");
+        let named = !self.stash.contains_key("");
+        wrong.check("stash", named, "has an entry without a name");
+        wrong.finish(ErrorCode::InvalidMedia, "media")?;
+        for derived in self.stash.values_mut() {
+            derived.trust_tier = derived.trust_tier.min(self.trust_tier);
+        }
+        Ok(Media {
+            described: Arc::new(self),
+            reader: Arc::new(reader),
+        })
+    }
+
+    /// Trusted no further than the media.
+    pub(super) fn derive(&mut self, name: String, text: String, tier: TrustTier) {
+        let trust_tier = tier.min(self.trust_tier);
+        self.stash.insert(name, Derived { text, trust_tier });
+    }
+}
+
+impl fmt::Debug for MediaDescriptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Media")
+            .field("id", &self.id)
+            .field("kind", &self.kind)
+            .field("mime_type", &self.mime_type)
+            .field("tier", &self.trust_tier)
+            .finish_non_exhaustive()
+    }
+}
+
+/// `type/subtype` of token characters (RFC 9110), with or without parameters, in visible ASCII.
+fn is_mime_type(text: &str) -> bool {
+    let essence = text.split(';').next().unwrap_or_default().trim_end();
+    let token = |part: &str| {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        !part.is_empty() && part.bytes().all(allowed)
+    };
+    let visible = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    text.len() <= 255
+        && visible
+        && essence
+            .split_once('/')
+            .is_some_and(|(family, name)| token(family) && token(name))
+}

@@ -1,0 +1,163 @@
+//! What was said.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::provider_state::ProviderState;
+use super::stamp::{Stamp, stamped};
+use super::wrong::Wrong;
+use crate::error::{Error, ErrorCode};
+use crate::media::Media;
+use crate::trust::TrustTier;
+
+/// What somebody said in a conversation. Immutable.
+///
+/// ```
+/// use turnwright_core::record::Message;
+///
+/// let message = Message::user("What broke last night?").build()?;
+/// assert_eq!(message.text(), "What broke last night?");
+/// assert!(Message::assistant("").build().is_err());
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Message {
+    stamp: Stamp,
+    author: Author,
+    text: String,
+    media: Vec<Media>,
+    provider_state: Option<ProviderState>,
+}
+
+/// Who said something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Author {
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// Another agent, whose words are nobody's instructions here.
+    #[non_exhaustive]
+    Agent {
+        /// Its name.
+        name: String,
+        /// How far its words can be trusted.
+        tier: TrustTier,
+    },
+}
+
+/// Makes a [`Message`].
+#[must_use = "a builder does nothing until `build` is called"]
+#[derive(Debug)]
+pub struct MessageBuilder(Message);
+
+impl Message {
+    /// What the user said.
+    pub fn user(text: impl Into<String>) -> MessageBuilder {
+        Message::by(Author::User, text.into())
+    }
+
+    /// What the model said.
+    pub fn assistant(text: impl Into<String>) -> MessageBuilder {
+        Message::by(Author::Assistant, text.into())
+    }
+
+    /// What another agent said. Nobody knows what it read, so its words are third-party-public unless you say more with
+    /// [`MessageBuilder::tier`].
+    pub fn agent(name: impl Into<String>, text: impl Into<String>) -> MessageBuilder {
+        let author = Author::Agent {
+            name: name.into(),
+            tier: TrustTier::ThirdPartyPublic,
+        };
+        Message::by(author, text.into())
+    }
+
+    fn by(author: Author, text: String) -> MessageBuilder {
+        MessageBuilder(Message {
+            stamp: Stamp::new(),
+            author,
+            text,
+            media: Vec::new(),
+            provider_state: None,
+        })
+    }
+
+    /// Who said it.
+    #[must_use]
+    pub fn author(&self) -> &Author {
+        &self.author
+    }
+
+    /// The words.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What came with them.
+    #[must_use]
+    pub fn media(&self) -> &[Media] {
+        &self.media
+    }
+
+    /// What the provider wants back.
+    #[must_use]
+    pub fn provider_state(&self) -> Option<&ProviderState> {
+        self.provider_state.as_ref()
+    }
+}
+
+stamped!(Message, MessageBuilder);
+
+impl MessageBuilder {
+    /// Something that comes with the words.
+    pub fn media(mut self, media: Media) -> Self {
+        self.0.media.push(media);
+        self
+    }
+
+    /// How far the words of another agent can be trusted. Changes nothing for a user or the model.
+    pub fn tier(mut self, trusted: TrustTier) -> Self {
+        if let Author::Agent { tier, .. } = &mut self.0.author {
+            *tier = trusted;
+        }
+        self
+    }
+
+    /// What the provider wants back.
+    pub fn provider_state(mut self, state: ProviderState) -> Self {
+        self.0.provider_state = Some(state);
+        self
+    }
+
+    /// Makes the record.
+    ///
+    /// # Errors
+    /// `E_INVALID_INITIAL_MESSAGE_VALUE`, which names every wrong field.
+    pub fn build(self) -> Result<Arc<Message>, Error> {
+        let message = self.0;
+        let mut wrong = Wrong::default();
+        message.stamp.check(&mut wrong);
+        // A model may say nothing and yet leave state that is wanted back.
+        let says = !message.text.is_empty()
+            || !message.media.is_empty()
+            || message.provider_state.is_some();
+        wrong.check("text", says, "is empty, and there is no media either");
+        if let Author::Agent { name, .. } = &message.author {
+            wrong.check("author", !name.trim().is_empty(), "has no name");
+        }
+        wrong.finish(ErrorCode::InvalidMessage, "message")?;
+        Ok(Arc::new(message))
+    }
+}
+
+impl fmt::Debug for Message {
+    /// What was said may be secret: it is not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Message")
+            .field("id", &self.stamp.id)
+            .field("author", &self.author)
+            .finish_non_exhaustive()
+    }
+}

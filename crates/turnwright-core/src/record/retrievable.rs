@@ -1,0 +1,167 @@
+//! What was looked up for the turn.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::stamp::{Stamp, stamped};
+use super::wrong::Wrong;
+use crate::artifact::SpooledArtifact;
+use crate::error::{Error, ErrorCode};
+use crate::media::Media;
+use crate::trust::TrustTier;
+
+/// Something that was looked up and may stand in the prompt: a passage, a document, a picture. It says where it is from
+/// by a trust tier, which has no default. Immutable.
+///
+/// ```
+/// use turnwright_core::record::Retrievable;
+/// use turnwright_core::trust::TrustTier;
+///
+/// let passage = Retrievable::text("Paris has 20 districts.", TrustTier::ThirdPartyPublic)
+///     .source("https://example.com/paris")
+///     .build()?;
+/// assert!(passage.is_inline());
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Retrievable {
+    stamp: Stamp,
+    content: Retrieved,
+    tier: TrustTier,
+    source: Option<String>,
+    inline: bool,
+}
+
+/// What was found.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Retrieved {
+    /// A passage.
+    Text(String),
+    /// A document that is asked, or stands in the prompt whole.
+    Artifact(SpooledArtifact),
+    /// A picture, a recording.
+    Media(Media),
+}
+
+/// Makes a [`Retrievable`].
+#[must_use = "a builder does nothing until `build` is called"]
+#[derive(Debug)]
+pub struct RetrievableBuilder(Retrievable);
+
+impl Retrievable {
+    /// A passage that stands in the prompt.
+    pub fn text(text: impl Into<String>, tier: TrustTier) -> RetrievableBuilder {
+        Retrievable::of(Retrieved::Text(text.into()), tier, true)
+    }
+
+    /// A document that is asked with artifact tools, by the id of this record. It stands in the prompt as a handle unless
+    /// [`RetrievableBuilder::inline`] says otherwise.
+    pub fn artifact(artifact: SpooledArtifact, tier: TrustTier) -> RetrievableBuilder {
+        Retrievable::of(Retrieved::Artifact(artifact), tier, false)
+    }
+
+    /// A media, which has a tier of its own.
+    pub fn media(media: Media) -> RetrievableBuilder {
+        let tier = media.tier();
+        Retrievable::of(Retrieved::Media(media), tier, true)
+    }
+
+    fn of(content: Retrieved, tier: TrustTier, inline: bool) -> RetrievableBuilder {
+        RetrievableBuilder(Retrievable {
+            stamp: Stamp::new(),
+            content,
+            tier,
+            source: None,
+            inline,
+        })
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn content(&self) -> &Retrieved {
+        &self.content
+    }
+
+    /// How far it can be trusted.
+    #[must_use]
+    pub fn tier(&self) -> TrustTier {
+        self.tier
+    }
+
+    /// Where it is from, if that was said.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        self.source.as_deref()
+    }
+
+    /// Whether it stands in the prompt itself. If not, it is an artifact that the model asks.
+    #[must_use]
+    pub fn is_inline(&self) -> bool {
+        self.inline
+    }
+
+    /// The artifact that the model asks by the id of this record, if it is one.
+    #[must_use]
+    pub fn handle(&self) -> Option<&SpooledArtifact> {
+        match &self.content {
+            Retrieved::Artifact(artifact) if !self.inline => Some(artifact),
+            Retrieved::Artifact(_) | Retrieved::Text(_) | Retrieved::Media(_) => None,
+        }
+    }
+}
+
+stamped!(Retrievable, RetrievableBuilder);
+
+impl RetrievableBuilder {
+    /// Where it is from: a URL, a path, a title.
+    pub fn source(mut self, source: impl Into<String>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// Whether an artifact stands in the prompt itself.
+    pub fn inline(mut self, inline: bool) -> Self {
+        self.0.inline = inline;
+        self
+    }
+
+    /// Makes the record.
+    ///
+    /// # Errors
+    /// `E_INVALID_INITIAL_RETRIEVABLE_VALUE`, which names every wrong field.
+    pub fn build(self) -> Result<Arc<Retrievable>, Error> {
+        let record = self.0;
+        let mut wrong = Wrong::default();
+        record.stamp.check(&mut wrong);
+        match &record.content {
+            Retrieved::Text(text) => wrong.check("text", !text.is_empty(), "is empty"),
+            Retrieved::Artifact(_) | Retrieved::Media(_) => {}
+        }
+        let is_artifact = matches!(record.content, Retrieved::Artifact(_));
+        let why = "only an artifact can stand outside of the prompt: use `Retrievable::artifact`";
+        wrong.check("inline", record.inline || is_artifact, why);
+        wrong.finish(ErrorCode::InvalidRetrievable, "retrievable")?;
+        Ok(Arc::new(record))
+    }
+}
+
+impl fmt::Debug for Retrievable {
+    /// What was found may be secret: it is not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Retrievable")
+            .field("id", &self.stamp.id)
+            .field("tier", &self.tier)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Retrieved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Retrieved::Text(text) => write!(f, "Text({} bytes)", text.len()),
+            Retrieved::Artifact(artifact) => artifact.fmt(f),
+            Retrieved::Media(media) => media.fmt(f),
+        }
+    }
+}

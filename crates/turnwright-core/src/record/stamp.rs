@@ -1,0 +1,78 @@
+//! What every record has: an id and times.
+
+use std::time::SystemTime;
+
+use super::wrong::Wrong;
+
+/// An id and times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) id: String,
+    pub(super) created_at: SystemTime,
+    pub(super) updated_at: SystemTime,
+}
+
+impl Stamp {
+    pub(super) fn new() -> Self {
+        let now = SystemTime::now();
+        Stamp {
+            id: uuid::Uuid::now_v7().to_string(),
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    pub(super) fn check(&self, wrong: &mut Wrong) {
+        wrong.check_id(&self.id);
+        let ordered = self.created_at <= self.updated_at;
+        wrong.check("updated_at", ordered, "is before created_at");
+    }
+}
+
+/// What the builders and the records that have a [`Stamp`] share.
+macro_rules! stamped {
+    ($record:ident, $builder:ident) => {
+        impl $record {
+            /// Its id.
+            #[must_use]
+            pub fn id(&self) -> &str {
+                &self.stamp.id
+            }
+
+            /// When it was made.
+            #[must_use]
+            pub fn created_at(&self) -> std::time::SystemTime {
+                self.stamp.created_at
+            }
+
+            /// When it was last changed.
+            #[must_use]
+            pub fn updated_at(&self) -> std::time::SystemTime {
+                self.stamp.updated_at
+            }
+        }
+
+        impl $builder {
+            /// Its id. A new one unless told.
+            pub fn id(mut self, id: impl Into<String>) -> Self {
+                self.0.stamp.id = id.into();
+                self
+            }
+
+            /// When it was made, and so far last changed. Now unless told.
+            pub fn created_at(mut self, at: std::time::SystemTime) -> Self {
+                self.0.stamp.created_at = at;
+                self.0.stamp.updated_at = at;
+                self
+            }
+
+            /// When it was last changed.
+            pub fn updated_at(mut self, at: std::time::SystemTime) -> Self {
+                self.0.stamp.updated_at = at;
+                self
+            }
+        }
+    };
+}
+
+pub(super) use stamped;

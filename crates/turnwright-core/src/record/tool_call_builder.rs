@@ -1,0 +1,187 @@
+//! The record of a call that was made elsewhere.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+use super::provider_state::ProviderState;
+use super::tool_call::{ToolCall, ToolResults, WhichCall};
+use super::wrong::Wrong;
+use crate::error::{Error, ErrorCode};
+use crate::schema::RawArgs;
+use crate::tool::of_raw;
+
+/// Makes the record of a call by hand: see [`ToolCall::builder`].
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct ToolCallBuilder {
+    call: ToolCall,
+    inline: Option<bool>,
+}
+
+impl ToolCall {
+    /// Starts the record of a call that was made elsewhere: read from a store of yours, or a call that a broken response
+    /// left incomplete.
+    ///
+    /// ```
+    /// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
+    /// use turnwright_core::record::{ToolCall, ToolResults};
+    ///
+    /// let log = SpooledArtifact::in_memory("one\ntwo\n", ArtifactKind::TEXT);
+    /// let call = ToolCall::builder("read_log", r#"{"day": "monday"}"#)
+    ///     .id("log-1")
+    ///     .results(ToolResults::Artifacts(vec![log]))
+    ///     .build()?;
+    /// // A record built by hand is a handle unless it says otherwise.
+    /// assert_eq!(call.handles().len(), 1);
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    pub fn builder(tool: impl Into<String>, args: impl Into<RawArgs>) -> ToolCallBuilder {
+        let (tool, raw) = (tool.into(), args.into());
+        let now = SystemTime::now();
+        ToolCallBuilder {
+            call: ToolCall {
+                id: WhichCall::Told(uuid::Uuid::now_v7().to_string().into()),
+                provider_id: None,
+                checksum: of_raw(&tool, &raw),
+                tool: tool.into(),
+                raw,
+                edited: None,
+                results: ToolResults::Nothing,
+                trusted: false,
+                inline: true,
+                from_artifact_tool: false,
+                provider_state: None,
+                created_at: now,
+                updated_at: now,
+                completed_at: None,
+            },
+            inline: None,
+        }
+    }
+}
+
+impl ToolCallBuilder {
+    /// Its id: what artifact tools are given as `callId`. A new one unless told.
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.call.id = WhichCall::Told(id.into().into());
+        self
+    }
+
+    /// The provider's own id.
+    pub fn provider_id(mut self, id: impl Into<String>) -> Self {
+        self.call.provider_id = Some(id.into());
+        self
+    }
+
+    /// The arguments that ran, where they are not those that came.
+    pub fn edited_args(mut self, args: Value) -> Self {
+        self.call.edited = Some(args);
+        self
+    }
+
+    /// What came of it. Without, the call is not complete.
+    pub fn results(mut self, results: ToolResults) -> Self {
+        self.call.results = results;
+        self
+    }
+
+    /// Whether the tool's author vouches for the text that came of it. Not unless told.
+    pub fn trusted(mut self, trusted: bool) -> Self {
+        self.call.trusted = trusted;
+        self
+    }
+
+    /// Whether artifacts stand in the prompt themselves. They are handles unless told; everything else is inline.
+    pub fn inline(mut self, inline: bool) -> Self {
+        self.inline = Some(inline);
+        self
+    }
+
+    /// Whether it was made by a tool that reads artifacts.
+    pub fn from_artifact_tool(mut self, from: bool) -> Self {
+        self.call.from_artifact_tool = from;
+        self
+    }
+
+    /// What the provider wants back.
+    pub fn provider_state(mut self, state: ProviderState) -> Self {
+        self.call.provider_state = Some(state);
+        self
+    }
+
+    /// When it was proposed. Now unless told.
+    pub fn created_at(mut self, at: SystemTime) -> Self {
+        self.call.created_at = at;
+        self.call.updated_at = self.call.updated_at.max(at);
+        self
+    }
+
+    /// When it was last changed. Now unless told.
+    pub fn updated_at(mut self, at: SystemTime) -> Self {
+        self.call.updated_at = at;
+        self
+    }
+
+    /// When it was settled. When it was last changed, unless told, if it has results.
+    pub fn completed_at(mut self, at: SystemTime) -> Self {
+        self.call.completed_at = Some(at);
+        self
+    }
+
+    /// Makes the record.
+    ///
+    /// # Errors
+    /// `E_INVALID_INITIAL_TOOL_CALL_VALUE`, which names every wrong field.
+    pub fn build(self) -> Result<Arc<ToolCall>, Error> {
+        let ToolCallBuilder { mut call, inline } = self;
+        let holds_artifacts = matches!(call.results, ToolResults::Artifacts(_));
+        let mut wrong = Wrong::default();
+        wrong.check_id(call.id());
+        wrong.check("tool", !call.tool.is_empty(), "is empty");
+        let ordered = call.created_at <= call.updated_at;
+        wrong.check("updated_at", ordered, "is before created_at");
+        let complete = call.is_complete();
+        let settled = call.completed_at;
+        wrong.check(
+            "completed_at",
+            complete || settled.is_none(),
+            "stands beside no results: a call that is not complete has none",
+        );
+        let after = settled.is_none_or(|at| call.created_at <= at);
+        wrong.check("completed_at", after, "is before created_at");
+        wrong.check(
+            "inline",
+            inline != Some(false) || holds_artifacts,
+            "only artifacts can stand outside of the prompt",
+        );
+        wrong.check(
+            "results",
+            !matches!(&call.results, ToolResults::Artifacts(all) if all.is_empty()),
+            "holds no artifact",
+        );
+        wrong.check(
+            "from_artifact_tool",
+            !(call.from_artifact_tool && holds_artifacts),
+            "the answer of an artifact tool is text, never an artifact",
+        );
+        wrong.check(
+            "trusted",
+            !(call.from_artifact_tool && call.trusted),
+            "an artifact tool is never trusted",
+        );
+        wrong.finish(ErrorCode::InvalidToolCall, "tool call")?;
+        call.inline = inline.unwrap_or(!holds_artifacts);
+        if complete && settled.is_none() {
+            call.completed_at = Some(call.updated_at);
+        }
+        Ok(Arc::new(call))
+    }
+}
+
+impl fmt::Debug for ToolCallBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.call.fmt(f)
+    }
+}

@@ -1,0 +1,39 @@
+//! What is wrong with a record, all of it at once.
+
+use crate::error::{Error, ErrorCode};
+
+const LONGEST_ID: usize = 256;
+
+/// Gathers what is wrong with a definition, so that one error names every field.
+#[derive(Default)]
+pub(crate) struct Wrong(Vec<String>);
+
+impl Wrong {
+    /// Notes that a field is wrong unless it is right.
+    pub(crate) fn check(&mut self, field: &str, right: bool, why: &str) {
+        if !right {
+            self.0.push(format!("{field}: {why}"));
+        }
+    }
+
+    /// An id goes to the model and comes back: short, and nothing that cannot be seen.
+    pub(crate) fn check_id(&mut self, id: &str) {
+        let length = id.chars().count();
+        self.check("id", length > 0, "is empty");
+        self.check("id", length <= LONGEST_ID, "has more than 256 characters");
+        let visible = !id.chars().any(char::is_control);
+        self.check("id", visible, "has control characters");
+    }
+
+    /// `E_INVALID_INITIAL_…` if anything is wrong.
+    pub(crate) fn finish(self, code: ErrorCode, what: &str) -> Result<(), Error> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let wrong = self.0.join("; ");
+        Err(Error::new(
+            code,
+            format!("the {what} is not well defined: {wrong}"),
+        ))
+    }
+}
