@@ -1,1 +1,182 @@
+use std::time::{Duration, SystemTime};
 
+use serde_json::json;
+
+use super::*;
+use crate::artifact::{ArtifactKind, SpooledArtifact};
+use crate::error::ErrorCode;
+use crate::media::{Media, MediaKind};
+use crate::spool::MemoryReader;
+use crate::tool::call_id;
+use crate::trust::TrustTier;
+
+fn artifact() -> SpooledArtifact {
+    SpooledArtifact::in_memory("a\n", ArtifactKind::TEXT)
+}
+
+#[test]
+fn records_have_ids_of_their_own_and_times_unless_told() {
+    let before = SystemTime::now();
+    let (a, b) = (
+        Message::user("a").build().unwrap(),
+        Message::user("a").build().unwrap(),
+    );
+    assert_ne!(a.id(), b.id());
+    assert!(a.created_at() >= before && a.updated_at() == a.created_at());
+    let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+    let told = Thought::new("hm").id("t").created_at(then).build().unwrap();
+    assert_eq!((told.id(), told.updated_at()), ("t", then));
+}
+
+#[test]
+fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field() {
+    let epoch = SystemTime::UNIX_EPOCH;
+    let later = epoch + Duration::from_secs(9);
+    let wrong = [
+        (
+            Message::agent(" ", "").id("").build().map(drop),
+            ErrorCode::InvalidMessage,
+            "the message is not well defined: id: is empty; \
+             text: is empty, and there is no media either; author: has no name",
+        ),
+        (
+            Thought::new("").build().map(drop),
+            ErrorCode::InvalidThought,
+            "the thought is not well defined: text: is empty",
+        ),
+        (
+            Memory::new("x").id("a\u{7}").build().map(drop),
+            ErrorCode::InvalidMemory,
+            "the memory is not well defined: id: has control characters",
+        ),
+        (
+            StandingInstruction::new("\n").build().map(drop),
+            ErrorCode::InvalidInstruction,
+            "the standing instruction is not well defined: text: is empty",
+        ),
+        (
+            Retrievable::text("", TrustTier::FirstParty)
+                .inline(false)
+                .id("x".repeat(257))
+                .build()
+                .map(drop),
+            ErrorCode::InvalidRetrievable,
+            "the retrievable is not well defined: id: has more than 256 characters; text: is empty; \
+             inline: only an artifact can stand outside of the prompt: use `Retrievable::artifact`",
+        ),
+        (
+            ToolCall::builder("", "{}")
+                .completed_at(epoch)
+                .inline(false)
+                .build()
+                .map(drop),
+            ErrorCode::InvalidToolCall,
+            "the tool call is not well defined: tool: is empty; completed_at: stands beside no results: \
+             a call that is not complete has none; completed_at: is before created_at; \
+             inline: only artifacts can stand outside of the prompt",
+        ),
+        (
+            ToolCall::builder("t", "{}")
+                .results(ToolResults::Artifacts(Vec::new()))
+                .from_artifact_tool(true)
+                .trusted(true)
+                .created_at(later)
+                .updated_at(epoch)
+                .build()
+                .map(drop),
+            ErrorCode::InvalidToolCall,
+            "the tool call is not well defined: updated_at: is before created_at; results: holds no artifact; \
+             from_artifact_tool: the answer of an artifact tool is text, never an artifact; \
+             trusted: an artifact tool is never trusted",
+        ),
+    ];
+    for (result, code, message) in wrong {
+        let error = result.unwrap_err();
+        assert_eq!((error.code(), error.message()), (code, message));
+        assert!(error.is_fatal(), "a mistake of the programmer");
+    }
+}
+
+#[test]
+fn what_a_provider_wants_back_goes_to_its_protocol_alone_byte_for_byte() {
+    let bytes = vec![0_u8, 255, b'"'];
+    let state = ProviderState::new("chat_completions", bytes.clone());
+    let thought = Thought::new("").provider_state(state.clone()).build();
+    let message = Message::assistant("").provider_state(state.clone()).build();
+    let call = ToolCall::builder("t", "{}").provider_state(state).build();
+    for kept in [
+        thought.unwrap().provider_state().cloned(),
+        message.unwrap().provider_state().cloned(),
+        call.unwrap().provider_state().cloned(),
+    ] {
+        let kept = kept.unwrap();
+        assert_eq!(kept.for_protocol("chat_completions").unwrap(), &bytes);
+        assert_eq!(kept.for_protocol("messages"), None);
+    }
+}
+
+#[test]
+fn a_call_made_by_hand_is_a_handle_unless_it_says_otherwise() {
+    let results = || ToolResults::Artifacts(vec![artifact(), artifact()]);
+    let call = ToolCall::builder("t", r#"{"b": 1, "a": 2}"#)
+        .id("c1")
+        .provider_id("call_0")
+        .edited_args(json!({ "a": 3 }))
+        .results(results())
+        .build()
+        .unwrap();
+    assert_eq!((call.id(), call.provider_id()), ("c1", Some("call_0")));
+    assert!(!call.is_inline() && call.is_complete() && !call.is_error() && !call.is_trusted());
+    assert_eq!(call.handles().len(), 2);
+    assert_eq!(call.checksum(), call_id("t", r#"{"a":2,"b":1}"#));
+    assert_eq!(call.edited_args(), Some(&json!({ "a": 3 })));
+    assert_eq!(call.completed_at(), Some(call.updated_at()));
+
+    let inline = ToolCall::builder("t", "{}").results(results()).inline(true);
+    assert!(inline.build().unwrap().handles().is_empty());
+    let answer = ToolCall::builder("artifact_head", "{}")
+        .results(ToolResults::Text("a".to_owned()))
+        .from_artifact_tool(true)
+        .build()
+        .unwrap();
+    assert!(answer.is_inline() && answer.from_artifact_tool());
+    let open = ToolCall::builder("t", "{").build().unwrap();
+    assert!(!open.is_complete() && open.completed_at().is_none());
+}
+
+#[test]
+fn nothing_that_was_said_or_found_is_shown_in_debug_output() {
+    let secret = "hunter2";
+    let media = Media::user_attachment(
+        MediaKind::Audio,
+        "audio/wav",
+        "a.wav",
+        MemoryReader::new(secret),
+    )
+    .derived("transcript", secret, TrustTier::FirstParty)
+    .build()
+    .unwrap();
+    let state = ProviderState::new("p", secret);
+    let results = [
+        ToolResults::Text(secret.to_owned()),
+        ToolResults::Artifacts(vec![SpooledArtifact::in_memory(secret, ArtifactKind::TEXT)]),
+        ToolResults::Media(vec![media.clone()]),
+        ToolResults::Failure(secret.to_owned()),
+        ToolResults::Refusal(secret.to_owned()),
+    ];
+    let mut shown = vec![
+        format!("{:?}", Message::user(secret).media(media).build().unwrap()),
+        format!("{:?}", Thought::new(secret).provider_state(state).build()),
+        format!("{:?}", Memory::new(secret).build()),
+        format!("{:?}", StandingInstruction::new(secret)),
+        format!("{:?}", Retrievable::text(secret, TrustTier::FirstParty)),
+    ];
+    for results in results {
+        let call = ToolCall::builder("t", json!({ "password": secret })).results(results);
+        shown.push(format!("{call:?}"));
+        shown.push(format!("{:?}", call.build().unwrap()));
+    }
+    for text in shown {
+        assert!(!text.contains(secret), "{text}");
+    }
+}

@@ -1,1 +1,290 @@
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
 
+use proptest::prelude::*;
+
+use super::*;
+use crate::tool::ByteStream;
+
+/// A folder of its own, gone with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let name = format!("turnwright-spool-{}", uuid::Uuid::now_v7().simple());
+        Folder(std::env::temp_dir().join(name))
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(&self.0)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+async fn all(reader: &Arc<dyn ByteReader>) -> Vec<u8> {
+    reader.read(0..u64::MAX).await.unwrap().to_vec()
+}
+
+/// Pieces, then a failure if there is one.
+fn stream(pieces: Vec<Vec<u8>>, failure: Option<io::Error>) -> Body {
+    let (sender, stream) = ByteStream::channel(1);
+    tokio::spawn(async move {
+        for piece in pieces {
+            if sender.send(piece).await.is_err() {
+                return;
+            }
+        }
+        if let Some(error) = failure {
+            let _ = sender.fail(error).await;
+        }
+    });
+    Body::Stream(stream)
+}
+
+async fn keeps_what_it_is_given(spool: &dyn Spool) {
+    assert!(spool.open("a").await.unwrap().is_none());
+    assert!(!spool.delete("a").await.unwrap());
+
+    let text = spool.put("a", Body::Text("text".to_owned())).await.unwrap();
+    assert_eq!(all(&text).await, b"text");
+    let bytes = Body::Bytes(vec![0, 255].into());
+    assert_eq!(all(&spool.put("b", bytes).await.unwrap()).await, [0, 255]);
+    let pieces = stream(vec![b"one ".to_vec(), Vec::new(), b"two".to_vec()], None);
+    assert_eq!(
+        all(&spool.put("c", pieces).await.unwrap()).await,
+        b"one two"
+    );
+    assert_eq!(
+        spool
+            .put("d", Body::Text(String::new()))
+            .await
+            .unwrap()
+            .len(),
+        0
+    );
+
+    let mut ids = spool.list().await.unwrap();
+    ids.sort();
+    assert_eq!(ids, ["a", "b", "c", "d"]);
+    assert_eq!(
+        all(&spool.open("c").await.unwrap().unwrap()).await,
+        b"one two"
+    );
+
+    let again = spool
+        .put("a", Body::Text("another".to_owned()))
+        .await
+        .unwrap();
+    assert_eq!(all(&again).await, b"another", "as a whole");
+    let torn = stream(vec![vec![b'x'; 600_000]], Some(io::Error::other("torn")));
+    assert_eq!(spool.put("a", torn).await.unwrap_err().to_string(), "torn");
+    assert_eq!(
+        all(&spool.open("a").await.unwrap().unwrap()).await,
+        b"another",
+        "what was there before a failure is still there"
+    );
+    let torn = stream(vec![b"half".to_vec()], Some(io::Error::other("torn")));
+    assert!(spool.put("e", torn).await.is_err());
+    assert!(spool.open("e").await.unwrap().is_none(), "nothing half");
+
+    assert!(spool.delete("a").await.unwrap());
+    assert!(spool.open("a").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_spool_in_memory_keeps_what_it_is_given() {
+    keeps_what_it_is_given(&MemorySpool::default()).await;
+}
+
+#[tokio::test]
+async fn a_spool_on_disk_keeps_what_it_is_given_and_leaves_nothing_unfinished() {
+    let folder = Folder::new();
+    let spool = DiskSpool::open(&folder.0).await.unwrap();
+    keeps_what_it_is_given(&spool).await;
+    assert_eq!(folder.names(), ["b.spool", "c.spool", "d.spool"]);
+    let reopened = DiskSpool::open(&folder.0).await.unwrap();
+    assert_eq!(
+        all(&reopened.open("b").await.unwrap().unwrap()).await,
+        [0, 255]
+    );
+}
+
+#[tokio::test]
+async fn a_put_that_is_called_off_leaves_nothing_behind() {
+    let folder = Folder::new();
+    let spool = DiskSpool::open(&folder.0).await.unwrap();
+    let (sender, stream) = ByteStream::channel(1);
+    let writing = spool.clone();
+    let put = tokio::spawn(async move { writing.put("a", Body::Stream(stream)).await.map(drop) });
+    for _ in 0..4 {
+        sender.send(vec![b'x'; 300_000]).await.unwrap();
+    }
+    while folder.names().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    put.abort();
+    assert!(put.await.unwrap_err().is_cancelled());
+    // A write that was under way on its own thread ends first.
+    while !folder.names().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert!(spool.open("a").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn what_a_crash_left_unfinished_is_no_result_and_is_swept_after_a_day() {
+    let folder = Folder::new();
+    fs::create_dir_all(&folder.0).unwrap();
+    let (old, new) = (
+        folder.0.join(".unfinished-old"),
+        folder.0.join(".unfinished-new"),
+    );
+    fs::write(&old, "half").unwrap();
+    fs::write(&new, "half").unwrap();
+    let two_days_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(172_800);
+    fs::File::options()
+        .write(true)
+        .open(&old)
+        .unwrap()
+        .set_modified(two_days_ago)
+        .unwrap();
+    let spool = DiskSpool::open(&folder.0).await.unwrap();
+    assert_eq!(folder.names(), [".unfinished-new"]);
+    assert!(spool.list().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn ids_that_are_no_file_name_are_refused_or_written_as_one() {
+    let folder = Folder::new();
+    let spool = DiskSpool::open(folder.0.join("inner")).await.unwrap();
+    let text = || Body::Text("x".to_owned());
+    for refused in ["", &"é".repeat(42), &"a".repeat(250)] {
+        let error = spool.put(refused, text()).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    }
+    let hostile = [
+        "..",
+        ".",
+        "../../x",
+        "/etc/passwd",
+        "a/b",
+        "a\\b",
+        "A",
+        "a",
+        "nul",
+        "con.spool",
+        "\0",
+        "%2e",
+        ".unfinished-x",
+        "é",
+        "a b",
+        "a:b",
+    ];
+    for id in hostile {
+        spool.put(id, Body::Text(id.to_owned())).await.unwrap();
+    }
+    assert_eq!(folder.names(), ["inner"], "nothing left its folder");
+    for id in hostile {
+        let reader = spool.open(id).await.unwrap().unwrap();
+        assert_eq!(all(&reader).await, id.as_bytes(), "no two ids meet");
+    }
+    let mut names: Vec<String> = fs::read_dir(folder.0.join("inner"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().to_lowercase())
+        .collect();
+    names.sort();
+    names.dedup();
+    assert_eq!(
+        names.len(),
+        hostile.len(),
+        "not even where case is not known"
+    );
+}
+
+proptest! {
+    #[test]
+    fn every_id_that_is_taken_is_listed_as_it_was(id in "\\PC{1,40}|[./\\\\%a-zA-Z]{1,20}") {
+        let folder = Folder::new();
+        let listed = runtime().block_on(async {
+            let spool = DiskSpool::open(&folder.0).await.unwrap();
+            let kept = spool.put(&id, Body::Text(String::new())).await.is_ok();
+            (kept, spool.list().await.unwrap())
+        });
+        match listed {
+            (true, ids) => prop_assert_eq!(ids, vec![id]),
+            (false, ids) => prop_assert!(ids.is_empty() && id.len() * 3 + 6 > 255),
+        }
+    }
+}
+
+#[tokio::test]
+async fn ranges_are_clamped_by_every_reader() {
+    let folder = Folder::new();
+    let spool = DiskSpool::open(&folder.0).await.unwrap();
+    let text = || Body::Text("0123456789".to_owned());
+    let readers = [
+        spool.put("a", text()).await.unwrap(),
+        MemorySpool::default().put("a", text()).await.unwrap(),
+    ];
+    for reader in readers {
+        for (range, expected) in [
+            (0..10, "0123456789"),
+            (3..5, "34"),
+            (8..99, "89"),
+            (10..20, ""),
+            (u64::MAX - 1..u64::MAX, ""),
+            (0..0, ""),
+        ] {
+            assert_eq!(
+                reader.read(range.clone()).await.unwrap(),
+                expected.as_bytes(),
+                "{range:?} of {reader:?}"
+            );
+            let mut buffer = vec![0; 4];
+            let came = reader.read_now(range.start, &mut buffer).unwrap().unwrap();
+            let there = 10_usize.saturating_sub(usize::try_from(range.start).unwrap_or(10));
+            assert_eq!(came, there.min(4));
+        }
+        #[expect(clippy::reversed_empty_ranges, reason = "that is the question")]
+        let backwards = reader.read(5..3).await.unwrap();
+        assert!(backwards.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_became_shorter_or_went_away_is_an_error_and_one_that_grew_is_not() {
+    let folder = Folder::new();
+    fs::create_dir_all(&folder.0).unwrap();
+    let path = folder.0.join("log");
+    fs::write(&path, "0123456789").unwrap();
+    let reader = FileReader::open(&path).await.unwrap();
+    fs::write(&path, "0123456789 and more").unwrap();
+    assert_eq!(reader.read(8..20).await.unwrap(), "89");
+    fs::write(&path, "0123").unwrap();
+    let error = reader.read(0..10).await.unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    assert!(error.to_string().contains("shorter"));
+    fs::remove_file(&path).unwrap();
+    let error = reader.read(0..10).await.unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    assert!(FileReader::open(&folder.0).await.is_err(), "no directory");
+}

@@ -368,7 +368,14 @@ fn every_code_has_its_own_name_and_the_pattern() {
             "E_INVALID_INITIAL_TOOL_VALUE",
             "E_TOOL_ALREADY_REGISTERED",
             "E_LLM_EXECUTION_ALREADY_SIGNALLED",
-            "E_INVALID_STASH_PATH"
+            "E_INVALID_STASH_PATH",
+            "E_INVALID_INITIAL_TOOL_CALL_VALUE",
+            "E_INVALID_INITIAL_MESSAGE_VALUE",
+            "E_INVALID_INITIAL_THOUGHT_VALUE",
+            "E_INVALID_INITIAL_MEMORY_VALUE",
+            "E_INVALID_INITIAL_RETRIEVABLE_VALUE",
+            "E_INVALID_INITIAL_INSTRUCTION_VALUE",
+            "E_INVALID_INITIAL_MEDIA_VALUE",
         ]
     );
 }
