@@ -23,3 +23,4 @@
 //! ```
 
 pub mod contract;
+pub mod reader;

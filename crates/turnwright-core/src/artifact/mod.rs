@@ -4,6 +4,7 @@
 //! are forged for the moment, and every answer is bounded.
 
 mod forge;
+mod handle;
 mod inline;
 #[cfg(feature = "artifact-json")]
 pub mod json;

@@ -11,3 +11,7 @@ static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(Vec::new);
 pub(super) fn queries() -> &'static [Query] {
     &QUERIES
 }
+
+pub(super) fn shown(bytes: &[u8], _most: usize) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
