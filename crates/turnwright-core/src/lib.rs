@@ -8,6 +8,10 @@
 //! - [`call`]: the one path on which a tool runs
 //! - [`registry`]: the tools of one turn
 //! - [`dispatch`]: what an executor and its tools share
+//! - [`spool`]: where results are kept, and how they are read
+//! - [`artifact`]: results too large for a prompt, and the tools that read them
+//! - [`media`]: images, audio, video and documents
+//! - [`trust`]: tiers, fences, taint, and what a model reads of a record
 //! - [`event`], [`stash`], [`record`], [`error`]
 //!
 //! Most people depend on the facade `turnwright`, which adds `#[tool]` and a prelude.
@@ -38,8 +42,8 @@ pub use cancel::Cancellation;
 pub use dispatch::DispatchContext;
 pub use error::{Error, ErrorCode, ErrorKind};
 pub use event::Event;
-pub use media::Media;
-pub use record::ToolCall;
+pub use media::{Media, MediaKind};
+pub use record::{Message, Retrievable, ToolCall};
 pub use registry::{MergePolicy, ToolRegistry};
 pub use schema::{
     CheckedArgs, Fault, Field, IntoSchema, Limits, RawArgs, Rejection, Repair, RepairKind, Schema,
@@ -52,3 +56,4 @@ pub use tool::{
     Json, Meta, OnCollision, StreamClosed, Tool, ToolBuilder, ToolDescription, ToolError,
     ToolOutput, call_id, call_id_of_value,
 };
+pub use trust::TrustTier;

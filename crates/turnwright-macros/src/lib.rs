@@ -33,7 +33,8 @@ mod text;
 /// | `ephemeral` | `true`, `false`, or the key alone | `false` |
 /// | `exclusive` | `true`, `false`, or the key alone: no other call runs beside this one | `false` |
 /// | `on_collision` | `"throw"`, `"replace"` or `"keep"` | `"throw"` |
-/// | `artifact_kind` | `"text"`, `"json"` or `"markdown"` | `"text"` |
+/// | `artifact_kind` | `"text"`, `"json"`, `"jsonl"`, `"json5"`, `"markdown"`, or a kind of your own: `CSV` | `"text"` |
+/// | `inline` | `"always"`, `"never"`, or the most bytes of text that stand in the prompt | what the dispatch says |
 ///
 /// Keys of `#[arg(…)]` on a parameter, all optional. A doc comment on the parameter is its description.
 ///

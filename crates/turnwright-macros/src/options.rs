@@ -20,6 +20,7 @@ const KEYS: Keys = Keys {
         "exclusive",
         "on_collision",
         "artifact_kind",
+        "inline",
     ],
     repeatable: &[],
 };
@@ -29,7 +30,14 @@ type Choices = &'static [(&'static str, &'static str)];
 
 const EFFECTS: Choices = &[("read_only", "ReadOnly"), ("writes", "Writes")];
 const ON_COLLISION: Choices = &[("throw", "Throw"), ("replace", "Replace"), ("keep", "Keep")];
-const ARTIFACT_KINDS: Choices = &[("text", "TEXT"), ("json", "JSON"), ("markdown", "MARKDOWN")];
+const ARTIFACT_KINDS: Choices = &[
+    ("text", "TEXT"),
+    ("json", "JSON"),
+    ("jsonl", "JSON_LINES"),
+    ("json5", "JSON5"),
+    ("markdown", "MARKDOWN"),
+];
+const INLINE: Choices = &[("always", "Always"), ("never", "Never")];
 
 /// What stands in the parentheses of `#[tool(…)]`.
 #[derive(Default)]
@@ -66,7 +74,14 @@ impl ToolOptions {
             }
             "effects" => variant(entry, "Effects", EFFECTS)?,
             "on_collision" => variant(entry, "OnCollision", ON_COLLISION)?,
-            "artifact_kind" => variant(entry, "ArtifactKind", ARTIFACT_KINDS)?,
+            "artifact_kind" => match own_value(entry) {
+                Some(kind) => quote!(.artifact_kind(#kind)),
+                None => variant(entry, "ArtifactKind", ARTIFACT_KINDS)?,
+            },
+            "inline" => match own_value(entry).or_else(|| whole_number(entry)) {
+                Some(bytes) => quote!(.inline(::turnwright::Inline::UpTo(#bytes))),
+                None => variant(entry, "Inline", INLINE)?,
+            },
             "timeout_secs" => {
                 let seconds = whole_seconds(entry)?;
                 quote!(.timeout(::core::time::Duration::from_secs(#seconds)))
@@ -95,6 +110,19 @@ fn variant(entry: &Entry, family: &str, choices: Choices) -> syn::Result<TokenSt
     let variant = quote::format_ident!("{}", entry.choice(choices)?);
     let (method, family) = (&entry.key, quote::format_ident!("{family}"));
     Ok(quote!(.#method(::turnwright::#family::#variant)))
+}
+
+/// What is written as an expression of the author's own, such as a constant, and not as a literal.
+fn own_value(entry: &Entry) -> Option<&Expr> {
+    entry
+        .value
+        .as_ref()
+        .filter(|value| literal(value).is_none())
+}
+
+fn whole_number(entry: &Entry) -> Option<&Expr> {
+    let is_number = |value: &&Expr| matches!(literal(value), Some(Lit::Int(_)));
+    entry.value.as_ref().filter(is_number)
 }
 
 fn whole_seconds(entry: &Entry) -> syn::Result<&Expr> {

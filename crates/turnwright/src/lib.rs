@@ -37,6 +37,10 @@
 //! # Features
 //!
 //! - `macros` (on by default): the [`macro@tool`] attribute.
+//! - `artifact-json` (on by default): JSON, JSON lines and JSON5 artifacts, asked by JSONPath.
+//! - `artifact-markdown` and `frontmatter` (on by default): Markdown artifacts and the metadata before them.
+//! - `sniff` (on by default): a media's type from its first bytes.
+//! - `tokens`: exact token counts for the vocabularies of OpenAI's models, which are large; without it counts are estimates.
 
 #[cfg(feature = "macros")]
 mod narrow;
@@ -45,14 +49,17 @@ pub mod prelude;
 // By name, and not all: the module `tool` would stand beside the attribute of that name.
 pub use turnwright_core::{
     Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, ByteSender,
-    ByteStream, Cancellation, CheckedArgs, Concurrency, DispatchContext, Effects, Error, ErrorCode,
-    ErrorKind, Event, Fault, Field, IntoSchema, IntoToolOutput, IntoToolResult, Json, Ledger,
-    Limits, MergePolicy, Meta, OnCollision, PendingCall, RawArgs, Rejection, Repair, RepairKind,
-    Review, Schema, SchemaOptions, SchemaProblem, Spool, Stash, StreamClosed, Tool, ToolBuilder,
-    ToolCall, ToolContext, ToolDescription, ToolError, ToolExecutor, ToolOutput, ToolRegistry,
+    ByteStream, Cancellation, CheckedArgs, Concurrency, Content, DispatchContext, Effects, Error,
+    ErrorCode, ErrorKind, Event, Fault, Field, Inline, IntoSchema, IntoToolOutput, IntoToolResult,
+    Json, Ledger, Limits, Media, MediaKind, MergePolicy, Message, Meta, OnCollision, PendingCall,
+    RawArgs, Rejection, Repair, RepairKind, Retrievable, Review, Schema, SchemaOptions,
+    SchemaProblem, Spool, SpooledArtifact, Stash, StreamClosed, Tool, ToolBuilder, ToolCall,
+    ToolContext, ToolDescription, ToolError, ToolExecutor, ToolOutput, ToolRegistry, TrustTier,
     call_id, call_id_of_value,
 };
-pub use turnwright_core::{call, dispatch, error, event, record, registry, schema, stash};
+pub use turnwright_core::{
+    artifact, call, dispatch, error, event, media, record, registry, schema, spool, stash, trust,
+};
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]
 pub use turnwright_macros::tool;

@@ -15,6 +15,7 @@ async fn repeated() {}
     trusted = "yes",
     on_collision = 1,
     artifact_kind = "xml",
+    inline = "sometimes",
     name = 5,
     description
 )]

@@ -5,7 +5,9 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use turnwright::{ArtifactKind, Concurrency, Effects, OnCollision, ToolContext, ToolError, tool};
+use turnwright::{
+    ArtifactKind, Concurrency, Effects, Inline, OnCollision, ToolContext, ToolError, tool,
+};
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -152,6 +154,29 @@ fn fields_keep_the_order_of_the_parameters() {
 )]
 async fn archive() {}
 
+const CSV: ArtifactKind = ArtifactKind::new("csv", || &[]);
+
+/// Exports a table.
+#[tool(artifact_kind = CSV, inline = 2048)]
+async fn export() {}
+
+/// Reads a log.
+#[tool(artifact_kind = "jsonl", inline = "never")]
+async fn read_log() {}
+
+#[test]
+fn a_kind_may_be_the_authors_own_and_a_result_may_stand_in_the_prompt_up_to_a_size() {
+    let (export, log) = (export().unwrap(), read_log().unwrap());
+    assert_eq!(
+        (export.artifact_kind(), export.inline()),
+        (CSV, Inline::UpTo(2048))
+    );
+    assert_eq!(
+        (log.artifact_kind(), log.inline()),
+        (ArtifactKind::JSON_LINES, Inline::Never)
+    );
+}
+
 #[test]
 fn options_reach_the_tool() {
     let tool = archive().unwrap();
@@ -163,7 +188,7 @@ fn options_reach_the_tool() {
     assert!(tool.is_ephemeral());
     assert_eq!(tool.concurrency(), Concurrency::Exclusive);
     assert_eq!(tool.on_collision(), OnCollision::Replace);
-    assert_eq!(*tool.artifact_kind(), ArtifactKind::MARKDOWN);
+    assert_eq!(tool.artifact_kind(), ArtifactKind::MARKDOWN);
 }
 
 /** Says nothing,

@@ -1,5 +1,8 @@
 //! What a model reads of a record.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::sync::Arc;
 
