@@ -31,20 +31,17 @@ fn read(parts: &[Part], id: &str) -> String {
         Part::Media(media) => format!("MEDIA {}", media.id()),
     });
     let all = texts.collect::<Vec<_>>().join("\n---\n").replace(id, "ID");
-    let mut shown = String::new();
-    for (n, piece) in all.split("trusted-").enumerate() {
-        match n {
-            0 => shown.push_str(piece),
-            _ => {
-                assert!(
-                    piece.bytes().take(20).all(|b| b.is_ascii_hexdigit()),
-                    "{piece}"
-                );
-                shown.push_str(&format!("trusted-CODE{}", &piece[20..]));
-            }
-        }
-    }
-    shown
+    ["tw-trusted-", "tw-untrusted-"]
+        .iter()
+        .fold(all, |text, tag| {
+            let mut pieces = text.split(tag);
+            let first = pieces.next().unwrap_or_default().to_owned();
+            pieces.fold(first, |shown, piece| {
+                let (code, rest) = piece.split_at(20);
+                assert!(code.bytes().all(|byte| byte.is_ascii_hexdigit()), "{piece}");
+                format!("{shown}{tag}CODE{rest}")
+            })
+        })
 }
 
 async fn shown(call: &ToolCall) -> String {
@@ -345,7 +342,7 @@ async fn a_result_that_cannot_be_read_is_said_in_words_of_ours() {
         let artifact = SpooledArtifact::new(Arc::new(Unreadable), ArtifactKind::TEXT);
         let results = ToolResults::Artifacts(vec![artifact]);
         let call = ToolCall::builder("t", "{}")
-            .id("c")
+            .id("call-9")
             .results(results)
             .inline(inline);
         let text = shown(&*call.build().unwrap()).await;
