@@ -7,6 +7,7 @@
     reason = "a test may end loudly"
 )]
 
+mod bad_questions;
 mod differential;
 mod schema_suite;
 

@@ -1,0 +1,184 @@
+//! What a model reads when a question to an artifact cannot be answered: text that it can act on, on the path that every
+//! call goes.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use turnwright_core::DispatchContext;
+use turnwright_core::artifact::{ArtifactKind, ForgePolicy, SpooledArtifact};
+use turnwright_core::record::{ToolCall, ToolResults};
+use turnwright_core::spool::{ByteReader, MemoryReader};
+use turnwright_core::trust::{ConversationSecret, Part, Renderer};
+use turnwright_testkit::reader::TestReader;
+
+/// A dispatch with one handle, `call-1`, and the tools that read it.
+fn asked_of(reader: impl ByteReader + 'static, kind: ArtifactKind) -> DispatchContext {
+    let ctx = DispatchContext::standalone();
+    let artifact = SpooledArtifact::new(Arc::new(reader), kind);
+    let call = ToolCall::builder("made_by_hand", "{}")
+        .id("call-1")
+        .results(ToolResults::Artifacts(vec![artifact]));
+    ctx.store_tool_call(call.build().unwrap());
+    for tool in ForgePolicy::Stable.forge(&ctx).unwrap().all() {
+        ctx.tools().register(tool).unwrap();
+    }
+    ctx
+}
+
+/// What the model reads of the answer, which must be a refusal or a failure.
+async fn told(ctx: &DispatchContext, tool: &str, args: Value) -> String {
+    let record = ctx.call(tool, args).await;
+    assert!(record.is_error(), "{tool}: {:?}", record.text().await);
+    let renderer = Renderer::new(ConversationSecret::from_bytes([1; 32]));
+    let parts = renderer.tool_call(&record).await;
+    let [Part::Text(text)] = parts.as_slice() else {
+        panic!("{parts:?}")
+    };
+    assert!(text.len() < 2048, "short enough for a prompt: {text}");
+    text.clone()
+}
+
+#[track_caller]
+fn says(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "{word:?} is missing in: {text}");
+    }
+}
+
+fn json_of(text: impl Into<bytes::Bytes>) -> DispatchContext {
+    asked_of(MemoryReader::new(text), ArtifactKind::JSON)
+}
+
+#[tokio::test]
+async fn an_artifact_that_is_no_json_is_answered_with_the_place_and_the_text_tools() {
+    let ctx = json_of("{\"a\": 1,\n \"b\": oops!\n}");
+    for tool in [
+        "artifact_json_get",
+        "artifact_json_keys",
+        "artifact_json_type",
+    ] {
+        let text = told(&ctx, tool, json!({ "callId": "call-1", "path": "$.a" })).await;
+        says(&text, &["line", "artifact_cat"]);
+    }
+}
+
+#[tokio::test]
+async fn a_document_of_a_hundred_thousand_levels_is_answered_and_can_still_be_read_as_text() {
+    for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("[/* */", "]")] {
+        let text = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
+        let ctx = json_of(text);
+        let answer = told(
+            &ctx,
+            "artifact_json_get",
+            json!({ "callId": "call-1", "path": "$..x" }),
+        )
+        .await;
+        says(&answer, &["levels", "artifact_"]);
+        let head = ctx
+            .call("artifact_head", json!({ "callId": "call-1" }))
+            .await;
+        assert!(!head.is_error());
+        assert!(head.text().await.unwrap().starts_with(open));
+    }
+}
+
+#[tokio::test]
+async fn a_bad_path_or_pattern_is_answered_with_how_to_write_it() {
+    let ctx = json_of("{\"a\": [1, 2]}");
+    for path in ["a.b", ".a", "$.a[", "$[?@.x", "$..", "", "$.a[1", "$['a'"] {
+        let text = told(
+            &ctx,
+            "artifact_json_get",
+            json!({ "callId": "call-1", "path": path }),
+        )
+        .await;
+        says(&text, &["$"]);
+    }
+    let nested = format!("$[?{}@.a{}]", "(".repeat(3_000), ")".repeat(3_000));
+    told(
+        &ctx,
+        "artifact_json_get",
+        json!({ "callId": "call-1", "path": nested }),
+    )
+    .await;
+    for pattern in [
+        "(",
+        "[a",
+        "a{2,1}",
+        "(?<n",
+        "*",
+        "\\",
+        "(?=x)",
+        "x{1000}{1000}{1000}",
+    ] {
+        let text = told(
+            &ctx,
+            "artifact_grep",
+            json!({ "callId": "call-1", "pattern": pattern }),
+        )
+        .await;
+        says(&text, &["pattern"]);
+    }
+    let text = told(
+        &ctx,
+        "artifact_grep",
+        json!({ "callId": "call-1", "pattern": "a", "flags": "gx" }),
+    )
+    .await;
+    says(&text, &["/flags"]);
+}
+
+#[tokio::test]
+async fn a_call_that_is_not_of_this_turn_is_answered_with_those_that_are() {
+    let ctx = json_of("{}");
+    let tools = ctx.tools().all();
+    assert!(tools.len() >= 14, "those of text and of JSON");
+    for tool in tools {
+        let text = told(&ctx, tool.name(), json!({ "callId": "of-yesterday" })).await;
+        says(&text, &["/callId", "\"call-1\""]);
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_fails_half_way_is_answered_with_the_place_and_nothing_half() {
+    let lines: String = (0..200_000).map(|n| format!("{{\"n\": {n}}}\n")).collect();
+    let half = lines.len() as u64 / 2;
+    let reader = TestReader::new(lines).fail_from(half);
+    let ctx = asked_of(reader.clone(), ArtifactKind::JSON_LINES);
+    for (tool, args) in [
+        (
+            "artifact_grep",
+            json!({ "callId": "call-1", "pattern": "199999" }),
+        ),
+        ("artifact_tail", json!({ "callId": "call-1" })),
+        (
+            "artifact_cat",
+            json!({ "callId": "call-1", "start": 199_000 }),
+        ),
+        ("artifact_line_count", json!({ "callId": "call-1" })),
+        (
+            "artifact_json_get",
+            json!({ "callId": "call-1", "path": "$[199000].n" }),
+        ),
+        (
+            "artifact_json_filter",
+            json!({ "callId": "call-1", "where": "@.n > 5" }),
+        ),
+    ] {
+        let text = told(&ctx, tool, args).await;
+        says(&text, &["could not be read at byte", "Try again"]);
+        assert!(
+            !text.contains("told to fail"),
+            "the reader's words are for operators: {text}"
+        );
+    }
+    let head = ctx
+        .call("artifact_head", json!({ "callId": "call-1", "n": 1 }))
+        .await;
+    assert_eq!(
+        head.text().await.unwrap().lines().next(),
+        Some("{\"n\": 0}"),
+        "what can be read still is"
+    );
+    assert!(reader.bytes_read() <= half * 8);
+}
