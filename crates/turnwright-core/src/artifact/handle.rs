@@ -20,7 +20,7 @@ impl SpooledArtifact {
             Some(end) if !whole => first.get(..end).unwrap_or(&first),
             _ => first.strip_suffix(b"\n").unwrap_or(&first),
         };
-        Ok(text::shown(lines, OPENING as usize))
+        Ok(text::shown_lines(lines, OPENING as usize))
     }
 
     /// Its whole content as it stands in a prompt: text as it is, bytes that are no text as `\xNN`.
@@ -31,7 +31,7 @@ impl SpooledArtifact {
         let bytes = self.as_bytes().await?;
         Ok(match String::from_utf8(bytes.into()) {
             Ok(text) => text,
-            Err(error) => text::shown(error.as_bytes(), usize::MAX),
+            Err(error) => text::shown_lines(error.as_bytes(), usize::MAX),
         })
     }
 

@@ -52,6 +52,7 @@ pub struct SpooledArtifact {
 struct Shared {
     reader: Arc<dyn ByteReader>,
     kind: ArtifactKind,
+    lines: text::LineIndex,
 }
 
 impl SpooledArtifact {
@@ -59,7 +60,11 @@ impl SpooledArtifact {
     #[must_use]
     pub fn new(reader: Arc<dyn ByteReader>, kind: ArtifactKind) -> Self {
         SpooledArtifact {
-            shared: Arc::new(Shared { reader, kind }),
+            shared: Arc::new(Shared {
+                reader,
+                kind,
+                lines: text::LineIndex::default(),
+            }),
             limits: ArtifactLimits::default(),
         }
     }

@@ -26,6 +26,7 @@
 
 mod entity;
 mod envelope;
+mod escape;
 mod lookalike;
 mod names;
 mod neutralise;
@@ -34,6 +35,9 @@ mod secret;
 mod taint;
 mod tier;
 mod unravel;
+
+#[cfg(test)]
+mod tests;
 
 pub use envelope::{Envelope, Fence};
 pub use neutralise::{neutralise, restore};

@@ -81,17 +81,19 @@ fn hyphens(text: &str) -> Vec<usize> {
     Reading::of(text)
 }
 
-/// ASCII without escapes and without a hyphen behind a `w`: most texts that are not prose in other scripts.
+/// ASCII without escapes and without a hyphen behind `tw`: most texts that are not prose in other scripts.
 fn is_plain(text: &str) -> bool {
-    let mut after_w = false;
+    let mut read = 0;
     for byte in text.bytes() {
-        match byte {
-            b'w' | b'W' => after_w = true,
-            b'-' | b'_' if after_w => return false,
+        read = match byte {
+            b't' | b'T' => 1,
+            b'w' | b'W' if read == 1 => 2,
+            b'-' | b'_' if read == 2 => return false,
             b'&' | b'%' | b'\\' | 0x80.. => return false,
-            0..=0x1F | 0x7F => {}
-            _ => after_w = false,
-        }
+            // Not seen within a name.
+            0..=0x1F | 0x7F => read,
+            _ => 0,
+        };
     }
     true
 }

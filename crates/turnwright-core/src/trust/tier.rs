@@ -1,23 +1,25 @@
-//! How far content can be trusted, by where it comes from.
+//! How far content is trusted.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Where content comes from, and so how far it can be trusted. Ordered: what is trusted least is least.
+/// Where content comes from, the least trusted first: `a < b` says that `a` is trusted less.
+///
+/// There is no default: whoever makes content says where it is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrustTier {
-    /// Anybody may have written it.
+    /// Anybody may have written it: a web page, a public repository.
     ThirdPartyPublic,
-    /// Somebody known wrote it, who is not you.
+    /// Somebody else wrote it, and not everybody could: a mail, a user's attachment.
     ThirdPartyPrivate,
-    /// You wrote it.
+    /// The operator's own.
     FirstParty,
 }
 
 impl TrustTier {
-    /// The tier as it stands in records and envelopes.
+    /// The tier as it stands in records, for example `third-party-public`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -7,132 +7,13 @@
 //! Where readers may differ — `&#116` and then a digit that is itself escaped, or that stands behind a character that
 //! some drop beforehand — the result is a riddle, which passes for whatever completes a name.
 
-use super::entity;
+use super::escape::{Effect, Item, State, Symbol, effect};
 use super::lookalike::{Looks, for_each_part, looks};
 use super::names::Search;
 
 /// Escapes begun within each other and not yet ended. Repeated encoding (`&amp;amp;…`) takes one, however deep; this
 /// bounds the memory that a text made to waste it can take.
 const MOST_OPEN: usize = 1024;
-
-#[derive(Clone, Copy, Debug)]
-enum Symbol {
-    Char(char),
-    /// A byte of UTF-8 that is not ASCII.
-    Byte(u8),
-    /// Half of a pair of UTF-16.
-    Half(u32),
-    /// Ends whatever is open, and is nothing.
-    Break,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Item {
-    symbol: Symbol,
-    end: usize,
-    /// It stands in the text as it is, in ASCII.
-    raw: bool,
-    /// It begins no escape, since it was tried.
-    inert: bool,
-    /// Others may read one or two characters, or none, in its place.
-    riddle: bool,
-}
-
-impl Item {
-    fn decoded(symbol: Symbol, end: usize) -> Self {
-        Item {
-            symbol,
-            end,
-            raw: false,
-            inert: false,
-            riddle: false,
-        }
-    }
-
-    fn char(self) -> Option<char> {
-        match self.symbol {
-            Symbol::Char(c) => Some(c),
-            Symbol::Byte(_) | Symbol::Half(_) | Symbol::Break => None,
-        }
-    }
-
-    fn begins(self) -> Option<State> {
-        match self.symbol {
-            _ if self.inert => None,
-            Symbol::Char('&') => Some(State::Ampersand),
-            Symbol::Char('%') => Some(State::Percent),
-            Symbol::Char('\\') => Some(State::Backslash),
-            Symbol::Byte(lead @ 0xC0..=0xDF) => Some(State::Bytes {
-                missing: 1,
-                value: u32::from(lead & 0x1F),
-            }),
-            Symbol::Byte(lead @ 0xE0..=0xEF) => Some(State::Bytes {
-                missing: 2,
-                value: u32::from(lead & 0x0F),
-            }),
-            Symbol::Byte(lead @ 0xF0..=0xF7) => Some(State::Bytes {
-                missing: 3,
-                value: u32::from(lead & 0x07),
-            }),
-            Symbol::Half(high @ 0xD800..=0xDBFF) => Some(State::Pair { high }),
-            Symbol::Char(_) | Symbol::Byte(_) | Symbol::Half(_) | Symbol::Break => None,
-        }
-    }
-}
-
-/// How much of an escape was read.
-#[derive(Clone, Copy, Debug)]
-enum State {
-    /// `&`
-    Ampersand,
-    /// `&#`
-    Hash,
-    /// `&#x`
-    HexHash,
-    /// `&#11`, `&#x7`
-    Number {
-        radix: u32,
-        value: u32,
-        riddle: bool,
-    },
-    /// `&am`; the letters are held.
-    Name { letters: usize },
-    /// `%`
-    Percent,
-    /// `\`, or more of them: strings within strings.
-    Backslash,
-    /// So many digits more, after `%`, `%u`, `\x`, `\u`, `\U` or in `\164`.
-    Digits {
-        radix: u32,
-        missing: u8,
-        value: u32,
-        byte: bool,
-    },
-    /// `\u{7`, `\x{7`
-    Braced { digits: u8, value: u32 },
-    /// Bytes of one character in UTF-8.
-    Bytes { missing: u8, value: u32 },
-    /// The first half of a pair.
-    Pair { high: u32 },
-}
-
-impl State {
-    fn is_riddle(self) -> bool {
-        matches!(self, State::Number { riddle: true, .. })
-    }
-}
-
-/// What a character does to the escape on top.
-enum Effect {
-    /// It goes on.
-    On(State),
-    /// It is complete with it.
-    Whole(Symbol),
-    /// It was complete before it.
-    Before(Symbol),
-    /// It is no escape.
-    Broken,
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Open {
@@ -223,7 +104,8 @@ impl<'t> Reading<'t> {
             return;
         };
         let begins = item.begins();
-        match self.effect(top, item) {
+        let held = self.held.get(top.held_from..).unwrap_or_default();
+        match effect(top.state, held, top.gap, item) {
             Effect::On(state) => self.go_on(state, item),
             Effect::Whole(symbol) => {
                 self.held.truncate(top.held_from);
@@ -259,12 +141,14 @@ impl<'t> Reading<'t> {
             return false;
         }
         self.spy(c, item.end);
-        if let Some(top) = self.open.last_mut() {
-            top.gap = true;
-        }
+        let Some(top) = self.open.last_mut() else {
+            return false;
+        };
+        top.gap = true;
         if seen == Looks::SoftDash {
             // Held, since it may be the hyphen of a name; of several, the last is enough.
-            match self.held.last_mut() {
+            let held = self.held.get_mut(top.held_from..).unwrap_or_default();
+            match held.last_mut() {
                 Some(last) if matches!(last.symbol, Symbol::Char('\u{AD}')) => *last = item,
                 _ => self.held.push(item),
             }
@@ -360,193 +244,4 @@ impl<'t> Reading<'t> {
             self.hidden.read(looks(char::from(c as u8)), end);
         }
     }
-
-    fn effect(&self, top: Open, item: Item) -> Effect {
-        match top.state {
-            State::Bytes { missing, value } => next_byte(missing, value, item.symbol),
-            State::Pair { high } => second_half(high, item.symbol),
-            _ => match item.char() {
-                Some(c) => self.effect_of_char(top, item, c),
-                None => incomplete(top.state),
-            },
-        }
-    }
-
-    fn effect_of_char(&self, top: Open, item: Item, c: char) -> Effect {
-        match (top.state, c) {
-            (State::Ampersand, '#') => Effect::On(State::Hash),
-            (State::Ampersand, 'a'..='z' | 'A'..='Z') => Effect::On(State::Name { letters: 1 }),
-            (State::Hash, 'x' | 'X') => Effect::On(State::HexHash),
-            (State::Hash, '0'..='9') => number(10, 0, c, false),
-            (State::HexHash, '0'..='9' | 'a'..='f' | 'A'..='F') => number(16, 0, c, false),
-            (
-                State::Number {
-                    radix,
-                    value,
-                    riddle,
-                },
-                _,
-            ) if c.is_digit(radix) => number(radix, value, c, riddle || top.gap || !item.raw),
-            (State::Number { .. }, ';') => match incomplete(top.state) {
-                Effect::Before(symbol) => Effect::Whole(symbol),
-                other => other,
-            },
-            (State::Name { letters }, _) => self.effect_on_name(top, letters, c),
-            (State::Percent, 'u' | 'U') => digits(16, 4, false),
-            (State::Percent, _) => match c.to_digit(16) {
-                Some(value) => Effect::On(State::Digits {
-                    radix: 16,
-                    missing: 1,
-                    value,
-                    byte: true,
-                }),
-                None => Effect::Broken,
-            },
-            (State::Backslash, '\\') if !item.inert => Effect::On(State::Backslash),
-            (State::Backslash, 'u') => digits(16, 4, false),
-            (State::Backslash, 'U') => digits(16, 8, false),
-            (State::Backslash, 'x' | 'X') => digits(16, 2, true),
-            (State::Backslash, '0'..='3') => Effect::On(State::Digits {
-                radix: 8,
-                missing: 2,
-                value: c.to_digit(8).unwrap_or(0),
-                byte: true,
-            }),
-            (
-                State::Digits {
-                    radix: 16,
-                    missing: 2 | 4,
-                    value: 0,
-                    ..
-                },
-                '{',
-            ) => Effect::On(State::Braced {
-                digits: 0,
-                value: 0,
-            }),
-            (
-                State::Digits {
-                    radix,
-                    missing,
-                    value,
-                    byte,
-                },
-                _,
-            ) => digit(radix, missing, value, byte, c),
-            (State::Braced { digits: 1.., value }, '}') => Effect::Whole(unit(value, false)),
-            (State::Braced { digits, value }, _) => match c.to_digit(16) {
-                Some(digit) if digits < 8 => Effect::On(State::Braced {
-                    digits: digits + 1,
-                    value: push_digit(value, 16, digit),
-                }),
-                _ => Effect::Broken,
-            },
-            (state, _) => incomplete(state),
-        }
-    }
-
-    fn effect_on_name(&self, top: Open, letters: usize, c: char) -> Effect {
-        let whole = |c: Option<char>| c.map(|c| Effect::Whole(Symbol::Char(c)));
-        if c == ';' {
-            return whole(entity::named(&self.name(top, None))).unwrap_or(Effect::Broken);
-        }
-        if !c.is_ascii_alphabetic() || letters >= entity::LONGEST {
-            return Effect::Broken;
-        }
-        let legacy = if letters < entity::LONGEST_LEGACY {
-            whole(entity::legacy(&self.name(top, Some(c))))
-        } else {
-            None
-        };
-        legacy.unwrap_or(Effect::On(State::Name {
-            letters: letters + 1,
-        }))
-    }
-
-    fn name(&self, top: Open, next: Option<char>) -> String {
-        let held = self.held.get(top.held_from..).unwrap_or_default();
-        held.iter()
-            .filter_map(|item| item.char())
-            .filter(char::is_ascii_alphabetic)
-            .chain(next)
-            .collect()
-    }
-}
-
-/// What an escape is that goes no further.
-fn incomplete(state: State) -> Effect {
-    match state {
-        State::Number { value, .. } => Effect::Before(Symbol::Char(entity::numbered(value))),
-        _ => Effect::Broken,
-    }
-}
-
-fn number(radix: u32, value: u32, c: char, riddle: bool) -> Effect {
-    Effect::On(State::Number {
-        radix,
-        value: push_digit(value, radix, c.to_digit(radix).unwrap_or(0)),
-        riddle,
-    })
-}
-
-fn digits(radix: u32, missing: u8, byte: bool) -> Effect {
-    Effect::On(State::Digits {
-        radix,
-        missing,
-        value: 0,
-        byte,
-    })
-}
-
-fn digit(radix: u32, missing: u8, value: u32, byte: bool, c: char) -> Effect {
-    let Some(digit) = c.to_digit(radix) else {
-        return Effect::Broken;
-    };
-    let value = push_digit(value, radix, digit);
-    if missing > 1 {
-        Effect::On(State::Digits {
-            radix,
-            missing: missing - 1,
-            value,
-            byte,
-        })
-    } else {
-        Effect::Whole(unit(value, byte))
-    }
-}
-
-/// Stays beyond all characters once it is.
-fn push_digit(value: u32, radix: u32, digit: u32) -> u32 {
-    (value.saturating_mul(radix).saturating_add(digit)).min(0x11_0000)
-}
-
-fn unit(value: u32, byte: bool) -> Symbol {
-    match u8::try_from(value) {
-        Ok(value @ 0x80..) if byte => Symbol::Byte(value),
-        _ if matches!(value, 0xD800..=0xDFFF) => Symbol::Half(value),
-        _ => Symbol::Char(char::from_u32(value).unwrap_or('\0')),
-    }
-}
-
-fn next_byte(missing: u8, value: u32, symbol: Symbol) -> Effect {
-    let Symbol::Byte(byte @ 0x80..=0xBF) = symbol else {
-        return Effect::Broken;
-    };
-    let value = (value << 6) | u32::from(byte & 0x3F);
-    if missing > 1 {
-        Effect::On(State::Bytes {
-            missing: missing - 1,
-            value,
-        })
-    } else {
-        Effect::Whole(unit(value, false))
-    }
-}
-
-fn second_half(high: u32, symbol: Symbol) -> Effect {
-    let Symbol::Half(low @ 0xDC00..=0xDFFF) = symbol else {
-        return Effect::Broken;
-    };
-    let value = 0x1_0000 + ((high & 0x3FF) << 10) + (low & 0x3FF);
-    Effect::Whole(unit(value, false))
 }

@@ -9,6 +9,7 @@
 
 mod bad_questions;
 mod differential;
+mod envelopes;
 mod schema_suite;
 
 /// Says something that is to be seen of a test that passes too: straight to the stream, since what goes through the

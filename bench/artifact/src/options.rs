@@ -1,0 +1,50 @@
+//! The command line.
+
+use std::env;
+use std::error::Error;
+use std::path::PathBuf;
+
+use crate::questions::Question;
+
+pub(crate) enum What {
+    Report { mib: u64, rounds: usize },
+    Ask { question: Question, file: PathBuf },
+}
+
+pub(crate) struct Options {
+    pub(crate) what: What,
+}
+
+impl Options {
+    pub(crate) fn from_command_line() -> Result<Self, Box<dyn Error>> {
+        let (mut mib, mut rounds) = (1024, 7);
+        let mut words = env::args().skip(1);
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--mib" => mib = number(words.next())?,
+                "--rounds" => rounds = usize::try_from(number(words.next())?)?,
+                "--ask" => {
+                    let mut words: Vec<String> = words.collect();
+                    let file = words
+                        .pop()
+                        .ok_or("--ask wants a question and a file")?
+                        .into();
+                    let question = Question::from_words(&words)?;
+                    let what = What::Ask { question, file };
+                    return Ok(Options { what });
+                }
+                _ => return Err(format!("unknown option {word}").into()),
+            }
+        }
+        if mib == 0 || rounds == 0 {
+            return Err("mib and rounds must be above zero".into());
+        }
+        let what = What::Report { mib, rounds };
+        Ok(Options { what })
+    }
+}
+
+fn number(word: Option<String>) -> Result<u64, Box<dyn Error>> {
+    word.and_then(|word| word.parse().ok())
+        .ok_or_else(|| "this option wants a whole number".into())
+}

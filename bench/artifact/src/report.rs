@@ -1,0 +1,151 @@
+//! The report, as Markdown.
+
+use std::fmt::{self, Display, Formatter};
+
+use crate::contenders::{RIPGREP, TURNWRIGHT};
+
+/// One side of a race.
+pub(crate) struct Row {
+    race: &'static str,
+    side: &'static str,
+    median: f64,
+    min: f64,
+    spread: f64,
+}
+
+pub(crate) struct Memory {
+    pub(crate) file: &'static str,
+    pub(crate) question: String,
+    pub(crate) kib: u64,
+}
+
+pub(crate) struct Report {
+    pub(crate) mib: u64,
+    pub(crate) rounds: usize,
+    pub(crate) searches: Vec<Row>,
+    pub(crate) ends: Vec<Row>,
+    pub(crate) memory: Vec<Memory>,
+}
+
+/// The bounds that were set for this.
+const OF_RIPGREP: f64 = 1.5;
+const OF_PROGRAM: f64 = 1.0;
+const MOST_MIB: f64 = 16.0;
+
+impl Row {
+    pub(crate) fn new(race: &'static str, side: &'static str, mut times: Vec<f64>) -> Self {
+        times.sort_by(f64::total_cmp);
+        let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
+        Row {
+            race,
+            side,
+            median: at(0.5),
+            min: at(0.0),
+            spread: (at(0.75) - at(0.25)) / at(0.5),
+        }
+    }
+}
+
+/// Our median beside that of another side of the same race.
+fn ratio(rows: &[Row], race: &str, side: &str) -> Option<f64> {
+    let median = |side: &str| {
+        let row = rows
+            .iter()
+            .find(|row| row.race == race && row.side == side)?;
+        Some(row.median)
+    };
+    Some(median(TURNWRIGHT)? / median(side)?)
+}
+
+fn table(f: &mut Formatter<'_>, rows: &[Row], unit: &str, factor: f64) -> fmt::Result {
+    writeln!(
+        f,
+        "| | | median {unit} | min {unit} | spread | Turnwright beside it |"
+    )?;
+    writeln!(f, "| --- | --- | ---: | ---: | ---: | ---: |")?;
+    for row in rows {
+        let Row { race, side, .. } = row;
+        let (median, min, spread) = (row.median * factor, row.min * factor, row.spread * 100.0);
+        let beside = ratio(rows, race, side).unwrap_or(f64::NAN);
+        let name = if *side == TURNWRIGHT {
+            format!("**{side}**")
+        } else {
+            format!("`{side}`")
+        };
+        writeln!(
+            f,
+            "| {race} | {name} | {median:.2} | {min:.2} | {spread:.0} % | {beside:.2} × |"
+        )?;
+    }
+    Ok(())
+}
+
+impl Report {
+    fn goals(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "| | measured | at most | |")?;
+        writeln!(f, "| --- | ---: | ---: | --- |")?;
+        let mut goal = |text: String, measured: Option<f64>, bound: f64, unit: &str| {
+            let Some(measured) = measured else {
+                return writeln!(f, "| {text} | not measured | {bound} {unit} | |");
+            };
+            let met = if measured <= bound {
+                "met"
+            } else {
+                "**missed**"
+            };
+            writeln!(
+                f,
+                "| {text} | {measured:.2} {unit} | {bound} {unit} | {met} |"
+            )
+        };
+        let mut races: Vec<&str> = self.searches.iter().map(|row| row.race).collect();
+        races.dedup();
+        for race in races {
+            let measured = ratio(&self.searches, race, RIPGREP);
+            goal(format!("{race} beside ripgrep"), measured, OF_RIPGREP, "×")?;
+        }
+        for (race, side) in [
+            ("first 10 lines", "head -n 10"),
+            ("last 10 lines", "tail -n 10"),
+        ] {
+            let measured = ratio(&self.ends, race, side);
+            goal(format!("{race} beside `{side}`"), measured, OF_PROGRAM, "×")?;
+        }
+        let most = self.memory.iter().map(|row| row.kib).max();
+        let most = most.map(|kib| kib as f64 / 1024.0);
+        goal(
+            "the most memory of any question".to_owned(),
+            most,
+            MOST_MIB,
+            "MiB",
+        )
+    }
+}
+
+impl Display for Report {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Report { mib, rounds, .. } = self;
+        writeln!(
+            f,
+            "{}; a log of {mib} MiB; {rounds} rounds, the sides in turn.",
+            env!("BENCH_RUSTC")
+        )?;
+        writeln!(f, "\n### Lines of the log that match, counted\n")?;
+        table(f, &self.searches, "ms", 1e3)?;
+        writeln!(f, "\n### Its ends\n")?;
+        table(f, &self.ends, "µs", 1e6)?;
+        writeln!(f, "\n### Peak memory of a process that asks once\n")?;
+        writeln!(f, "| file | question | MiB |")?;
+        writeln!(f, "| --- | --- | ---: |")?;
+        for row in &self.memory {
+            let Memory {
+                file,
+                question,
+                kib,
+            } = row;
+            writeln!(f, "| {file} | `{question}` | {:.1} |", *kib as f64 / 1024.0)?;
+        }
+        writeln!(f, "\n### Goals\n")?;
+        self.goals(f)
+    }
+}

@@ -1,0 +1,138 @@
+//! The lines around matching lines.
+
+use std::collections::VecDeque;
+
+use super::answer::{FoundLine, GAP, Matches};
+use super::collect::{part, share_of_line};
+use crate::artifact::text::forward::Forward;
+use crate::artifact::text::index::LineIndex;
+use crate::artifact::text::source::Source;
+use crate::error::Error;
+
+/// How much is read at once: context is short.
+const PIECE: usize = 32 * 1024;
+
+/// Puts up to `context` lines before and after each matching line, in one way forward. Matching lines for which there is
+/// no room any more are left to the next answer.
+pub(super) fn add(
+    matches: &mut Matches,
+    source: &mut Source,
+    index: &LineIndex,
+    context: u64,
+    room: usize,
+) -> Result<(), Error> {
+    let found = matches.take_lines();
+    let mut next = matches.next();
+    let mut writing = Writing {
+        forward: Forward::new(source, index, PIECE),
+        lines: Vec::new(),
+        left: room,
+        share: share_of_line(room),
+        cut: false,
+    };
+    let numbers: Vec<u64> = found.iter().map(FoundLine::number).collect();
+    for (at, line) in found.into_iter().enumerate() {
+        let number = line.number();
+        if !writing.up_to_match(line, context)? {
+            next = Some(number);
+            break;
+        }
+        // A matching line is never shown as one that is not.
+        let following = numbers.get(at + 1).copied().or(next).unwrap_or(u64::MAX);
+        let end = number
+            .saturating_add(context)
+            .saturating_add(1)
+            .min(following);
+        if !writing.after_match(end)? {
+            next = numbers.get(at + 1).copied().or(next);
+            break;
+        }
+    }
+    let Writing { lines, cut, .. } = writing;
+    matches.set_lines(lines, next, cut);
+    Ok(())
+}
+
+struct Writing<'a> {
+    forward: Forward<'a>,
+    lines: Vec<FoundLine>,
+    left: usize,
+    share: usize,
+    cut: bool,
+}
+
+impl Writing<'_> {
+    /// The lines before a match and the match itself: all or, after others, nothing.
+    fn up_to_match(&mut self, line: FoundLine, context: u64) -> Result<bool, Error> {
+        let first = self.first_free().max(line.number().saturating_sub(context));
+        let gap = if self.lines.is_empty() || first == self.first_free() {
+            0
+        } else {
+            GAP.len() + 1
+        };
+        let mut cost = gap + line.cost();
+        let mut before = VecDeque::new();
+        if first < line.number() && self.forward.go_to(first)? {
+            while let Some(near) = self.read_before(line.number())? {
+                cost += near.cost();
+                before.push_back(near);
+                // The first match has the page for itself: of the lines before it, the nearest ones are kept.
+                while cost > self.left
+                    && self.lines.is_empty()
+                    && let Some(far) = before.pop_front()
+                {
+                    cost -= far.cost();
+                    self.cut = true;
+                }
+                if cost > self.left {
+                    return Ok(false);
+                }
+            }
+        }
+        let Some(left) = self.left.checked_sub(cost) else {
+            return Ok(false);
+        };
+        self.left = left;
+        self.lines.extend(before);
+        self.lines.push(line);
+        Ok(true)
+    }
+
+    /// The lines after a match, up to `end`: as many as fit, and whether that was all.
+    fn after_match(&mut self, end: u64) -> Result<bool, Error> {
+        let first = self.first_free();
+        if first >= end || !self.forward.go_to(first)? {
+            return Ok(true);
+        }
+        while let Some(line) = self.read_before(end)? {
+            let Some(left) = self.left.checked_sub(line.cost()) else {
+                self.cut = true;
+                return Ok(false);
+            };
+            self.left = left;
+            self.lines.push(line);
+        }
+        Ok(true)
+    }
+
+    /// The first line that is not there yet.
+    fn first_free(&self) -> u64 {
+        self.lines.last().map_or(0, |last| last.number() + 1)
+    }
+
+    /// The next line, if it comes before `end`.
+    fn read_before(&mut self, end: u64) -> Result<Option<FoundLine>, Error> {
+        let number = self.forward.number();
+        if number >= end {
+            return Ok(None);
+        }
+        let Some(taken) = self.forward.take(self.share + 4)? else {
+            return Ok(None);
+        };
+        if !taken.whole {
+            self.forward.skip_line()?;
+        }
+        let line = part(&taken.bytes, 0, self.share, !taken.whole);
+        Ok(Some(FoundLine::beside(number, line)))
+    }
+}

@@ -1,0 +1,84 @@
+//! What lines of text promise, with readers that count, fail and dawdle.
+
+mod finding;
+mod lines;
+mod long_lines;
+mod paging;
+mod questions;
+mod readers;
+mod reading;
+mod tokens;
+
+use std::future::Future;
+use std::sync::LazyLock;
+
+use tokio::runtime::Runtime;
+
+use crate::artifact::{ArtifactKind, ArtifactLimits, SpooledArtifact};
+
+/// Runs it to its end.
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+        tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .build()
+            .unwrap()
+    });
+    RUNTIME.block_on(future)
+}
+
+fn text(content: impl Into<Vec<u8>>) -> SpooledArtifact {
+    SpooledArtifact::in_memory(content.into(), ArtifactKind::TEXT)
+}
+
+/// With answers of so many bytes.
+fn answering(artifact: SpooledArtifact, bytes: usize) -> SpooledArtifact {
+    artifact.with_limits(ArtifactLimits::default().answer(bytes))
+}
+
+/// The lines of a content, by the rules of the specification and nothing else.
+fn lines_of(content: &[u8]) -> Vec<Vec<u8>> {
+    let mut lines = Vec::new();
+    let mut line = Vec::new();
+    let mut open = false;
+    for byte in content {
+        open = true;
+        if *byte == b'\n' {
+            if line.last() == Some(&b'\r') {
+                line.pop();
+            }
+            lines.push(std::mem::take(&mut line));
+            open = false;
+        } else {
+            line.push(*byte);
+        }
+    }
+    if open {
+        lines.push(line);
+    }
+    lines
+}
+
+/// Text, bytes that are none, every end of line, and lines that are longer than an answer.
+fn hostile() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
+    use proptest::prelude::*;
+    let short = prop_oneof![
+        8 => Just(b"\n".to_vec()),
+        3 => Just(b"\r\n".to_vec()),
+        1 => Just(b"\r".to_vec()),
+        4 => Just(b"abc".to_vec()),
+        2 => Just(b"ERROR 7".to_vec()),
+        2 => Just("\u{e9}\u{65e5}\u{1f980}".as_bytes().to_vec()),
+        1 => Just(b"\0\x1b\t".to_vec()),
+        1 => Just(b"\xff\xc3\xe6\x97".to_vec()),
+        1 => Just("\u{85}\u{2028}".as_bytes().to_vec()),
+    ];
+    let long = prop_oneof![
+        Just("x".repeat(700).into_bytes()),
+        Just("\u{65e5}".repeat(400).into_bytes()),
+        Just(b"\xff\0".repeat(150)),
+        Just("ab\u{1f980}".repeat(120).into_bytes()),
+    ];
+    let piece = prop_oneof![12 => short, 1 => long];
+    proptest::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}

@@ -1,0 +1,69 @@
+//! How many tokens.
+
+use super::{text, wait};
+use crate::ErrorCode;
+
+#[test]
+fn estimates_are_labelled_and_weigh_scripts() {
+    let estimate = |content: &str| wait(text(content).estimate_tokens(None)).unwrap();
+    assert_eq!(estimate("").tokens, 0);
+    assert_eq!(estimate("word").tokens, 1);
+    assert_eq!(estimate(&"words and more ".repeat(100)).tokens, 375);
+    assert_eq!(estimate("\u{65e5}\u{672c}\u{8a9e}").tokens, 3);
+    assert_eq!(estimate("\u{43f}\u{440}\u{438}\u{432}").tokens, 2);
+    assert_eq!(estimate("\u{1f980}").tokens, 2);
+    assert_eq!(estimate("word").to_string(), "about 1 tokens (estimate)");
+    assert_eq!(estimate("word").encoding, None);
+    let stray = wait(text(b"\xff\xff\xff\xff".to_vec()).estimate_tokens(None)).unwrap();
+    assert_eq!(stray.tokens, 2);
+}
+
+#[test]
+fn an_encoding_that_is_not_there_is_refused_with_what_there_is() {
+    let error = wait(text("a").estimate_tokens(Some("o201k"))).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ArtifactQuery);
+    let told = error.model_text();
+    assert!(told.contains("leave encoding out"), "{told}");
+    assert_eq!(
+        told.contains("o200k_base"),
+        cfg!(feature = "tokens"),
+        "{told}"
+    );
+}
+
+#[cfg(feature = "tokens")]
+#[test]
+fn counts_in_pieces_are_those_of_the_whole() {
+    let mut content = String::new();
+    for n in 0..4000_u32 {
+        let words = "The quick brown fox doesn't jump over\t the lazy dog's   back; ";
+        content += &format!(
+            "2026-11-15 12:{:02} [INFO] {words}n={n}\n\n  /path/to/\u{65e5}{n}\n",
+            n % 60
+        );
+    }
+    for name in ["o200k_base", "cl100k_base", "p50k_base", "r50k_base"] {
+        let counted = wait(text(content.clone()).estimate_tokens(Some(name))).unwrap();
+        let whole = tiktoken::get_encoding(name).unwrap().count(&content) as u64;
+        assert_eq!((counted.tokens, counted.exact), (whole, true), "{name}");
+        assert_eq!(counted.to_string(), format!("{whole} tokens ({name})"));
+    }
+}
+
+#[cfg(feature = "tokens")]
+#[test]
+fn runs_without_a_space_are_counted_in_pieces_and_nearly_right() {
+    for unit in ["x", " ", "\n", "\u{65e5}", "=", "7", "aB"] {
+        let content = unit.repeat(100_000 / unit.len());
+        let counted = wait(text(content.clone()).estimate_tokens(Some("o200k_base"))).unwrap();
+        let whole = tiktoken::get_encoding("o200k_base")
+            .unwrap()
+            .count(&content) as u64;
+        assert!(
+            counted.tokens.abs_diff(whole) <= 16,
+            "{unit:?}: {} and {whole}",
+            counted.tokens
+        );
+        assert!(!counted.exact);
+    }
+}

@@ -1,0 +1,89 @@
+//! The whole content, for programs.
+
+use std::fmt;
+
+use super::forward::Forward;
+use super::source::{PIECE, Source};
+use crate::artifact::SpooledArtifact;
+use crate::error::Error;
+
+/// The content as text. Where it was not UTF-8, `U+FFFD` stands for what was there.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Text {
+    /// The text.
+    pub text: String,
+    /// How many times something was replaced: 0 if the text is the content, byte for byte.
+    pub replaced: u64,
+    /// How many bytes were replaced.
+    pub replaced_bytes: u64,
+}
+
+impl SpooledArtifact {
+    /// All of it as text, and what had to be replaced for that. Needs as much memory: meant for programs, not for answers.
+    ///
+    /// # Errors
+    /// `E_ARTIFACT_UNREADABLE`.
+    pub async fn as_text(&self) -> Result<Text, Error> {
+        let bytes = self.as_bytes().await?;
+        Ok(Text::from_bytes(bytes.into()))
+    }
+
+    /// How many lines it has. Read once: afterwards it is known.
+    ///
+    /// # Errors
+    /// `E_ARTIFACT_UNREADABLE`.
+    pub async fn line_count(&self) -> Result<u64, Error> {
+        if let Some(count) = self.shared.lines.line_count() {
+            return Ok(count);
+        }
+        let artifact = self.clone();
+        self.read_with(move |read| {
+            let mut source = Source::new(read);
+            let mut forward = Forward::new(&mut source, &artifact.shared.lines, PIECE);
+            forward.go_to(u64::MAX)?;
+            Ok(forward.number())
+        })
+        .await
+    }
+}
+
+impl Text {
+    fn from_bytes(bytes: Vec<u8>) -> Self {
+        let bytes = match String::from_utf8(bytes) {
+            Ok(text) => {
+                return Text {
+                    text,
+                    replaced: 0,
+                    replaced_bytes: 0,
+                };
+            }
+            Err(error) => error.into_bytes(),
+        };
+        let mut made = Text {
+            text: String::with_capacity(bytes.len()),
+            replaced: 0,
+            replaced_bytes: 0,
+        };
+        for chunk in bytes.utf8_chunks() {
+            made.text.push_str(chunk.valid());
+            if !chunk.invalid().is_empty() {
+                made.text.push(char::REPLACEMENT_CHARACTER);
+                made.replaced += 1;
+                made.replaced_bytes += chunk.invalid().len() as u64;
+            }
+        }
+        made
+    }
+}
+
+impl fmt::Debug for Text {
+    /// What it says may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Text")
+            .field("bytes", &self.text.len())
+            .field("replaced", &self.replaced)
+            .field("replaced_bytes", &self.replaced_bytes)
+            .finish()
+    }
+}

@@ -1,0 +1,318 @@
+//! The escapes that a name can be written with, character by character.
+
+use super::entity;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Symbol {
+    Char(char),
+    /// A byte of UTF-8 that is not ASCII.
+    Byte(u8),
+    /// Half of a pair of UTF-16.
+    Half(u32),
+    /// Ends whatever is open, and is nothing.
+    Break,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    pub(super) symbol: Symbol,
+    pub(super) end: usize,
+    /// It stands in the text as it is, in ASCII.
+    pub(super) raw: bool,
+    /// It begins no escape, since it was tried.
+    pub(super) inert: bool,
+    /// Others may read one or two characters, or none, in its place.
+    pub(super) riddle: bool,
+}
+
+impl Item {
+    pub(super) fn decoded(symbol: Symbol, end: usize) -> Self {
+        Item {
+            symbol,
+            end,
+            raw: false,
+            inert: false,
+            riddle: false,
+        }
+    }
+
+    pub(super) fn char(self) -> Option<char> {
+        match self.symbol {
+            Symbol::Char(c) => Some(c),
+            Symbol::Byte(_) | Symbol::Half(_) | Symbol::Break => None,
+        }
+    }
+
+    pub(super) fn begins(self) -> Option<State> {
+        match self.symbol {
+            _ if self.inert => None,
+            Symbol::Char('&') => Some(State::Ampersand),
+            Symbol::Char('%') => Some(State::Percent),
+            Symbol::Char('\\') => Some(State::Backslash),
+            Symbol::Byte(lead @ 0xC0..=0xDF) => Some(State::Bytes {
+                missing: 1,
+                value: u32::from(lead & 0x1F),
+            }),
+            Symbol::Byte(lead @ 0xE0..=0xEF) => Some(State::Bytes {
+                missing: 2,
+                value: u32::from(lead & 0x0F),
+            }),
+            Symbol::Byte(lead @ 0xF0..=0xF7) => Some(State::Bytes {
+                missing: 3,
+                value: u32::from(lead & 0x07),
+            }),
+            Symbol::Half(high @ 0xD800..=0xDBFF) => Some(State::Pair { high }),
+            Symbol::Char(_) | Symbol::Byte(_) | Symbol::Half(_) | Symbol::Break => None,
+        }
+    }
+}
+
+/// How much of an escape was read.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum State {
+    /// `&`
+    Ampersand,
+    /// `&#`
+    Hash,
+    /// `&#x`
+    HexHash,
+    /// `&#11`, `&#x7`
+    Number {
+        radix: u32,
+        value: u32,
+        riddle: bool,
+    },
+    /// `&am`; the letters are held.
+    Name { letters: usize },
+    /// `%`
+    Percent,
+    /// `\`, or more of them: strings within strings.
+    Backslash,
+    /// So many digits more, after `%`, `%u`, `\x`, `\u`, `\U` or in `\164`.
+    Digits {
+        radix: u32,
+        missing: u8,
+        value: u32,
+        byte: bool,
+    },
+    /// `\u{7`, `\x{7`
+    Braced { digits: u8, value: u32 },
+    /// Bytes of one character in UTF-8.
+    Bytes { missing: u8, value: u32 },
+    /// The first half of a pair.
+    Pair { high: u32 },
+}
+
+impl State {
+    pub(super) fn is_riddle(self) -> bool {
+        matches!(self, State::Number { riddle: true, .. })
+    }
+}
+
+/// What a character does to the escape on top.
+pub(super) enum Effect {
+    /// It goes on.
+    On(State),
+    /// It is complete with it.
+    Whole(Symbol),
+    /// It was complete before it.
+    Before(Symbol),
+    /// It is no escape.
+    Broken,
+}
+
+/// What an item does to an escape of which `held` was read, with a gap before the item or none.
+pub(super) fn effect(state: State, held: &[Item], gap: bool, item: Item) -> Effect {
+    match state {
+        State::Bytes { missing, value } => next_byte(missing, value, item.symbol),
+        State::Pair { high } => second_half(high, item.symbol),
+        _ => match item.char() {
+            Some(c) => effect_of_char(state, held, gap, item, c),
+            None => incomplete(state),
+        },
+    }
+}
+
+fn effect_of_char(state: State, held: &[Item], gap: bool, item: Item, c: char) -> Effect {
+    match (state, c) {
+        (State::Ampersand, '#') => Effect::On(State::Hash),
+        (State::Ampersand, 'a'..='z' | 'A'..='Z') => Effect::On(State::Name { letters: 1 }),
+        (State::Hash, 'x' | 'X') => Effect::On(State::HexHash),
+        (State::Hash, '0'..='9') => number(10, 0, c, false),
+        (State::HexHash, '0'..='9' | 'a'..='f' | 'A'..='F') => number(16, 0, c, false),
+        (
+            State::Number {
+                radix,
+                value,
+                riddle,
+            },
+            _,
+        ) if c.is_digit(radix) => number(radix, value, c, riddle || gap || !item.raw),
+        (State::Number { .. }, ';') => match incomplete(state) {
+            Effect::Before(symbol) => Effect::Whole(symbol),
+            other => other,
+        },
+        (State::Name { letters }, _) => effect_on_name(held, letters, c),
+        (State::Percent, 'u' | 'U') => digits(16, 4, false),
+        (State::Percent, _) => match c.to_digit(16) {
+            Some(value) => Effect::On(State::Digits {
+                radix: 16,
+                missing: 1,
+                value,
+                byte: true,
+            }),
+            None => Effect::Broken,
+        },
+        (State::Backslash, '\\') if is_run(held, item) => Effect::On(State::Backslash),
+        (State::Backslash, 'u') => digits(16, 4, false),
+        (State::Backslash, 'U') => digits(16, 8, false),
+        (State::Backslash, 'x' | 'X') => digits(16, 2, true),
+        (State::Backslash, '0'..='3') => Effect::On(State::Digits {
+            radix: 8,
+            missing: 2,
+            value: c.to_digit(8).unwrap_or(0),
+            byte: true,
+        }),
+        (
+            State::Digits {
+                radix: 16,
+                missing: 2 | 4,
+                value: 0,
+                ..
+            },
+            '{',
+        ) => Effect::On(State::Braced {
+            digits: 0,
+            value: 0,
+        }),
+        (
+            State::Digits {
+                radix,
+                missing,
+                value,
+                byte,
+            },
+            _,
+        ) => digit(radix, missing, value, byte, c),
+        (State::Braced { digits: 1.., value }, '}') => Effect::Whole(unit(value, false)),
+        (State::Braced { digits, value }, _) => match c.to_digit(16) {
+            Some(digit) if digits < 8 => Effect::On(State::Braced {
+                digits: digits + 1,
+                value: push_digit(value, 16, digit),
+            }),
+            _ => Effect::Broken,
+        },
+        (state, _) => incomplete(state),
+    }
+}
+
+/// Whether a backslash goes with the one before: in a string within a string there are two for one. Where only the
+/// one before was escaped, this one begins the escape that comes next.
+fn is_run(held: &[Item], backslash: Item) -> bool {
+    let before = held.first();
+    !backslash.inert && (!backslash.raw || before.is_some_and(|before| before.raw))
+}
+
+fn effect_on_name(held: &[Item], letters: usize, c: char) -> Effect {
+    let whole = |c: Option<char>| c.map(|c| Effect::Whole(Symbol::Char(c)));
+    if c == ';' {
+        return whole(entity::named(&name(held, None))).unwrap_or(Effect::Broken);
+    }
+    if !c.is_ascii_alphabetic() || letters >= entity::LONGEST {
+        return Effect::Broken;
+    }
+    let legacy = if letters < entity::LONGEST_LEGACY {
+        whole(entity::legacy(&name(held, Some(c))))
+    } else {
+        None
+    };
+    legacy.unwrap_or(Effect::On(State::Name {
+        letters: letters + 1,
+    }))
+}
+
+fn name(held: &[Item], next: Option<char>) -> String {
+    held.iter()
+        .filter_map(|item| item.char())
+        .filter(char::is_ascii_alphabetic)
+        .chain(next)
+        .collect()
+}
+
+/// What an escape is that goes no further.
+fn incomplete(state: State) -> Effect {
+    match state {
+        State::Number { value, .. } => Effect::Before(Symbol::Char(entity::numbered(value))),
+        _ => Effect::Broken,
+    }
+}
+
+fn number(radix: u32, value: u32, c: char, riddle: bool) -> Effect {
+    Effect::On(State::Number {
+        radix,
+        value: push_digit(value, radix, c.to_digit(radix).unwrap_or(0)),
+        riddle,
+    })
+}
+
+fn digits(radix: u32, missing: u8, byte: bool) -> Effect {
+    Effect::On(State::Digits {
+        radix,
+        missing,
+        value: 0,
+        byte,
+    })
+}
+
+fn digit(radix: u32, missing: u8, value: u32, byte: bool, c: char) -> Effect {
+    let Some(digit) = c.to_digit(radix) else {
+        return Effect::Broken;
+    };
+    let value = push_digit(value, radix, digit);
+    if missing > 1 {
+        Effect::On(State::Digits {
+            radix,
+            missing: missing - 1,
+            value,
+            byte,
+        })
+    } else {
+        Effect::Whole(unit(value, byte))
+    }
+}
+
+/// Stays beyond all characters once it is.
+fn push_digit(value: u32, radix: u32, digit: u32) -> u32 {
+    (value.saturating_mul(radix).saturating_add(digit)).min(0x11_0000)
+}
+
+fn unit(value: u32, byte: bool) -> Symbol {
+    match u8::try_from(value) {
+        Ok(value @ 0x80..) if byte => Symbol::Byte(value),
+        _ if matches!(value, 0xD800..=0xDFFF) => Symbol::Half(value),
+        _ => Symbol::Char(char::from_u32(value).unwrap_or('\0')),
+    }
+}
+
+fn next_byte(missing: u8, value: u32, symbol: Symbol) -> Effect {
+    let Symbol::Byte(byte @ 0x80..=0xBF) = symbol else {
+        return Effect::Broken;
+    };
+    let value = (value << 6) | u32::from(byte & 0x3F);
+    if missing > 1 {
+        Effect::On(State::Bytes {
+            missing: missing - 1,
+            value,
+        })
+    } else {
+        Effect::Whole(unit(value, false))
+    }
+}
+
+fn second_half(high: u32, symbol: Symbol) -> Effect {
+    let Symbol::Half(low @ 0xDC00..=0xDFFF) = symbol else {
+        return Effect::Broken;
+    };
+    let value = 0x1_0000 + ((high & 0x3FF) << 10) + (low & 0x3FF);
+    Effect::Whole(unit(value, false))
+}
