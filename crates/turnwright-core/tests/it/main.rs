@@ -10,6 +10,8 @@
 mod bad_questions;
 mod differential;
 mod envelopes;
+#[cfg(feature = "artifact-json")]
+mod jsonpath_cts;
 mod schema_suite;
 
 /// Says something that is to be seen of a test that passes too: straight to the stream, since what goes through the

@@ -1,0 +1,124 @@
+//! What a path is followed through: a document in memory, or lines as they are read.
+
+use serde_json::Value;
+
+use super::document;
+use super::format::JsonFormat;
+use super::path::{Flow, JsonPath, Take, shorten};
+use super::records::Records;
+use crate::artifact::{ArtifactKind, ArtifactLimits, ArtifactRead};
+use crate::error::Error;
+
+/// Ways that are tried to find out where a path that leads nowhere went astray.
+const HINT_WAYS: usize = 8;
+
+pub(super) struct Content<'r> {
+    form: Form<'r>,
+    limits: ArtifactLimits,
+}
+
+enum Form<'r> {
+    Whole(Value),
+    Lines(Records<'r>),
+}
+
+impl<'r> Content<'r> {
+    pub(super) fn open(
+        read: &'r ArtifactRead,
+        kind: ArtifactKind,
+        limits: ArtifactLimits,
+    ) -> Result<Self, Error> {
+        let form = match JsonFormat::of(kind, read)? {
+            JsonFormat::Lines => Form::Lines(Records::new(read)),
+            format @ (JsonFormat::Json | JsonFormat::Json5) => {
+                Form::Whole(document::parse(read, format, limits)?)
+            }
+        };
+        Ok(Content { form, limits })
+    }
+
+    /// The records, where these are lines and the path is `$`, which is all of them.
+    pub(super) fn all_records(&mut self, path: &JsonPath) -> Option<&mut Records<'r>> {
+        match &mut self.form {
+            Form::Lines(records) if path.is_root() => Some(records),
+            _ => None,
+        }
+    }
+
+    /// Hands over every node that the path leads to, in order, until `take` has enough.
+    pub(super) fn select(&mut self, path: &JsonPath, take: &mut Take<'_>) -> Result<(), Error> {
+        let _ = match &mut self.form {
+            Form::Whole(document) => path.select(document, take)?,
+            Form::Lines(records) if path.looks_at_root() || path.is_root() => {
+                let document = records.assemble(path, self.limits)?;
+                path.select(&document, take)?
+            }
+            Form::Lines(records) => records.select(path, take)?,
+        };
+        Ok(())
+    }
+
+    /// What was left out.
+    pub(super) fn note(&self) -> Option<String> {
+        match &self.form {
+            Form::Whole(_) => None,
+            Form::Lines(records) => records.tally.note(),
+        }
+    }
+
+    /// Why a path leads nowhere: the last node on its way, and what could be asked of it.
+    pub(super) fn astray(&self, path: &JsonPath) -> Option<String> {
+        match &self.form {
+            Form::Lines(records) => lines_have_no_names(path).or_else(|| {
+                let tally = &records.tally;
+                let known = tally.complete && path.is_one_step();
+                known.then(|| format!("`$` is an array of {} elements", tally.records))
+            }),
+            Form::Whole(document) => last_on_the_way(path, document),
+        }
+    }
+}
+
+fn lines_have_no_names(path: &JsonPath) -> Option<String> {
+    path.begins_with_names().then(|| {
+        let text = path.to_string();
+        let rest = shorten(text.strip_prefix('$').unwrap_or(&text).trim_start(), 80);
+        format!("these are JSON lines, and `$` is the array of the records: ask for `$[*]{rest}`")
+    })
+}
+
+fn last_on_the_way(path: &JsonPath, document: &Value) -> Option<String> {
+    path.ways_there().take(HINT_WAYS).find_map(|way| {
+        let mut found = None;
+        let _ = way.select(document, &mut |place, node| {
+            let path = shorten(&place.path(), 100);
+            found = Some(format!("`{path}` is {}", described(node)));
+            Flow::Break(())
+        });
+        found
+    })
+}
+
+/// What a node is, with the names of its first members.
+pub(super) fn described(node: &Value) -> String {
+    match node {
+        Value::Object(members) if members.is_empty() => "an object without keys".to_owned(),
+        Value::Object(members) => {
+            let mut names = String::new();
+            for name in members.keys() {
+                if names.len() > 100 {
+                    names.push_str(", …");
+                    break;
+                }
+                names.push_str(if names.is_empty() { "" } else { ", " });
+                names.push_str(&Value::from(shorten(name, 40)).to_string());
+            }
+            format!("an object with {} keys: {names}", members.len())
+        }
+        Value::Array(items) => format!("an array of {} elements", items.len()),
+        Value::String(_) => "a string".to_owned(),
+        Value::Number(_) => "a number".to_owned(),
+        Value::Bool(_) => "a boolean".to_owned(),
+        Value::Null => "null".to_owned(),
+    }
+}

@@ -1,0 +1,78 @@
+//! Which of the three forms the content has.
+
+use super::MAX_RECORD;
+use super::path::shorten;
+use crate::artifact::{ArtifactKind, ArtifactRead};
+use crate::error::Error;
+
+/// How much is looked at to find out.
+const SAMPLE: usize = 64 * 1024;
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// The form of the content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum JsonFormat {
+    /// One JSON document; if it turns out to be none, JSON5 is tried.
+    Json,
+    /// A JSON document on each line. The whole is the array of these.
+    Lines,
+    /// JSON as people write it.
+    Json5,
+}
+
+impl JsonFormat {
+    /// What the kind says, or else what the first bytes say.
+    pub(super) fn of(kind: ArtifactKind, read: &ArtifactRead) -> Result<Self, Error> {
+        if kind == ArtifactKind::JSON_LINES {
+            Ok(JsonFormat::Lines)
+        } else if kind == ArtifactKind::JSON5 {
+            Ok(JsonFormat::Json5)
+        } else if looks_like_lines(read)? {
+            Ok(JsonFormat::Lines)
+        } else {
+            Ok(JsonFormat::Json)
+        }
+    }
+}
+
+/// Whether the first line that is not blank is a whole JSON value and is followed by another line that begins like one:
+/// such a text is no JSON document.
+pub(super) fn looks_like_lines(read: &ArtifactRead) -> Result<bool, Error> {
+    let mut sample = sample(read, SAMPLE)?;
+    if sample.len() == SAMPLE && !sample.contains(&b'\n') {
+        // The first record may be long, but not longer than records may be.
+        sample = self::sample(read, MAX_RECORD + SAMPLE)?;
+    }
+    let text = without_bom(&sample).trim_ascii_start();
+    let Some(end) = text.iter().position(|byte| *byte == b'\n') else {
+        return Ok(false);
+    };
+    let (first, rest) = text.split_at(end);
+    let next = rest.trim_ascii_start().first();
+    let begins = matches!(
+        next,
+        Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')
+    );
+    Ok(begins && serde_json::from_slice::<serde_json::Value>(first).is_ok())
+}
+
+fn sample(read: &ArtifactRead, bytes: usize) -> Result<Vec<u8>, Error> {
+    let mut sample = vec![0; bytes];
+    let came = read.read_at(0, &mut sample)?;
+    sample.truncate(came);
+    Ok(sample)
+}
+
+pub(super) fn without_bom(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(BOM).unwrap_or(bytes)
+}
+
+/// What is wrong, and where, as a model may look it up: lines counted from 0 as the text tools do.
+pub(super) fn fault(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let message = text.strip_suffix(&place).unwrap_or(&text);
+    let line = error.line().saturating_sub(1);
+    let column = error.column();
+    format!("{} in line {line}, column {column}", shorten(message, 120))
+}

@@ -1,0 +1,327 @@
+//! JSON5, written over as JSON: comments go, keys and texts get double quotes, numbers their usual form. What comes out is
+//! parsed as JSON, under JSON's own bounds. Nothing here recurses.
+
+use std::fmt::Write as _;
+
+/// Levels, as many as JSON may have.
+const DEEPEST: usize = 128;
+
+/// What is wrong, and in which line, counted from 0.
+#[derive(Debug)]
+pub(super) struct Json5Fault {
+    pub(super) line: usize,
+    pub(super) message: String,
+}
+
+/// The text as JSON, line by line where it was.
+pub(super) fn to_json(text: &str) -> Result<String, Json5Fault> {
+    let mut writer = Rewriter {
+        text,
+        at: 0,
+        json: String::with_capacity(text.len() + text.len() / 8),
+        inside: Vec::new(),
+        last: Last::Nothing,
+    };
+    match writer.run() {
+        Ok(()) => Ok(writer.json),
+        Err(message) => {
+            let before = text
+                .get(..text.floor_char_boundary(writer.at))
+                .unwrap_or("");
+            let line = before.bytes().filter(|byte| *byte == b'\n').count();
+            Err(Json5Fault { line, message })
+        }
+    }
+}
+
+/// The token before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Nothing,
+    Open,
+    /// A comma that is only written if something follows.
+    Comma,
+    Colon,
+    Value,
+}
+
+struct Rewriter<'t> {
+    text: &'t str,
+    at: usize,
+    json: String,
+    /// The brackets that are open.
+    inside: Vec<char>,
+    last: Last,
+}
+
+type Done = Result<(), String>;
+
+impl<'t> Rewriter<'t> {
+    fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or("")
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn run(&mut self) -> Done {
+        while let Some(c) = self.peek() {
+            match c {
+                '\n' => self.keep(c),
+                c if c.is_whitespace() || c == '\u{feff}' => {
+                    self.at += c.len_utf8();
+                    self.json.push(' ');
+                }
+                '/' => self.comment()?,
+                '{' | '[' => {
+                    self.before_token();
+                    self.inside.push(c);
+                    if self.inside.len() > DEEPEST {
+                        return Err(format!("it is nested deeper than {DEEPEST} levels"));
+                    }
+                    self.keep(c);
+                    self.last = Last::Open;
+                }
+                '}' | ']' => {
+                    // A comma before it is dropped; whether the brackets fit is for JSON to say.
+                    self.inside.pop();
+                    self.keep(c);
+                    self.last = Last::Value;
+                }
+                ',' if self.last == Last::Value => {
+                    self.at += 1;
+                    self.last = Last::Comma;
+                }
+                ',' => return Err("a comma with nothing before it".to_owned()),
+                ':' => {
+                    self.keep(c);
+                    self.last = Last::Colon;
+                }
+                '"' | '\'' => {
+                    self.before_token();
+                    self.string(c)?;
+                    self.last = Last::Value;
+                }
+                '+' | '-' | '.' | '0'..='9' => {
+                    self.before_token();
+                    self.number()?;
+                    self.last = Last::Value;
+                }
+                _ => {
+                    self.before_token();
+                    self.word()?;
+                    self.last = Last::Value;
+                }
+            }
+        }
+        if self.last == Last::Comma {
+            return Err("a comma with nothing after it".to_owned());
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, c: char) {
+        self.at += c.len_utf8();
+        self.json.push(c);
+    }
+
+    fn before_token(&mut self) {
+        if self.last == Last::Comma {
+            self.json.push(',');
+        }
+    }
+
+    fn wants_key(&self) -> bool {
+        self.inside.last() == Some(&'{') && matches!(self.last, Last::Open | Last::Comma)
+    }
+
+    fn comment(&mut self) -> Done {
+        let rest = self.rest();
+        let len = if rest.starts_with("//") {
+            let ends = ['\n', '\r', '\u{2028}', '\u{2029}'];
+            rest.find(ends).unwrap_or(rest.len())
+        } else if let Some(inner) = rest.strip_prefix("/*") {
+            let end = inner.find("*/").ok_or("a comment is not closed")?;
+            end + 4
+        } else {
+            return Err("`/` begins no comment".to_owned());
+        };
+        // What stood on both sides stays apart, and lines stay where they were.
+        self.json.push(' ');
+        let comment = rest.get(..len).unwrap_or("");
+        self.json.extend(comment.chars().filter(|c| *c == '\n'));
+        self.at += len;
+        Ok(())
+    }
+
+    fn string(&mut self, quote: char) -> Done {
+        let mut chars = self.rest().char_indices();
+        chars.next();
+        self.json.push('"');
+        let mut lines = 0;
+        while let Some((place, c)) = chars.next() {
+            match c {
+                _ if c == quote => {
+                    self.json.push('"');
+                    self.json.extend((0..lines).map(|_| '\n'));
+                    self.at += place + 1;
+                    return Ok(());
+                }
+                '\n' | '\r' => return Err("a text is not closed on its line".to_owned()),
+                '\\' => {
+                    let Some((_, escaped)) = chars.next() else {
+                        break;
+                    };
+                    let rest = chars.as_str();
+                    let next = rest.chars().next();
+                    match escaped {
+                        // A line that goes on.
+                        '\n' => lines += 1,
+                        '\r' => {
+                            if next == Some('\n') {
+                                chars.next();
+                                lines += 1;
+                            }
+                        }
+                        '\u{2028}' | '\u{2029}' => {}
+                        // JSON's own escapes, the halves of surrogates among them.
+                        'b' | 'f' | 'n' | 'r' | 't' | 'u' | '\\' | '"' => {
+                            self.json.push('\\');
+                            self.json.push(escaped);
+                        }
+                        'v' => self.json.push_str("\\u000b"),
+                        '0' if !next.is_some_and(|c| c.is_ascii_digit()) => {
+                            self.json.push_str("\\u0000");
+                        }
+                        'x' => {
+                            let digits = rest.get(..2).unwrap_or("");
+                            if digits.len() < 2
+                                || !digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+                            {
+                                return Err("`\\x` wants two hex digits".to_owned());
+                            }
+                            self.json.push_str("\\u00");
+                            self.json.push_str(digits);
+                            chars.next();
+                            chars.next();
+                        }
+                        '0'..='9' => return Err("a digit cannot be escaped".to_owned()),
+                        c => self.plain(c),
+                    }
+                }
+                c => self.plain(c),
+            }
+        }
+        Err("a text is not closed".to_owned())
+    }
+
+    /// A character of a text.
+    fn plain(&mut self, c: char) {
+        match c {
+            '"' => self.json.push_str("\\\""),
+            // Writing to a string does not fail.
+            '\0'..='\x1f' => _ = write!(self.json, "\\u{:04x}", u32::from(c)),
+            c => self.json.push(c),
+        }
+    }
+
+    fn number(&mut self) -> Done {
+        let rest = self.rest();
+        let unsigned = rest.strip_prefix(['+', '-']).unwrap_or(rest);
+        let end =
+            unsigned.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | '-')));
+        let token = unsigned.get(..end.unwrap_or(unsigned.len())).unwrap_or("");
+        if matches!(token, "Infinity" | "NaN") {
+            return Err(no_value(token));
+        }
+        if rest.starts_with('-') {
+            self.json.push('-');
+        }
+        if let Some(digits) = token
+            .strip_prefix("0x")
+            .or_else(|| token.strip_prefix("0X"))
+        {
+            self.json.push_str(&hexadecimal(digits)?);
+        } else {
+            let exponent = token.find(['e', 'E']).unwrap_or(token.len());
+            let (mantissa, exponent) = token.split_at_checked(exponent).unwrap_or((token, ""));
+            let (whole, fraction) = match mantissa.split_once('.') {
+                Some((whole, fraction)) => (whole, Some(fraction)),
+                None => (mantissa, None),
+            };
+            if whole.is_empty() && fraction.is_none_or(str::is_empty) {
+                return Err(format!("`{token}` is no number"));
+            }
+            self.json
+                .push_str(if whole.is_empty() { "0" } else { whole });
+            if let Some(fraction) = fraction {
+                self.json.push('.');
+                self.json
+                    .push_str(if fraction.is_empty() { "0" } else { fraction });
+            }
+            self.json.push_str(exponent);
+        }
+        self.at += rest.len() - unsigned.len() + token.len();
+        Ok(())
+    }
+
+    fn word(&mut self) -> Done {
+        let rest = self.rest();
+        let part = |c: char| {
+            c.is_alphanumeric()
+                || matches!(c, '$' | '_' | '\\')
+                || !c.is_ascii() && !c.is_whitespace()
+        };
+        let end = rest.find(|c| !part(c)).unwrap_or(rest.len());
+        let word = rest.get(..end).unwrap_or("");
+        if word.is_empty() {
+            let found = self.peek().unwrap_or(' ').escape_debug();
+            return Err(format!("`{found}` cannot stand here"));
+        }
+        if self.wants_key() {
+            // The escapes of a name are JSON's; what is no escape is told when JSON is parsed.
+            self.json.push('"');
+            self.json.push_str(word);
+            self.json.push('"');
+        } else {
+            match word {
+                "true" | "false" | "null" => self.json.push_str(word),
+                "NaN" | "Infinity" => return Err(no_value(word)),
+                _ => {
+                    let word: String = word.chars().take(40).collect();
+                    return Err(format!("`{word}` stands without quotes"));
+                }
+            }
+        }
+        self.at += word.len();
+        Ok(())
+    }
+}
+
+fn no_value(word: &str) -> String {
+    format!("`{word}` is no JSON value, so nothing of this can be answered")
+}
+
+fn hexadecimal(digits: &str) -> Result<String, String> {
+    let no_number = || {
+        format!(
+            "`0x{}` is no number",
+            digits.chars().take(40).collect::<String>()
+        )
+    };
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(no_number());
+    }
+    if let Ok(exact) = u64::from_str_radix(digits, 16) {
+        return Ok(exact.to_string());
+    }
+    let value = digits.chars().fold(0.0, |value: f64, digit| {
+        value * 16.0 + f64::from(digit.to_digit(16).unwrap_or(0))
+    });
+    if value.is_finite() {
+        Ok(format!("{value:?}"))
+    } else {
+        Err(no_number())
+    }
+}

@@ -1,0 +1,374 @@
+use serde_json::{Value, json};
+
+use super::super::queries::{
+    FilterArgs, GetArgs, KeysArgs, LengthArgs, PluckArgs, SliceArgs, TypeArgs, queries,
+};
+use super::super::{JsonContent, JsonType, SpooledJsonArtifact};
+use super::{get, json, of_kind, path, wait};
+use crate::artifact::{ArtifactKind, ArtifactLimits};
+use crate::schema::Schema;
+
+const RECORDS: &str = r#"{"id":1,"level":"info","ms":3,"user":{"name":"Ann"}}
+{"id":2,"level":"error","ms":250,"user":{"name":"Bob"},"tags":["a","b"]}
+
+{"id":3,"level":"error","ms":90}
+"#;
+
+/// The same three elements in each form: under `$` or under `$.log`.
+fn forms() -> [(SpooledJsonArtifact, &'static str); 4] {
+    let lines = RECORDS.lines().filter(|line| !line.is_empty());
+    let array = format!("[{}]", lines.collect::<Vec<_>>().join(",\n"));
+    let json5 = format!("{{ // the log\n log: {array}, }}");
+    [
+        (json(RECORDS), "$"),
+        (of_kind(RECORDS, ArtifactKind::JSON_LINES), "$"),
+        (json(array), "$"),
+        (of_kind(json5, ArtifactKind::JSON5), "$.log"),
+    ]
+}
+
+/// Asks every form as a tool does; places are told as if all were under `$`.
+fn ask(tool: &str, mut args: Value) -> String {
+    let query = queries().iter().find(|it| it.name() == tool).unwrap();
+    let below = args["path"].as_str().unwrap_or("$").to_owned();
+    let mut answers = Vec::new();
+    for (artifact, root) in forms() {
+        if args.get("path").is_some() || root != "$" {
+            args["path"] = format!("{root}{}", below.trim_start_matches('$')).into();
+        }
+        let answer = wait(query.ask((*artifact).clone(), args.clone())).unwrap();
+        answers.push(answer.replace("$['log']", "$").replace("$.log", "$"));
+        args["path"] = below.clone().into();
+    }
+    answers.dedup();
+    assert_eq!(answers.len(), 1, "{answers:#?}");
+    answers.remove(0)
+}
+
+#[test]
+fn every_form_is_asked_for_values() {
+    assert_eq!(
+        ask("artifact_json_get", json!({ "path": "$[1].user" })),
+        "$[1]['user']: {\"name\":\"Bob\"}\n[1 node]"
+    );
+    assert_eq!(
+        ask("artifact_json_get", json!({ "path": "$..name" })),
+        "$[0]['user']['name']: \"Ann\"\n$[1]['user']['name']: \"Bob\"\n[2 nodes]"
+    );
+    assert_eq!(
+        ask("artifact_json_get", json!({ "path": "$[*].ms", "skip": 1 })),
+        "$[1]['ms']: 250\n$[2]['ms']: 90\n[nodes 1 to 2 of 3, counted from 0]"
+    );
+    assert_eq!(
+        ask("artifact_json_get", json!({ "path": "$[*].ms", "skip": 9 })),
+        "[there are 3 nodes: skip=9 is beyond the last]"
+    );
+}
+
+#[test]
+fn every_form_is_filtered() {
+    assert_eq!(
+        ask(
+            "artifact_json_filter",
+            json!({ "where": "@.level == 'error' && @.ms > 100" })
+        ),
+        "$[1]: {\"id\":2,\"level\":\"error\",\"ms\":250,\"user\":{\"name\":\"Bob\"},\"tags\":[\"a\",\"b\"]}\n[1 node]"
+    );
+    assert_eq!(
+        ask(
+            "artifact_json_filter",
+            json!({ "path": "$[1]", "where": "search(@, '^e')" })
+        ),
+        "$[1]['level']: \"error\"\n[1 node]"
+    );
+    assert!(
+        ask("artifact_json_filter", json!({ "where": "@.ms > 1000" })).contains("leads to nothing")
+    );
+}
+
+#[test]
+fn every_form_is_sliced() {
+    assert_eq!(
+        ask(
+            "artifact_json_slice",
+            json!({ "path": "$[1].tags", "start": -1 })
+        ),
+        "$[1]['tags'][1]: \"b\"\n[1 node]"
+    );
+    assert_eq!(
+        ask(
+            "artifact_json_slice",
+            json!({ "start": 2, "end": 0, "step": -2 })
+        ),
+        "$[2]: {\"id\":3,\"level\":\"error\",\"ms\":90}\n[1 node]"
+    );
+}
+
+#[test]
+fn every_form_is_plucked() {
+    assert_eq!(
+        ask(
+            "artifact_json_pluck",
+            json!({ "fields": ["id", "user.name", "tags[*]", "id"] })
+        ),
+        "{\"id\":1,\"user.name\":\"Ann\"}\n{\"id\":2,\"user.name\":\"Bob\",\"tags[*]\":[\"a\",\"b\"]}\n{\"id\":3}\n[3 nodes]"
+    );
+    assert_eq!(
+        ask(
+            "artifact_json_pluck",
+            json!({ "path": "$[*].user", "fields": ["name"], "skip": 1 })
+        ),
+        "{\"name\":\"Bob\"}\n[nodes 1 to 1 of 2, counted from 0]"
+    );
+    let typo = ask(
+        "artifact_json_pluck",
+        json!({ "path": "$[:1]", "fields": ["naem"] }),
+    );
+    assert!(typo.contains("no element here has any of these fields: the first is an object with 4 keys: \"id\", \"level\""), "{typo}");
+}
+
+#[test]
+fn every_form_tells_its_shape() {
+    assert_eq!(
+        ask("artifact_json_type", json!({ "path": "$[1]" })),
+        "object (5 keys)"
+    );
+    assert_eq!(
+        ask("artifact_json_type", json!({ "path": "$[1].ms" })),
+        "number"
+    );
+    assert_eq!(
+        ask("artifact_json_type", json!({ "path": "$[1][*]" })),
+        "number: 2 nodes, the first at $[1]['id']\nstring: 1 nodes, the first at $[1]['level']\n\
+         object: 1 nodes, the first at $[1]['user']\narray: 1 nodes, the first at $[1]['tags']\n[5 nodes]"
+    );
+    assert_eq!(
+        ask("artifact_json_keys", json!({ "path": "$[0]" })),
+        "\"id\": number\n\"level\": string\n\"ms\": number\n\"user\": object\n[4 keys]"
+    );
+    assert_eq!(
+        ask("artifact_json_keys", json!({ "path": "$[*]", "skip": 3 })),
+        "\"user\": object, in 2 of 3 objects\n\"tags\": array, in 1 of 3 objects\n\
+         [keys 3 to 4 of 5, counted from 0 in 3 objects]"
+    );
+    assert_eq!(
+        ask("artifact_json_length", json!({})),
+        "$: 3 elements (array)"
+    );
+    assert_eq!(
+        ask("artifact_json_length", json!({ "path": "$[1][*]" })),
+        "$[1]['id']: no length (number)\n$[1]['level']: 5 characters (string)\n$[1]['ms']: no length (number)\n\
+         $[1]['user']: 1 keys (object)\n$[1]['tags']: 2 elements (array)\n[5 nodes]"
+    );
+}
+
+#[test]
+fn the_root_of_lines_is_the_array_of_records() {
+    let lines = json("1\n[2]\n");
+    assert_eq!(get(&lines, "$"), "$: [1,[2]]\n[1 node]");
+    let types = wait(lines.json_type(&path("$"))).unwrap();
+    assert_eq!(types.types[0].json_type, JsonType::Array);
+    assert!(types.to_string().contains("JSON lines"));
+    let keys = wait(lines.json_keys(&path("$"), 0)).unwrap().to_string();
+    assert!(keys.contains("ask for `$[*]`"), "{keys}");
+    assert_eq!(
+        wait(lines.json_pluck(&path("$"), vec!["[0]".into()], 0))
+            .unwrap()
+            .total,
+        2
+    );
+    let named = get(&lines, "$.name");
+    assert!(named.contains("ask for `$[*].name`"), "{named}");
+    let many = json("{\"n\":1}\n".repeat(5000));
+    let answer = get(&many, "$");
+    assert!(
+        answer.starts_with("$: (array of 5000 elements, shortened) [{\"n\":1},{\"n\":1},"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn the_form_is_found_out_from_the_beginning() {
+    for (text, lines) in [
+        ("{\"a\":1}\n{\"a\":2}", true),
+        ("\u{feff}\n 1 \r\n\n-2", true),
+        ("{\"a\":1}\n", false),
+        ("{\n\"a\":1}\n", false),
+        ("[\n1\n]", false),
+        ("[1]\n// and no more\n", false),
+    ] {
+        let types = wait(json(text).json_type(&path("$"))).unwrap();
+        assert_eq!(types.to_string().contains("JSON lines"), lines, "{text}");
+    }
+    // The first record may be long.
+    let long = format!("{{\"a\":\"{}\"}}\n{{}}\n", "x".repeat(300_000));
+    assert!(
+        wait(json(long).json_type(&path("$")))
+            .unwrap()
+            .to_string()
+            .contains("JSON lines")
+    );
+}
+
+#[test]
+fn of_a_repeated_key_the_last_counts_and_numbers_are_exact() {
+    let artifact = json("{\"a\":1,\"b\":18446744073709551615,\"a\":-9223372036854775808}");
+    assert_eq!(
+        get(&artifact, "$.*"),
+        "$['a']: -9223372036854775808\n$['b']: 18446744073709551615\n[2 nodes]"
+    );
+}
+
+#[test]
+fn a_path_that_leads_nowhere_is_told_how_far_it_led() {
+    let artifact = json(r#"{"shop":{"items":[1],"it's":2}}"#);
+    assert_eq!(
+        get(&artifact, "$.shop.item[0].name"),
+        "[`$.shop.item[0].name` leads to nothing; `$['shop']` is an object with 2 keys: \"items\", \"it's\"]"
+    );
+    assert!(
+        get(&artifact, "$.shop.items[3]")
+            .contains("`$['shop']['items']` is an array of 1 elements")
+    );
+    let keys = wait(artifact.json_keys(&path("$.shop.items"), 0))
+        .unwrap()
+        .to_string();
+    assert_eq!(
+        keys,
+        "[no keys: `$.shop.items` is an array of 1 elements: for the keys of all of them ask for `$.shop.items[*]`]"
+    );
+}
+
+#[test]
+fn a_value_that_no_answer_holds_is_shortened_and_told_how_to_look_inside() {
+    let artifact = json(json!({ "a": { "big": "é".repeat(10_000), "n": 1 }, "b": 2 }).to_string());
+    let nodes = wait(artifact.json_get(&path("$.*"), 0)).unwrap();
+    let JsonContent::Beginning {
+        json_type,
+        length,
+        text,
+    } = &nodes.nodes[0].content
+    else {
+        panic!("it is shortened");
+    };
+    assert_eq!((*json_type, *length), (JsonType::Object, Some(2)));
+    assert!(text.starts_with("{\"big\":\"éé") && text.ends_with('…'));
+    let answer = nodes.to_string();
+    assert!(
+        answer.starts_with("$['a']: (object of 2 keys, shortened) {\"big\":\"éé"),
+        "{answer}"
+    );
+    assert!(answer.contains("\n$['b']: 2\n[2 nodes]\n"), "{answer}");
+    assert!(
+        answer.contains("artifact_json_keys path=$['a']"),
+        "{answer}"
+    );
+    let row = wait(artifact.json_pluck(&path("$.a"), vec!["n".into(), "big".into()], 0)).unwrap();
+    assert!(row.to_string().starts_with("(object"), "{row}");
+}
+
+#[test]
+fn a_slice_says_where_to_go_on() {
+    let numbers: Vec<String> = (0..500).map(|n| format!("{n:0>100}")).collect();
+    let artifact = json(json!({ "n": numbers, "m": [numbers] }).to_string());
+    let first = wait(artifact.json_slice(&path("$.n"), None, None, Some(2))).unwrap();
+    let last = first.nodes.last().unwrap();
+    let next: usize = last
+        .path
+        .trim_start_matches("$['n'][")
+        .trim_end_matches(']')
+        .parse()
+        .unwrap();
+    assert!(first.to_string().contains(&format!(
+        "of 250, counted from 0: go on with start={}]",
+        next + 2
+    )));
+    let back = wait(artifact.json_slice(&path("$.n"), None, None, Some(-1))).unwrap();
+    assert_eq!(back.nodes[0].path, "$['n'][499]");
+    assert!(
+        back.to_string()
+            .contains(&format!("go on with start={}]", 499 - back.nodes.len()))
+    );
+    let many = wait(artifact.json_slice(&path("$.m[*]"), Some(1), None, None)).unwrap();
+    let skip = many.next_skip().unwrap();
+    assert!(
+        many.to_string().contains(&format!(
+            "go on with artifact_json_get path=$.m[*][1:] skip={skip}"
+        )),
+        "{many}"
+    );
+}
+
+#[test]
+fn answers_can_be_larger_or_smaller() {
+    let artifact = json(format!("[{}1]", "1,".repeat(5000)));
+    let small = (*artifact)
+        .clone()
+        .with_limits(ArtifactLimits::default().answer(1024));
+    let large = (*artifact)
+        .clone()
+        .with_limits(ArtifactLimits::default().answer(1 << 20));
+    assert!(get(&SpooledJsonArtifact::new(small), "$[*]").len() <= 1024);
+    assert_eq!(
+        wait(SpooledJsonArtifact::new(large).json_get(&path("$[*]"), 0))
+            .unwrap()
+            .nodes
+            .len(),
+        5001
+    );
+}
+
+#[test]
+fn the_tools_have_sound_schemas_and_say_what_each_argument_is() {
+    let names: Vec<_> = queries().iter().map(|it| it.name()).collect();
+    assert_eq!(
+        names,
+        [
+            "artifact_json_type",
+            "artifact_json_keys",
+            "artifact_json_length",
+            "artifact_json_get",
+            "artifact_json_filter",
+            "artifact_json_slice",
+            "artifact_json_pluck"
+        ]
+    );
+    let schemas = [
+        Schema::of::<TypeArgs>(),
+        Schema::of::<KeysArgs>(),
+        Schema::of::<LengthArgs>(),
+        Schema::of::<GetArgs>(),
+        Schema::of::<FilterArgs>(),
+        Schema::of::<SliceArgs>(),
+        Schema::of::<PluckArgs>(),
+    ];
+    for schema in schemas {
+        let schema = schema.unwrap();
+        let properties = schema.document()["properties"].as_object().unwrap();
+        for (name, property) in properties {
+            assert!(
+                property["description"]
+                    .as_str()
+                    .is_some_and(|it| it.len() > 10),
+                "{name}"
+            );
+            assert!(name != "callId" && name != "index");
+        }
+    }
+    let filter = Schema::of::<FilterArgs>().unwrap();
+    assert!(filter.accepts(&json!({ "where": "@.a" })));
+    assert!(!filter.accepts(&json!({ "path": "$" })));
+    assert!(!filter.accepts(&json!({ "where": "@.a", "skip": -1 })));
+    assert!(
+        !Schema::of::<PluckArgs>()
+            .unwrap()
+            .accepts(&json!({ "fields": [] }))
+    );
+}
+
+#[test]
+fn what_can_be_asked_of_text_can_still_be_asked() {
+    let artifact = json("[1]");
+    assert_eq!(artifact.byte_length(), 3);
+    assert_eq!(&wait(artifact.as_bytes()).unwrap()[..], b"[1]");
+}

@@ -1,0 +1,187 @@
+use serde_json::{Value, json};
+
+use super::super::JsonPath;
+use super::{path, refused};
+use crate::error::ErrorCode;
+
+fn told(text: &str) -> String {
+    refused(JsonPath::parse(text), ErrorCode::ArtifactQuery)
+}
+
+fn told_of_condition(text: &str) -> String {
+    refused(JsonPath::root().filtered(text), ErrorCode::ArtifactQuery)
+}
+
+#[test]
+fn a_bad_path_is_told_where_it_is_wrong_and_what_a_good_one_looks_like() {
+    assert_eq!(
+        told("$.items[0.name"),
+        "`$.items[0.name` is no JSONPath: at character 9, `]` or `,` was expected. Good paths: \
+         `$.items[0].name`, `$.items[?@.price > 10]['first name']`."
+    );
+    assert!(
+        told("$.é☺[0").contains("at character 6, it ends too early"),
+        "{}",
+        told("$.é☺[0")
+    );
+}
+
+#[test]
+fn paths_as_other_tools_write_them_get_a_hint() {
+    for (text, hint) in [
+        ("", "`$` alone is the whole document"),
+        ("items", "Begin with `$`: `$.items`."),
+        (".a.b", "Begin with `$`: `$.a.b`."),
+        (".[0].a", "Begin with `$`"),
+        ("a[\"b\"]", "Begin with `$`: `$.a[\"b\"]`."),
+        ("[0].a", "Begin with `$`: `$[0].a`."),
+        ("@.a", "Begin with `$`: `$.a`."),
+        ("/a/0/b~1c", "Begin with `$`: `$['a'][0]['b/c']`."),
+        (" $.a", "Leave out the blanks"),
+        ("$.items.0", "An index stands in brackets: `[0]`."),
+        (
+            "$[name]",
+            "A name in brackets stands in quotes: `['name']`.",
+        ),
+        ("$.first-name", "`['first-name']`"),
+    ] {
+        let told = told(text);
+        assert!(
+            told.contains(hint) || text == ".[0].a" && told.contains("begins with `$`"),
+            "{text}: {told}"
+        );
+        assert!(told.contains("Good paths: `$."), "{text}: {told}");
+    }
+}
+
+#[test]
+fn a_bad_condition_is_told_what_a_good_one_looks_like() {
+    for (text, hint) in [
+        ("@.a = 1", "Equality is `==`."),
+        ("@.a == 1 and @.b", "And is `&&`."),
+        ("@.a == 1 or @.b", "Or is `||`."),
+        ("not @.a", "Not is `!`"),
+        ("@.a =~ 'x'", "`match(@.name"),
+        ("name == 'x'", "`@.name`"),
+        ("@.name == x", "Text stands in quotes"),
+        ("!@.a == 1", "wants parentheses"),
+        ("@.a[*] == 1", "may lead to many nodes"),
+        ("@.a, ?@.b", "more than one condition"),
+        ("contains(@.a, 'x')", "The functions are"),
+        ("match(@.a, 'x') == true", "true or false by themselves"),
+        ("@.a[-1] == 1", "`value(@.a[-1:]) == 1`"),
+        ("", "is no filter condition"),
+    ] {
+        let told = told_of_condition(text);
+        assert!(told.contains(hint), "{text}: {told}");
+        assert!(told.contains("Good conditions: `@."), "{text}: {told}");
+    }
+}
+
+#[test]
+fn a_condition_cannot_leave_its_brackets() {
+    told_of_condition("@.a].secret[?@.b");
+    told_of_condition("@.a]");
+}
+
+#[test]
+fn what_is_told_of_a_long_path_is_short() {
+    let long = format!("$.{}-", "é".repeat(2000));
+    assert!(told(&long).len() < 1000, "{}", told(&long));
+    assert!(told(&"x".repeat(100_000)).contains("a path has at most 4096 bytes"));
+}
+
+#[test]
+fn paths_that_nest_are_bounded() {
+    for (open, close) in [
+        ("(", ")"),
+        ("!(", ")"),
+        ("@[?", "]"),
+        ("length(", ")"),
+        ("count(@[?", "]) > 1"),
+        ("$..[?", "]"),
+    ] {
+        for levels in [40, 200, 400] {
+            let text = format!("$[?{}@.a{}]", open.repeat(levels), close.repeat(levels));
+            let told = told(&text);
+            assert!(
+                told.contains("within each other") || told.contains("4096 bytes"),
+                "{told}"
+            );
+        }
+        // And without an end.
+        told(&format!("$[?{}", open.repeat(400)));
+    }
+    let deepest = format!("$[?{}@.a{}]", "(".repeat(31), ")".repeat(31));
+    assert_eq!(path(&deepest).query(&json!([{ "a": 1 }])).unwrap().len(), 1);
+    told(&format!("$[?{}@.a{}]", "(".repeat(32), ")".repeat(32)));
+}
+
+fn nested(levels: usize) -> Value {
+    (0..levels).fold(json!(1), |inner, _| json!([inner]))
+}
+
+/// Runs where there is as little room as on the threads of a runtime.
+fn with_little_stack(work: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(2 << 20);
+    thread.spawn(work).unwrap().join().unwrap();
+}
+
+#[test]
+fn a_path_that_multiplies_its_nodes_ends() {
+    let text = format!("${}", "[*,*]".repeat(100));
+    let error = path(&text).query(&nested(120)).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ArtifactQuery);
+    assert!(error.model_text().contains("too many steps"), "{error}");
+}
+
+#[test]
+fn filters_that_begin_again_at_the_top_end_and_need_little_stack() {
+    with_little_stack(|| {
+        let text = "$..[?$..[?$..[?$..[?$..[?@.nope]]]]]";
+        let told = refused(path(text).query(&nested(127)), ErrorCode::ArtifactQuery);
+        assert!(told.contains("too many steps"), "{told}");
+    });
+}
+
+#[test]
+fn the_deepest_document_needs_little_stack() {
+    with_little_stack(|| {
+        let document = nested(128);
+        let text = format!("${}", "[0]".repeat(128));
+        assert_eq!(path(&text).query(&document).unwrap().len(), 1);
+        assert_eq!(path("$..*").query(&document).unwrap().len(), 128);
+        // Every level has one node less below it.
+        assert_eq!(
+            path("$..[0]..[0]").query(&document).unwrap().len(),
+            128 * 127 / 2
+        );
+    });
+}
+
+#[test]
+fn patterns_run_in_linear_time_and_what_is_none_matches_nothing() {
+    let text = "a".repeat(50_000);
+    let document = json!([text, "("]);
+    let hostile = path("$[?match(@, '(a*)*(a*)*b')]");
+    assert!(hostile.query(&document).unwrap().is_empty());
+    assert!(
+        path("$[?search(@, '(')]")
+            .query(&document)
+            .unwrap()
+            .is_empty()
+    );
+    assert!(
+        path("$[?search(@, 'a{1000}{1000}{1000}')]")
+            .query(&document)
+            .unwrap()
+            .is_empty()
+    );
+    // A pattern from the document may be no better.
+    assert!(
+        path("$[?search(@, $[1])]")
+            .query(&document)
+            .unwrap()
+            .is_empty()
+    );
+}

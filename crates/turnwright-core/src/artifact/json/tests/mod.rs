@@ -1,0 +1,97 @@
+//! JSON artifacts: what is answered, what is refused, and that both are bounded.
+
+mod asking;
+mod bad_content;
+mod bad_paths;
+mod generate;
+mod json5;
+mod paging;
+mod paths;
+mod streaming;
+
+use std::future::Future;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use super::{JsonPath, SpooledJsonArtifact};
+use crate::artifact::{ArtifactKind, SpooledArtifact};
+use crate::error::{Error, ErrorCode};
+use crate::spool::ByteReader;
+
+/// Waits for an answer.
+fn wait<T>(answer: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.unwrap().block_on(answer)
+}
+
+fn json(text: impl Into<Bytes>) -> SpooledJsonArtifact {
+    of_kind(text, ArtifactKind::JSON)
+}
+
+fn of_kind(text: impl Into<Bytes>, kind: ArtifactKind) -> SpooledJsonArtifact {
+    SpooledJsonArtifact::new(SpooledArtifact::in_memory(text, kind))
+}
+
+fn path(text: &str) -> JsonPath {
+    text.parse().unwrap()
+}
+
+/// The answer for a model.
+fn get(artifact: &SpooledJsonArtifact, text: &str) -> String {
+    wait(artifact.json_get(&path(text), 0)).unwrap().to_string()
+}
+
+fn refused<T: std::fmt::Debug>(answer: Result<T, Error>, code: ErrorCode) -> String {
+    let error = answer.unwrap_err();
+    assert_eq!(error.code(), code, "{error}");
+    error.model_text().to_owned()
+}
+
+/// Bytes that are far away, and of which only so many can be read.
+#[derive(Debug)]
+struct FarReader {
+    bytes: Bytes,
+    good: u64,
+    asked: Mutex<Vec<Range<u64>>>,
+}
+
+impl FarReader {
+    fn new(text: impl Into<Bytes>) -> Self {
+        FarReader {
+            bytes: text.into(),
+            good: u64::MAX,
+            asked: Mutex::default(),
+        }
+    }
+
+    fn failing_at(mut self, good: u64) -> Self {
+        self.good = good;
+        self
+    }
+}
+
+#[async_trait]
+impl ByteReader for FarReader {
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    async fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        self.asked.lock().push(range.clone());
+        if range.end.min(self.len()) > self.good {
+            return Err(io::Error::other("the line went dead"));
+        }
+        let end = range.end.min(self.len());
+        Ok(self.bytes.slice(range.start as usize..end as usize))
+    }
+}
+
+fn far(reader: &Arc<FarReader>, kind: ArtifactKind) -> SpooledJsonArtifact {
+    let reader: Arc<dyn ByteReader> = reader.clone();
+    SpooledJsonArtifact::new(SpooledArtifact::new(reader, kind))
+}

@@ -1,0 +1,149 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::super::{JsonPath, SpooledJsonArtifact};
+use super::{generate, of_kind, wait};
+use crate::artifact::{ArtifactKind, ArtifactLimits};
+use crate::tool::ToolError;
+
+/// Values of all sizes, under names of all sizes.
+fn sized() -> impl Strategy<Value = Value> {
+    let text = prop_oneof![
+        4 => "[a-zé\"\n☺]{0,20}",
+        1 => (0..3000usize).prop_map(|n| "é".repeat(n)),
+    ];
+    let name = prop_oneof![4 => "[a-c'\n]{1,3}", 1 => (0..2000usize).prop_map(|n| "k\\".repeat(n))];
+    prop_oneof![
+        text.clone().prop_map(Value::from),
+        vec((name, text), 0..6).prop_map(|members| {
+            let members = members
+                .into_iter()
+                .map(|(name, text)| (name, Value::from(text)));
+            Value::Object(members.collect())
+        }),
+        (0..200usize).prop_map(|n| json!(vec![n; n])),
+    ]
+}
+
+fn artifact(records: &[Value], lines: bool, limit: usize) -> SpooledJsonArtifact {
+    let (text, kind) = if lines {
+        let lines: Vec<String> = records.iter().map(Value::to_string).collect();
+        (lines.join("\n"), ArtifactKind::JSON_LINES)
+    } else {
+        (json!(records).to_string(), ArtifactKind::JSON)
+    };
+    let artifact = of_kind(text, kind);
+    SpooledJsonArtifact::new(
+        (*artifact)
+            .clone()
+            .with_limits(ArtifactLimits::default().answer(limit)),
+    )
+}
+
+async fn every_answer(artifact: &SpooledJsonArtifact, text: &str, condition: &str) -> Vec<String> {
+    let mut answers = Vec::new();
+    let tools = super::super::queries().iter();
+    for tool in tools {
+        let mut args = json!({ "path": text });
+        match tool.name() {
+            "artifact_json_filter" => args["where"] = condition.into(),
+            "artifact_json_pluck" => args["fields"] = json!(["a", "x y", "[*]", "..*"]),
+            "artifact_json_slice" => args["step"] = (-1).into(),
+            _ => {}
+        }
+        let answer: Result<String, ToolError> = tool.ask((**artifact).clone(), args).await;
+        answers.push(answer.unwrap_or_else(|error| error.model_text().to_owned()));
+    }
+    answers
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_answer_is_larger_than_answers_may_be(
+        records in vec(sized(), 0..40),
+        lines in any::<bool>(),
+        limit in 1024..6000usize,
+        text in generate::path(true),
+        condition in generate::condition(true),
+    ) {
+        let artifact = artifact(&records, lines, limit);
+        for answer in wait(every_answer(&artifact, &text, &condition)) {
+            prop_assert!(answer.len() <= limit, "{} of {limit} bytes: {answer}", answer.len());
+        }
+    }
+
+    #[test]
+    fn going_on_shows_every_node_once(
+        records in vec(sized(), 1..40),
+        lines in any::<bool>(),
+        limit in 1024..6000usize,
+        text in prop_oneof![Just("$[*]"), Just("$..*"), Just("$[*,*]"), Just("$[::-1]"), Just("$"), Just("$[?@.a]")],
+    ) {
+        let artifact = artifact(&records, lines, limit);
+        let path = JsonPath::parse(text).unwrap();
+        let all = json!(records);
+        let expected: Vec<String> = path.query(&all).unwrap().into_iter().map(|node| node.path).collect();
+        let mut seen = Vec::new();
+        let mut skip = 0;
+        loop {
+            let page = wait(artifact.json_get(&path, skip)).unwrap();
+            prop_assert_eq!(page.total, expected.len() as u64);
+            for node in &page.nodes {
+                if let Some(value) = node.content.whole() {
+                    let here = JsonPath::parse(&node.path);
+                    // Names may be longer than paths.
+                    if let Ok(here) = here {
+                        prop_assert_eq!(value, here.query(&all).unwrap()[0].value);
+                    }
+                }
+            }
+            seen.extend(page.nodes.iter().map(|node| node.path.clone()));
+            let told = page.to_string().contains("go on with skip=");
+            prop_assert_eq!(page.next_skip().is_some(), told);
+            match page.next_skip() {
+                Some(next) => {
+                    prop_assert!(next > skip);
+                    skip = next;
+                }
+                None => break,
+            }
+        }
+        prop_assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn going_on_shows_every_row_and_every_key_once(
+        records in vec(sized(), 1..40),
+        lines in any::<bool>(),
+        limit in 1024..6000usize,
+    ) {
+        let artifact = artifact(&records, lines, limit);
+        let (mut rows, mut skip) = (0, 0);
+        loop {
+            let page = wait(artifact.json_pluck(&JsonPath::root(), vec!["a".into(), "[*]".into()], skip)).unwrap();
+            rows += page.nodes.len();
+            let Some(next) = page.next_skip() else { break };
+            prop_assert!(next > skip);
+            skip = next;
+        }
+        prop_assert_eq!(rows, records.len());
+        let (mut keys, mut skip) = (Vec::new(), 0);
+        loop {
+            let page = wait(artifact.json_keys(&JsonPath::parse("$[*]").unwrap(), skip)).unwrap();
+            keys.extend(page.keys.iter().map(|key| key.name.clone()));
+            skip += page.keys.len() as u64;
+            if skip >= page.total { break }
+            prop_assert!(!page.keys.is_empty());
+        }
+        let mut expected = Vec::new();
+        for name in records.iter().filter_map(Value::as_object).flat_map(|it| it.keys()) {
+            if !expected.contains(name) {
+                expected.push(name.clone());
+            }
+        }
+        prop_assert_eq!(keys, expected);
+    }
+}

@@ -1,0 +1,132 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use serde_json_path::PathElement;
+
+use super::super::JsonPath;
+use super::{generate, path};
+use crate::error::ErrorCode;
+
+fn found(text: &str, document: &Value) -> Vec<Value> {
+    let path = path(text);
+    let nodes = path.query(document).unwrap();
+    nodes.into_iter().map(|node| node.value.clone()).collect()
+}
+
+#[test]
+fn an_index_from_the_end_in_a_filter_is_refused_since_nothing_would_be_found_there() {
+    for text in ["$[?@[-1] == 2]", "$[?@ == $[ -1 ]]", "$[?@.a[?@[-2]]]"] {
+        let error = JsonPath::parse(text).unwrap_err();
+        assert!(error.model_text().contains("count from the end"), "{error}");
+    }
+    let document = json!([[1, 2], [2, 1], [3]]);
+    assert_eq!(found("$[-1]", &document), [json!([3])]);
+    assert_eq!(found("$[?value(@[-1:]) == 2]", &document), [json!([1, 2])]);
+    assert_eq!(
+        found("$[?@[0] != '[-1]']", &document).len(),
+        3,
+        "text is text"
+    );
+}
+
+#[test]
+fn a_name_is_written_with_the_escapes_of_the_standard() {
+    let document = json!({ "it's \"\\\u{8}\u{b}\n/é\u{2028}": 1 });
+    let path = path("$.*");
+    let nodes = path.query(&document).unwrap();
+    assert_eq!(nodes[0].path, "$['it\\'s \"\\\\\\b\\u000b\\n/é\u{2028}']");
+    let again = JsonPath::parse(&nodes[0].path).unwrap();
+    assert_eq!(again.query(&document).unwrap(), nodes);
+}
+
+#[test]
+fn a_filter_and_a_slice_make_the_path_that_they_stand_for() {
+    let items = path("$.items");
+    assert_eq!(
+        items.filtered("?@.a == 1").unwrap().to_string(),
+        "$.items[?@.a == 1]"
+    );
+    assert_eq!(
+        items.sliced(Some(1), None, Some(-2)).unwrap().to_string(),
+        "$.items[1::-2]"
+    );
+    assert_eq!(
+        items.sliced(None, Some(3), None).unwrap().to_string(),
+        "$.items[:3]"
+    );
+    let document = json!({ "items": [{ "a": 1 }, { "a": 2 }] });
+    let ones = items.filtered("@.a == 1").unwrap();
+    assert_eq!(ones.query(&document).unwrap()[0].path, "$['items'][0]");
+}
+
+#[test]
+fn a_value_of_any_depth_can_be_asked() {
+    let mut document = json!(1);
+    for _ in 0..100_000 {
+        document = Value::Array(vec![document]);
+    }
+    let error = path("$..*").query(&document).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ArtifactQuery);
+    assert!(error.model_text().contains("nested too deeply"), "{error}");
+    // Dropping it recurses.
+    std::mem::forget(document);
+}
+
+fn judged(text: &str, document: &Value) -> Option<Vec<(String, Value)>> {
+    let path = serde_json_path::JsonPath::parse(text).ok()?;
+    let nodes = path.query_located(document);
+    let located = nodes.into_iter().map(|node| {
+        let mut at = String::from("$");
+        for element in node.location().iter() {
+            match element {
+                PathElement::Name(name) => {
+                    let name = name
+                        .replace('\\', "\\\\")
+                        .replace('\'', "\\'")
+                        .replace('\t', "\\t");
+                    at += &format!("['{name}']");
+                }
+                PathElement::Index(index) => at += &format!("[{index}]"),
+            }
+        }
+        (at, node.node().clone())
+    });
+    Some(located.collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn another_implementation_finds_the_same(document in generate::value(), text in generate::path(true)) {
+        let path = JsonPath::parse(&text).unwrap();
+        let nodes = path.query(&document).unwrap();
+        let ours: Vec<_> = nodes.into_iter().map(|node| (node.path, node.value.clone())).collect();
+        let theirs = judged(&text, &document);
+        prop_assert!(theirs.is_some(), "{}", text);
+        prop_assert_eq!(Some(ours), theirs, "{} of {}", text, document);
+    }
+
+    #[test]
+    fn every_normalised_path_leads_back_to_its_node(document in generate::value(), text in generate::path(true)) {
+        for node in JsonPath::parse(&text).unwrap().query(&document).unwrap() {
+            let back = JsonPath::parse(&node.path).unwrap();
+            prop_assert!(back.is_singular());
+            prop_assert_eq!(back.query(&document).unwrap(), vec![node]);
+        }
+    }
+
+    #[test]
+    fn any_text_is_a_path_or_refused_with_a_reason(text in "[$@.\\[\\]()?!*'\"a-c0-9:,&|=<>~ -]{0,40}") {
+        let theirs = serde_json_path::JsonPath::parse(&text).is_ok();
+        match JsonPath::parse(&text) {
+            Ok(path) => {
+                prop_assert!(theirs, "only we take {}", text);
+                prop_assert_eq!(path.to_string(), text);
+            }
+            Err(error) => {
+                prop_assert!(!theirs, "only they take {}", text);
+                prop_assert!(error.model_text().contains("Good paths:"));
+            }
+        }
+    }
+}

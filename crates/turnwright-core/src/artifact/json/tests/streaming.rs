@@ -1,0 +1,211 @@
+use std::sync::Arc;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::super::JsonPath;
+use super::super::content::Content;
+use super::super::path::Flow;
+use super::{FarReader, SpooledJsonArtifact, far, generate, of_kind, path, wait};
+use crate::artifact::{ArtifactKind, ArtifactLimits};
+use crate::error::Error;
+
+type Found = Vec<(String, Value)>;
+
+/// Every node, as the scan hands it over.
+fn scan(artifact: &SpooledJsonArtifact, path: &JsonPath) -> Result<Found, Error> {
+    let (path, limits) = (path.clone(), artifact.limits());
+    wait(artifact.read_with(move |read| {
+        let mut content = Content::open(&read, ArtifactKind::JSON_LINES, limits)?;
+        let mut found = Vec::new();
+        content.select(&path, &mut |place, node| {
+            found.push((place.path(), node.clone()));
+            Flow::Continue(())
+        })?;
+        Ok(found)
+    }))
+}
+
+fn of_array(path: &JsonPath, records: &[Value]) -> Found {
+    let all = Value::Array(records.to_vec());
+    let nodes = path.query(&all).unwrap();
+    nodes
+        .into_iter()
+        .map(|node| (node.path, node.value.clone()))
+        .collect()
+}
+
+/// A line of a file: a record, or what stands between records.
+#[derive(Clone, Debug)]
+enum Entry {
+    Record(Value),
+    Noise(&'static str),
+}
+
+fn entry() -> impl Strategy<Value = Entry> {
+    let noise = [
+        "",
+        "  \t",
+        "{\"a\":",
+        "oops",
+        "{\"a\":1e999}",
+        "\"\\ud800\"",
+        "1 2",
+        "[1,]",
+    ];
+    prop_oneof![
+        5 => generate::value().prop_map(Entry::Record),
+        1 => proptest::sample::select(noise.to_vec()).prop_map(Entry::Noise),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn lines_answer_as_the_array_of_their_records_does(
+        entries in vec(entry(), 0..9),
+        text in generate::path(true),
+        ends in prop_oneof![Just("\n"), Just("\r\n")],
+        last in any::<bool>(),
+        mark in any::<bool>(),
+    ) {
+        let mut records = Vec::new();
+        let mut lines = Vec::new();
+        for entry in entries {
+            match entry {
+                Entry::Noise(text) => lines.push(text.to_owned()),
+                Entry::Record(record) => {
+                    lines.push(record.to_string());
+                    records.push(record);
+                }
+            }
+        }
+        let mut file = String::from(if mark { "\u{feff}" } else { "" });
+        file += &lines.join(ends);
+        file += if last { ends } else { "" };
+        let path = JsonPath::parse(&text).unwrap();
+        let artifact = of_kind(file, ArtifactKind::JSON_LINES);
+        match scan(&artifact, &path) {
+            Ok(found) => prop_assert_eq!(found, of_array(&path, &records), "{}", text),
+            Err(error) => {
+                prop_assert!(records.is_empty(), "{}", error);
+            }
+        }
+    }
+}
+
+#[test]
+fn lines_longer_than_a_block_are_put_together_from_both_ends() {
+    let record = |n: usize, size: usize| serde_json::json!({ "n": n, "t": "é".repeat(size) });
+    let sizes = [3, 200_000, 5, 131_072, 131_071, 400_000, 1, 0, 524_000, 2];
+    let records: Vec<Value> = (0..).zip(sizes).map(|(n, size)| record(n, size)).collect();
+    let mut lines: Vec<String> = records.iter().map(Value::to_string).collect();
+    // Too long to be a record.
+    lines.insert(4, record(99, 600_000).to_string());
+    let artifact = of_kind(lines.join("\n"), ArtifactKind::JSON_LINES);
+    for text in [
+        "$[*].n",
+        "$[::-1].n",
+        "$[-3:].n",
+        "$[::-3].n",
+        "$[7:2:-2].n",
+        "$[?@.n > 3].n",
+        "$..n",
+    ] {
+        assert_eq!(
+            scan(&artifact, &path(text)).unwrap(),
+            of_array(&path(text), &records),
+            "{text}"
+        );
+    }
+    let answer = wait(artifact.json_length(&path("$"), 0))
+        .unwrap()
+        .to_string();
+    assert_eq!(
+        answer,
+        "$: 10 elements (array)\n[lines left out: 1 longer than 1 MiB (the first: line 4)]"
+    );
+}
+
+fn many(count: usize) -> String {
+    (0..count)
+        .map(|n| format!("{{\"n\":{n},\"text\":\"{}\"}}\n", "x".repeat(200)))
+        .collect()
+}
+
+#[test]
+fn lines_are_read_in_blocks_one_after_the_other() {
+    let reader = Arc::new(FarReader::new(many(20_000)));
+    let artifact = far(&reader, ArtifactKind::JSON_LINES);
+    let nodes = wait(artifact.json_filter(&path("$"), "@.n > 19990", 0)).unwrap();
+    assert_eq!(nodes.total, 9);
+    let asked = reader.asked.lock();
+    let mut at = 0;
+    for range in asked.iter() {
+        assert_eq!(range.start, at);
+        assert!(range.end - range.start <= 256 * 1024);
+        at = range.end;
+    }
+    assert_eq!(at, artifact.byte_length());
+}
+
+#[test]
+fn only_what_is_needed_is_read() {
+    let reader = Arc::new(FarReader::new(many(20_000)));
+    let artifact = far(&reader, ArtifactKind::JSON);
+    assert_eq!(
+        wait(artifact.json_get(&path("$[3].n"), 0)).unwrap().total,
+        1
+    );
+    assert_eq!(wait(artifact.json_type(&path("$"))).unwrap().total, 1);
+    assert_eq!(
+        wait(artifact.json_slice(&path("$"), Some(2), Some(5), None))
+            .unwrap()
+            .total,
+        3
+    );
+    let last = reader.asked.lock().iter().map(|range| range.end).max();
+    assert_eq!(last, Some(256 * 1024));
+}
+
+#[test]
+fn the_end_of_long_lines_is_reached_without_holding_them() {
+    // Nothing of this may be parsed whole.
+    let reader = Arc::new(FarReader::new(many(30_000)));
+    let artifact = far(&reader, ArtifactKind::JSON);
+    let limits = ArtifactLimits::default().parse(1024);
+    let artifact = SpooledJsonArtifact::new((*artifact).clone().with_limits(limits));
+    let nodes = wait(artifact.json_slice(&path("$"), Some(-1), Some(-4), Some(-1))).unwrap();
+    let paths: Vec<_> = nodes.nodes.iter().map(|node| node.path.as_str()).collect();
+    assert_eq!(paths, ["$[29999]", "$[29998]", "$[29997]"]);
+    assert_eq!(
+        wait(artifact.json_get(&path("$[-30000].n"), 0))
+            .unwrap()
+            .nodes[0]
+            .path,
+        "$[0]['n']"
+    );
+    assert_eq!(
+        wait(artifact.json_get(&path("$[-30001].n"), 0))
+            .unwrap()
+            .total,
+        0
+    );
+}
+
+#[test]
+fn a_filter_that_looks_at_all_records_is_bound_by_the_limit_for_parsing() {
+    let artifact = of_kind(many(100), ArtifactKind::JSON);
+    let nodes = wait(artifact.json_get(&path("$[?@.n == value($[-1:].n)].n"), 0)).unwrap();
+    assert_eq!(nodes.nodes[0].path, "$[99]['n']");
+    let limits = ArtifactLimits::default().parse(1024);
+    let artifact = SpooledJsonArtifact::new((*artifact).clone().with_limits(limits));
+    let error = wait(artifact.json_get(&path("$[?@.n == value($[-1:].n)].n"), 0)).unwrap_err();
+    assert_eq!(error.code(), crate::error::ErrorCode::ArtifactTooLarge);
+    assert!(
+        error.model_text().contains("write it into the filter"),
+        "{error}"
+    );
+}
