@@ -134,7 +134,16 @@ async fn a_call_that_is_not_of_this_turn_is_answered_with_those_that_are() {
     let tools = ctx.tools().all();
     assert!(tools.len() >= 14, "those of text and of JSON");
     for tool in tools {
-        let text = told(&ctx, tool.name(), json!({ "callId": "of-yesterday" })).await;
+        let mut args = json!({ "callId": "of-yesterday" });
+        for required in tool.schema().document()["required"].as_array().unwrap() {
+            match required.as_str().unwrap() {
+                "callId" => {}
+                "fields" => args["fields"] = json!(["a"]),
+                "path" => args["path"] = json!("$"),
+                other => args[other] = json!("@"),
+            }
+        }
+        let text = told(&ctx, tool.name(), args).await;
         says(&text, &["/callId", "\"call-1\""]);
     }
 }

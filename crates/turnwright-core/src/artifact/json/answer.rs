@@ -62,13 +62,14 @@ impl JsonType {
         }
     }
 
-    /// What its length counts.
-    pub(super) const fn unit(self) -> &'static str {
-        match self {
-            JsonType::String => "characters",
-            JsonType::Array => "elements",
-            _ => "keys",
-        }
+    /// A length in words.
+    pub(super) fn measure(self, length: u64) -> String {
+        let unit = match self {
+            JsonType::String => "character",
+            JsonType::Array => "element",
+            _ => "key",
+        };
+        counted(length, unit)
     }
 }
 
@@ -76,6 +77,11 @@ impl fmt::Display for JsonType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// So many of something.
+pub(super) fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// How many elements, keys or characters a value has, if it has any.
@@ -234,20 +240,21 @@ impl<T> Listing<T> {
     }
 
     /// Which of all are shown, and how to go on, in words for these things.
-    pub(super) fn summary(&self, one: &str, many: &str) -> Option<String> {
+    pub(super) fn summary(&self, one: &str) -> Option<String> {
         let (total, skip, shown) = (self.total, self.skip, self.items.len() as u64);
         if total == 0 {
             None
         } else if shown == total {
-            Some(format!("{total} {}", if total == 1 { one } else { many }))
+            Some(counted(total, one))
         } else if shown == 0 {
+            let all = counted(total, one);
             Some(format!(
-                "there are {total} {many}: skip={skip} is beyond the last"
+                "there is no more than {all}: skip={skip} is beyond the last"
             ))
         } else {
             let last = skip + shown - 1;
             Some(format!(
-                "{many} {skip} to {last} of {total}, counted from 0"
+                "{one}s {skip} to {last} of {total}, counted from 0"
             ))
         }
     }
@@ -305,7 +312,7 @@ impl Listing<JsonNode> {
                 text,
             } => {
                 let length = length.map_or_else(String::new, |length| {
-                    format!(" of {length} {}", json_type.unit())
+                    format!(" of {}", json_type.measure(length))
                 });
                 format!("{head}({json_type}{length}, shortened) {text}")
             }

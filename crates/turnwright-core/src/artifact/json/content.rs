@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::answer::counted;
 use super::document;
-use super::format::JsonFormat;
+use super::format::{JsonFormat, mostly_lines};
 use super::path::{Flow, JsonPath, Take, shorten};
 use super::records::Records;
 use crate::artifact::{ArtifactKind, ArtifactLimits, ArtifactRead};
@@ -31,7 +32,13 @@ impl<'r> Content<'r> {
         let form = match JsonFormat::of(kind, read)? {
             JsonFormat::Lines => Form::Lines(Records::new(read)),
             format @ (JsonFormat::Json | JsonFormat::Json5) => {
-                Form::Whole(document::parse(read, format, limits)?)
+                match document::parse(read, format, limits) {
+                    Ok(document) => Form::Whole(document),
+                    Err(_) if format == JsonFormat::Json && mostly_lines(read)? => {
+                        Form::Lines(Records::new(read))
+                    }
+                    Err(error) => return Err(error),
+                }
             }
         };
         Ok(Content { form, limits })
@@ -72,7 +79,7 @@ impl<'r> Content<'r> {
             Form::Lines(records) => lines_have_no_names(path).or_else(|| {
                 let tally = &records.tally;
                 let known = tally.complete && path.is_one_step();
-                known.then(|| format!("`$` is an array of {} elements", tally.records))
+                known.then(|| format!("`$` is an array of {}", counted(tally.records, "element")))
             }),
             Form::Whole(document) => last_on_the_way(path, document),
         }
@@ -113,9 +120,12 @@ pub(super) fn described(node: &Value) -> String {
                 names.push_str(if names.is_empty() { "" } else { ", " });
                 names.push_str(&Value::from(shorten(name, 40)).to_string());
             }
-            format!("an object with {} keys: {names}", members.len())
+            format!(
+                "an object with {}: {names}",
+                counted(members.len() as u64, "key")
+            )
         }
-        Value::Array(items) => format!("an array of {} elements", items.len()),
+        Value::Array(items) => format!("an array of {}", counted(items.len() as u64, "element")),
         Value::String(_) => "a string".to_owned(),
         Value::Number(_) => "a number".to_owned(),
         Value::Bool(_) => "a boolean".to_owned(),

@@ -127,7 +127,7 @@ pub(super) fn notes(
     path: &JsonPath,
     go_on: impl FnOnce(&Listing<JsonNode>, &JsonPath) -> Option<String>,
 ) {
-    let mut first = listing.summary("node", "nodes");
+    let mut first = listing.summary("node");
     if let Some(go_on) = go_on(listing, path) {
         first = first.map(|summary| format!("{summary}: {go_on}"));
     }

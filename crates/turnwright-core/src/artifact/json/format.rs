@@ -2,6 +2,7 @@
 
 use super::MAX_RECORD;
 use super::path::shorten;
+use super::sound::Sound;
 use crate::artifact::{ArtifactKind, ArtifactRead};
 use crate::error::Error;
 
@@ -53,7 +54,25 @@ pub(super) fn looks_like_lines(read: &ArtifactRead) -> Result<bool, Error> {
         next,
         Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')
     );
-    Ok(begins && serde_json::from_slice::<serde_json::Value>(first).is_ok())
+    Ok(begins && serde_json::from_slice::<Sound>(first).is_ok())
+}
+
+/// Whether at least two of the first lines are whole objects or arrays, and at least half of them. This is asked of what
+/// is no document: a log that begins with a line of something else.
+pub(super) fn mostly_lines(read: &ArtifactRead) -> Result<bool, Error> {
+    let sample = sample(read, SAMPLE)?;
+    let (mut records, mut others) = (0, 0);
+    // The last one may be cut off.
+    for line in sample.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.trim_ascii();
+        let whole = text.starts_with(b"{") || text.starts_with(b"[");
+        if whole && serde_json::from_slice::<Sound>(text).is_ok() {
+            records += 1;
+        } else if !text.is_empty() && line.ends_with(b"\n") {
+            others += 1;
+        }
+    }
+    Ok(records >= 2 && records >= others)
 }
 
 fn sample(read: &ArtifactRead, bytes: usize) -> Result<Vec<u8>, Error> {

@@ -289,7 +289,7 @@ impl<'t> Rewriter<'t> {
                 "true" | "false" | "null" => self.json.push_str(word),
                 "NaN" | "Infinity" => return Err(no_value(word)),
                 _ => {
-                    let word: String = word.chars().take(40).collect();
+                    let word: String = word.chars().take(40).flat_map(char::escape_debug).collect();
                     return Err(format!("`{word}` stands without quotes"));
                 }
             }

@@ -1,6 +1,7 @@
 //! Lines, from the front and from the back, in memory that does not grow with the artifact.
 
 use super::MAX_RECORD;
+use super::format::without_bom;
 use crate::artifact::ArtifactRead;
 use crate::error::Error;
 
@@ -132,10 +133,10 @@ impl<'r> LinesBack<'r> {
                 None if self.fill()? => continue,
                 None => self.done = true,
             }
-            return Ok(Some(if too_long {
-                Line::TooLong
-            } else {
-                Line::Text(&self.carried)
+            return Ok(Some(match (too_long, self.done) {
+                (true, _) => Line::TooLong,
+                (false, false) => Line::Text(&self.carried),
+                (false, true) => Line::Text(without_bom(&self.carried)),
             }));
         }
         Ok(None)

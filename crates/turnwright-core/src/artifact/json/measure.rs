@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::SpooledJsonArtifact;
-use super::answer::{JsonType, Listing, length};
+use super::answer::{JsonType, Listing, counted, length};
 use super::content::{Content, described};
 use super::path::{Flow, JsonPath, shorten};
 use crate::error::Error;
@@ -128,10 +128,11 @@ impl SpooledJsonArtifact {
                     first,
                 } = &it;
                 let line = match (total, size) {
-                    (1, Some(size)) => format!("{json_type} ({size} {})", json_type.unit()),
+                    (1, Some(size)) => format!("{json_type} ({})", json_type.measure(size)),
                     (1, None) => json_type.to_string(),
                     _ => format!(
-                        "{json_type}: {count} nodes, the first at {}",
+                        "{json_type}: {}, the first at {}",
+                        counted(*count, "node"),
                         listing.place(first)
                     ),
                 };
@@ -173,7 +174,7 @@ impl SpooledJsonArtifact {
                             names.add(members);
                         }
                         other_node => {
-                            _ = other.get_or_insert_with(|| without_keys(other_node, &path))
+                            other.get_or_insert_with(|| without_keys(other_node, &path));
                         }
                     }
                     Flow::Continue(())
@@ -192,9 +193,9 @@ impl SpooledJsonArtifact {
                     listing.show(key, &line);
                 }
             }
-            if let Some(mut summary) = listing.summary("key", "keys") {
+            if let Some(mut summary) = listing.summary("key") {
                 if objects > 1 {
-                    summary += &format!(" in {objects} objects");
+                    summary += &format!(" (in {objects} objects)");
                 }
                 if let Some(skip) = listing.next_skip() {
                     summary += &format!(": go on with skip={skip}");
@@ -248,7 +249,7 @@ impl SpooledJsonArtifact {
                 let path = path();
                 let place = listing.place(&path);
                 let line = match length {
-                    Some(length) => format!("{place}: {length} {} ({json_type})", json_type.unit()),
+                    Some(length) => format!("{place}: {} ({json_type})", json_type.measure(length)),
                     None => format!("{place}: no length ({json_type})"),
                 };
                 let node = JsonLength {
@@ -266,7 +267,7 @@ impl SpooledJsonArtifact {
                     Flow::Continue(())
                 })?;
             }
-            match listing.summary("node", "nodes") {
+            match listing.summary("node") {
                 Some(_) if listing.total == 1 && skip == 0 => {}
                 Some(mut summary) => {
                     if let Some(skip) = listing.next_skip() {

@@ -15,7 +15,8 @@
 //!
 //! - **Which form it is** is said by the kind of the artifact. [`ArtifactKind::JSON`] finds out: if the first line that is
 //!   not blank is a whole JSON value and another line begins like one, these are JSON lines; else it is JSON; and if it
-//!   turns out not to be, JSON5 is tried. A byte-order mark is passed over.
+//!   turns out not to be, JSON5 is tried, and then JSON lines once more if most of the first lines are whole objects or
+//!   arrays. A byte-order mark is passed over.
 //! - **JSON lines** are read one by one: memory does not grow with the artifact. `$` is the array of the records. Blank
 //!   lines do not count; lines that are no JSON, or longer than 1 MiB, are left out, and the answer says so. Only a filter
 //!   that looks at `$` needs all records at once, and is bound by the limit for parsing.
@@ -35,6 +36,8 @@ mod path;
 mod pluck;
 mod queries;
 mod records;
+mod sound;
+mod tally;
 
 #[cfg(test)]
 mod tests;

@@ -1,33 +1,17 @@
 //! JSON lines: records are read one by one, and only what is asked for is kept.
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::document::{empty, is_too_deep};
-use super::format::{fault, without_bom};
+use super::format::without_bom;
 use super::lines::{Line, Lines, LinesBack};
 use super::path::{Flow, FromRecord, JsonPath, Selector, Take, shorten};
-use super::{MAX_RECORD, document};
+use super::sound::Sound;
+use super::tally::Tally;
 use crate::artifact::{ArtifactLimits, ArtifactRead};
 use crate::error::Error;
 
 /// Takes a record.
 type Visit<'t> = dyn FnMut(u64, Value) -> Result<Flow, Error> + 't;
-
-/// What was met on the way through the lines.
-#[derive(Debug, Default)]
-pub(super) struct Tally {
-    /// Lines that are records.
-    pub(super) records: u64,
-    /// Lines that are no JSON, and the first of them.
-    pub(super) broken: u64,
-    pub(super) first_broken: Option<(u64, String)>,
-    /// Lines that are too long to be parsed, and the first of them.
-    pub(super) too_long: u64,
-    pub(super) first_too_long: Option<u64>,
-    /// Whether all lines were seen.
-    pub(super) complete: bool,
-}
 
 /// How often the lines are gone through for one question, and what a short file adds to it.
 const PASSES: u64 = 32;
@@ -221,8 +205,6 @@ impl<'r> Records<'r> {
             let Line::Text(text) = line else {
                 continue;
             };
-            // Only the first line may begin with the mark, and elsewhere it is no JSON.
-            let text = if above <= 1 { without_bom(text) } else { text };
             if text.trim_ascii().is_empty() {
                 continue;
             }
@@ -254,113 +236,5 @@ fn among(indices: impl Iterator<Item = u64>) -> impl FnMut(u64) -> Wanted {
             Some(_) => Wanted::No,
             None => Wanted::NoMore,
         }
-    }
-}
-
-impl Tally {
-    fn too_long(&mut self, line: u64) {
-        self.too_long += 1;
-        self.first_too_long.get_or_insert(line);
-    }
-
-    fn broken(&mut self, line: u64, error: &serde_json::Error) {
-        self.broken += 1;
-        self.first_broken.get_or_insert_with(|| {
-            let message = if is_too_deep(error) {
-                "nested deeper than 128 levels".to_owned()
-            } else {
-                let told = fault(error);
-                told.split(" in line ").next().unwrap_or("").to_owned()
-            };
-            (line, message)
-        });
-    }
-
-    /// There is a record, or not all was seen yet.
-    fn check(&self) -> Result<(), Error> {
-        if !self.complete || self.records > 0 {
-            return Ok(());
-        }
-        match (&self.first_broken, self.first_too_long) {
-            (Some((line, message)), _) => Err(Error::malformed_artifact(format!(
-                "No line of the artifact is JSON; line {line} (counted from 0): {message}. {}",
-                document::AS_TEXT
-            ))),
-            (None, Some(_)) => Err(Error::malformed_artifact(format!(
-                "Every line of the artifact is longer than {MAX_RECORD} bytes, too long for a record. {}",
-                document::AS_TEXT
-            ))),
-            (None, None) => Err(empty()),
-        }
-    }
-
-    /// What to say about the lines that were left out.
-    pub(super) fn note(&self) -> Option<String> {
-        let mut parts = Vec::new();
-        if let Some((line, message)) = &self.first_broken {
-            let broken = self.broken;
-            parts.push(format!(
-                "{broken} that are no JSON (the first: line {line}, {message})"
-            ));
-        }
-        if let Some(line) = self.first_too_long {
-            let too_long = self.too_long;
-            parts.push(format!(
-                "{too_long} longer than 1 MiB (the first: line {line})"
-            ));
-        }
-        let skipped = parts.join(" and ");
-        (!parts.is_empty()).then(|| format!("lines left out: {skipped}"))
-    }
-}
-
-/// A value that is sound JSON, by the same rules as one that is kept, but is not kept.
-struct Sound;
-
-impl<'de> Deserialize<'de> for Sound {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Sound)
-    }
-}
-
-impl<'de> Visitor<'de> for Sound {
-    type Value = Sound;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Sound, A::Error> {
-        while items.next_element::<Sound>()?.is_some() {}
-        Ok(Sound)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Sound, A::Error> {
-        while members.next_entry::<Sound, Sound>()?.is_some() {}
-        Ok(Sound)
     }
 }

@@ -147,8 +147,8 @@ async fn the_opening_of_hostile_content_is_bounded_and_shows_what_is_no_text() {
         ("é".repeat(4000).into_bytes(), "é".repeat(256)),
         (b"".to_vec(), String::new()),
         (b"\n\n".to_vec(), "\n".to_owned()),
-        (b"a\xff\x00b\nc\n".to_vec(), "a\\xff\\x00b\nc".to_owned()),
-        (vec![0xff; 9000], "\\xff".repeat(128)),
+        (b"a\xff\x00b\nc\n".to_vec(), "a\\xFF\\x00b\nc".to_owned()),
+        (vec![0xff; 9000], "\\xFF".repeat(128)),
     ] {
         let artifact = SpooledArtifact::in_memory(content, ArtifactKind::TEXT);
         assert_eq!(artifact.opening().await.unwrap(), expected);
@@ -157,7 +157,7 @@ async fn the_opening_of_hostile_content_is_bounded_and_shows_what_is_no_text() {
         .inline(Inline::Always)
         .handler(|_: Value, _: ToolContext| async { vec![b'o', b'k', b'\n', 0xff] });
     let text = shown(&*settled(always).await).await;
-    assert!(text.contains(">\nok\n\\xff\n<"), "{text}");
+    assert!(text.contains(">\nok\n\\xFF\n<"), "{text}");
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn several_artifacts_are_parts_with_their_own_codes() {
     let call = ToolCall::builder("t", "{}")
         .id("ID")
         .results(results.clone());
-    let text = shown(&*call.build().unwrap()).await;
+    let text = shown(&call.build().unwrap()).await;
     assert!(
         text.contains("callId \"ID\" and index 0") && text.contains("callId \"ID\" and index 1")
     );
@@ -270,10 +270,7 @@ async fn media_go_by_their_own_tier_and_a_name_cannot_break_out() {
         assert_eq!(parts.len(), 2);
     }
     let nothing = tool("t").handler(|_: Value, _: ToolContext| async { Vec::<Media>::new() });
-    assert_eq!(
-        shown(&*settled(nothing).await).await,
-        "The result is empty."
-    );
+    assert_eq!(shown(&*settled(nothing).await).await, "The result is empty.");
 }
 
 #[tokio::test]
@@ -345,7 +342,7 @@ async fn a_result_that_cannot_be_read_is_said_in_words_of_ours() {
             .id("call-9")
             .results(results)
             .inline(inline);
-        let text = shown(&*call.build().unwrap()).await;
+        let text = shown(&call.build().unwrap()).await;
         assert!(text.contains("could not be read at byte 0 of 10"), "{text}");
         assert!(!text.contains("db.internal"));
         assert_eq!(

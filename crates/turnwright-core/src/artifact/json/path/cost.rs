@@ -20,16 +20,16 @@ pub(super) struct Cost {
 impl Cost {
     pub(super) fn of(document: &Value, layout: &Layout) -> Self {
         let (nodes, levels) = size(document);
-        // Each selector may take the same children again; each further descent may start at every level again; each look
-        // at the whole document is made for every node.
+        // Each selector may take the same children again; each further descent may start at every level again; a look at
+        // many nodes of the whole document is made for every node, and again for each of those in a filter within.
         let selectors = layout
             .segments
             .iter()
             .map(|it| it.parts.len().max(1) as u64);
         let again = selectors.fold(1, u64::saturating_mul);
         let descents = levels.saturating_pow(layout.deep.saturating_sub(1));
-        let looks = nodes.saturating_pow(layout.roots);
-        let filters = u64::from(layout.filters).saturating_add(1);
+        let looks = nodes.saturating_pow(layout.broad_roots.min(layout.nested_filters));
+        let filters = u64::from(layout.filters + layout.roots).saturating_add(1);
         let all = [again, descents, looks, filters];
         Cost {
             nodes: all.into_iter().fold(nodes, u64::saturating_mul),

@@ -15,10 +15,12 @@ pub(super) struct Layout {
     pub(super) segments: Vec<Segment>,
     /// How often it goes to all descendants, in filters too.
     pub(super) deep: u32,
-    /// How often a filter looks at the whole document.
+    /// How often a filter looks at the whole document, and how often at more than one node of it.
     pub(super) roots: u32,
-    /// How many filters it has.
+    pub(super) broad_roots: u32,
+    /// How many filters it has, and how many within each other.
     pub(super) filters: u32,
+    pub(super) nested_filters: u32,
     /// Where a filter has an index that counts from the end, at which the evaluation finds nothing.
     pub(super) unseen_index: Option<usize>,
 }
@@ -158,10 +160,14 @@ impl Layout {
                         *filter = true;
                         filtering += 1;
                         layout.filters += 1;
+                        layout.nested_filters = layout.nested_filters.max(filtering);
                     }
                 }
                 Token::Descent => layout.deep += 1,
-                Token::Root if at > 0 => layout.roots += 1,
+                Token::Root if at > 0 => {
+                    layout.roots += 1;
+                    layout.broad_roots += u32::from(is_broad(text, at + 1));
+                }
                 Token::Comma | Token::Root | Token::Other => {}
             }
         }
@@ -232,6 +238,28 @@ impl Layout {
     pub(super) fn is_one_selector(&self) -> bool {
         matches!(self.segments.as_slice(), [one] if one.parts.len() == 1)
     }
+}
+
+/// Whether the way that begins there may lead to many nodes: as far as it goes, it has more than names and indices.
+fn is_broad(text: &str, at: usize) -> bool {
+    let way = text.get(at..).unwrap_or_default();
+    let mut open = 0_u32;
+    let end = tokens(way).find_map(|(at, token)| {
+        match token {
+            Token::Open => open += 1,
+            // The end of what the way stands in.
+            Token::Close if open == 0 => return Some(at),
+            Token::Close => open -= 1,
+            _ => {}
+        }
+        let over = || {
+            way.get(at..)
+                .is_some_and(|rest| rest.starts_with(['&', '|', '=', '<', '>', '!', ',']))
+        };
+        (open == 0 && over()).then_some(at)
+    });
+    let way = way.get(..end.unwrap_or(way.len())).unwrap_or(way);
+    way.contains(['*', ':', '?']) || way.contains("..")
 }
 
 /// Whether an index that counts from the end stands in the brackets that begin there.

@@ -61,7 +61,7 @@ fn every_form_is_asked_for_values() {
     );
     assert_eq!(
         ask("artifact_json_get", json!({ "path": "$[*].ms", "skip": 9 })),
-        "[there are 3 nodes: skip=9 is beyond the last]"
+        "[there is no more than 3 nodes: skip=9 is beyond the last]"
     );
 }
 
@@ -139,8 +139,8 @@ fn every_form_tells_its_shape() {
     );
     assert_eq!(
         ask("artifact_json_type", json!({ "path": "$[1][*]" })),
-        "number: 2 nodes, the first at $[1]['id']\nstring: 1 nodes, the first at $[1]['level']\n\
-         object: 1 nodes, the first at $[1]['user']\narray: 1 nodes, the first at $[1]['tags']\n[5 nodes]"
+        "number: 2 nodes, the first at $[1]['id']\nstring: 1 node, the first at $[1]['level']\n\
+         object: 1 node, the first at $[1]['user']\narray: 1 node, the first at $[1]['tags']\n[5 nodes]"
     );
     assert_eq!(
         ask("artifact_json_keys", json!({ "path": "$[0]" })),
@@ -149,7 +149,7 @@ fn every_form_tells_its_shape() {
     assert_eq!(
         ask("artifact_json_keys", json!({ "path": "$[*]", "skip": 3 })),
         "\"user\": object, in 2 of 3 objects\n\"tags\": array, in 1 of 3 objects\n\
-         [keys 3 to 4 of 5, counted from 0 in 3 objects]"
+         [keys 3 to 4 of 5, counted from 0 (in 3 objects)]"
     );
     assert_eq!(
         ask("artifact_json_length", json!({})),
@@ -158,7 +158,7 @@ fn every_form_tells_its_shape() {
     assert_eq!(
         ask("artifact_json_length", json!({ "path": "$[1][*]" })),
         "$[1]['id']: no length (number)\n$[1]['level']: 5 characters (string)\n$[1]['ms']: no length (number)\n\
-         $[1]['user']: 1 keys (object)\n$[1]['tags']: 2 elements (array)\n[5 nodes]"
+         $[1]['user']: 1 key (object)\n$[1]['tags']: 2 elements (array)\n[5 nodes]"
     );
 }
 
@@ -196,6 +196,8 @@ fn the_form_is_found_out_from_the_beginning() {
         ("{\n\"a\":1}\n", false),
         ("[\n1\n]", false),
         ("[1]\n// and no more\n", false),
+        ("listening on 80\n{\"a\":1}\n{\"a\":2}\n{\"a\":", true),
+        ("[\n{\"a\":1}\n,\n{\"a\":2}\n]", false),
     ] {
         let types = wait(json(text).json_type(&path("$"))).unwrap();
         assert_eq!(types.to_string().contains("JSON lines"), lines, "{text}");
@@ -227,15 +229,14 @@ fn a_path_that_leads_nowhere_is_told_how_far_it_led() {
         "[`$.shop.item[0].name` leads to nothing; `$['shop']` is an object with 2 keys: \"items\", \"it's\"]"
     );
     assert!(
-        get(&artifact, "$.shop.items[3]")
-            .contains("`$['shop']['items']` is an array of 1 elements")
+        get(&artifact, "$.shop.items[3]").contains("`$['shop']['items']` is an array of 1 element")
     );
     let keys = wait(artifact.json_keys(&path("$.shop.items"), 0))
         .unwrap()
         .to_string();
     assert_eq!(
         keys,
-        "[no keys: `$.shop.items` is an array of 1 elements: for the keys of all of them ask for `$.shop.items[*]`]"
+        "[no keys: `$.shop.items` is an array of 1 element: for the keys of all of them ask for `$.shop.items[*]`]"
     );
 }
 

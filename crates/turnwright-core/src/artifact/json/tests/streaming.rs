@@ -53,6 +53,7 @@ fn entry() -> impl Strategy<Value = Entry> {
         "\"\\ud800\"",
         "1 2",
         "[1,]",
+        "\u{feff}7",
     ];
     prop_oneof![
         5 => generate::value().prop_map(Entry::Record),
@@ -82,6 +83,8 @@ proptest! {
                 }
             }
         }
+        // A mark is passed over at the beginning, and once.
+        let mark = mark || lines.first().is_some_and(|line| line.starts_with('\u{feff}'));
         let mut file = String::from(if mark { "\u{feff}" } else { "" });
         file += &lines.join(ends);
         file += if last { ends } else { "" };

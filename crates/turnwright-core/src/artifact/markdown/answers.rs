@@ -1,0 +1,276 @@
+//! What a model is answered.
+
+use std::ops::Range;
+
+use super::ast::{self, AstOptions};
+use super::blocks::{self, CodeBlock};
+use super::document::Document;
+use super::links::{self as linked, Link};
+use super::queries::{Ast, CodeBlocks, Headings, Listed, Nothing, OnLines, SectionOf};
+use super::section::{self as sections, SectionName};
+use super::told::{Listing, Told, clipped, quoted, span};
+use super::{frontmatter as metadata, outline, plain};
+use crate::artifact::Page;
+use crate::error::Error;
+
+fn asked_lines(document: &Document, start: u64, end: Option<u64>) -> Range<u64> {
+    document.lines().clamp(&(start..end.unwrap_or(u64::MAX)))
+}
+
+pub(super) fn frontmatter(
+    document: &Document,
+    mut page: Page,
+    _: &Nothing,
+) -> Result<String, Error> {
+    let Some(found) = metadata::frontmatter(document)? else {
+        let none = if metadata::begins(document.text()) {
+            "There is no metadata block: the first line could begin one, but a blank line follows, or no line ends it within 64 KiB."
+        } else {
+            "There is no metadata block: the first line is neither --- nor +++."
+        };
+        let _ = page.line(none);
+        return Ok(page.finish());
+    };
+    let lines = &found.lines;
+    let shown = match &found.value {
+        Some(value) => serde_json::to_string_pretty(value).unwrap_or_default(),
+        None => found.raw.clone(),
+    };
+    let _ = page.line(&format!("lines {}: {}", span(lines), found.format.as_str()));
+    if let Cut::Line(_) | Cut::Inside(..) = write_lines(&mut page, &shown) {
+        page.note(&format!(
+            "cut: artifact_cat start={} end={} shows all of it as it is written",
+            lines.start, lines.end
+        ));
+    }
+    document.annotate(&mut page);
+    Ok(page.finish())
+}
+
+pub(super) fn headings(document: &Document, page: Page, asked: &Headings) -> Result<String, Error> {
+    let within = asked_lines(document, asked.start, asked.end);
+    // No heading takes fewer bytes on the page than this, so more than a page of them is kept, and not all.
+    let most = asked.skip.saturating_add(page.room() as u64 / 16 + 1);
+    let mut all = 0;
+    let headings = outline::headings(document, |heading, _| {
+        let wanted = heading.level <= asked.level && within.contains(&heading.lines.start);
+        all += u64::from(wanted);
+        wanted && all <= most
+    });
+    let mut listing = Listing::new(page, "headings", &within, asked.skip);
+    for heading in headings {
+        let marks = "#".repeat(heading.level.into());
+        let text = clipped(&heading.text, 240);
+        let (lines, section) = (span(&heading.lines), span(&heading.section));
+        let line = format!("lines {lines}: {marks} {text} (section: lines {section})");
+        listing.item(heading.lines.start, &line);
+    }
+    Ok(listing.finish(document, Some(all)))
+}
+
+pub(super) fn section(
+    document: &Document,
+    mut page: Page,
+    asked: &SectionOf,
+) -> Result<String, Error> {
+    let within = asked_lines(document, asked.start, asked.end);
+    let name = match (asked.line, &asked.heading) {
+        (Some(line), _) => SectionName::Line(line),
+        (None, heading) => SectionName::Heading(heading.clone().unwrap_or_default()),
+    };
+    let section = sections::section(document, &name, &within)?;
+    let lines = &section.lines;
+    let _ = page.line(&format!("lines {}:", span(lines)));
+    match write_lines(&mut page, &section.text) {
+        Cut::Nowhere => {}
+        Cut::Line(shown) => page.note(&format!(
+            "cut: go on with artifact_cat start={} end={}",
+            lines.start + shown,
+            lines.end
+        )),
+        Cut::Inside(shown, bytes) => page.note(&format!(
+            "line {0} is cut after {bytes} bytes: artifact_cat start={0} end={1}; go on with artifact_cat start={1} end={2}",
+            lines.start + shown,
+            lines.start + shown + 1,
+            lines.end
+        )),
+    }
+    document.annotate(&mut page);
+    Ok(page.finish())
+}
+
+pub(super) fn code_blocks(
+    document: &Document,
+    page: Page,
+    asked: &CodeBlocks,
+) -> Result<String, Error> {
+    let within = asked_lines(document, asked.start, asked.end);
+    let wanted = asked
+        .lang
+        .as_deref()
+        .map(str::trim)
+        .filter(|lang| !lang.is_empty());
+    let mut listing = Listing::new(page, "code blocks", &within, asked.skip);
+    let mut rest = None;
+    blocks::code_blocks(document, &document.bytes_of(&within), |block| {
+        let language = block.language.as_deref().unwrap_or("");
+        if wanted.is_some_and(|wanted| !wanted.eq_ignore_ascii_case(language)) {
+            return;
+        }
+        let head = head_of(&block);
+        let code = block.content.strip_suffix('\n').unwrap_or(&block.content);
+        if let Told::InPart = listing.offer(block.lines.start, &format!("{head}\n{code}")) {
+            let _ = listing.page.line(&head);
+            let shown = match write_lines(&mut listing.page, code) {
+                Cut::Nowhere => return,
+                Cut::Line(shown) | Cut::Inside(shown, _) => shown,
+            };
+            let lines = block.content_lines.start + shown..block.content_lines.end;
+            rest = Some(format!(
+                "the block is cut: artifact_cat start={} end={}",
+                lines.start, lines.end
+            ));
+        }
+    });
+    if let Some(rest) = rest {
+        listing.page.note(&rest);
+    }
+    Ok(listing.finish(document, None))
+}
+
+fn head_of(block: &CodeBlock) -> String {
+    let lines = span(&block.lines);
+    match block.info.as_str() {
+        "" => format!("lines {lines}:"),
+        info => format!("lines {lines}: {}", clipped(info, 120)),
+    }
+}
+
+pub(super) fn links(document: &Document, page: Page, asked: &Listed) -> Result<String, Error> {
+    let within = asked_lines(document, asked.start, asked.end);
+    let longest = page.room() / 5 * 2;
+    let mut listing = Listing::new(page, "links", &within, asked.skip);
+    linked::links(document, &document.bytes_of(&within), |link: Link| {
+        let kind = link.kind.as_str();
+        let words = if link.text == link.url {
+            String::new()
+        } else {
+            quoted(&link.text, 80) + " -> "
+        };
+        let title = titled(link.title.as_deref());
+        let (lines, url) = (span(&link.lines), clipped(&link.url, longest));
+        listing.item(
+            link.lines.start,
+            &format!("lines {lines}: {words}{url} ({kind}{title})"),
+        );
+    });
+    Ok(listing.finish(document, None))
+}
+
+pub(super) fn images(document: &Document, page: Page, asked: &Listed) -> Result<String, Error> {
+    let within = asked_lines(document, asked.start, asked.end);
+    let longest = page.room() / 5 * 2;
+    let mut listing = Listing::new(page, "images", &within, asked.skip);
+    linked::images(document, &document.bytes_of(&within), |image| {
+        let title = titled(image.title.as_deref());
+        let (lines, alt) = (span(&image.lines), quoted(&image.alt, 80));
+        let url = clipped(&image.url, longest);
+        listing.item(
+            image.lines.start,
+            &format!("lines {lines}: {alt} -> {url}{title}"),
+        );
+    });
+    Ok(listing.finish(document, None))
+}
+
+fn titled(title: Option<&str>) -> String {
+    title.map_or_else(String::new, |title| {
+        format!(", title {}", quoted(title, 40))
+    })
+}
+
+pub(super) fn text(document: &Document, mut page: Page, asked: &OnLines) -> Result<String, Error> {
+    let within = asked_lines(document, asked.start, asked.end);
+    let mut next = None;
+    let mut cut = None;
+    let html = plain::plain_text(document, &within, |line, words| {
+        if next.is_some() || page.line(words) {
+            return;
+        }
+        if page.is_empty() {
+            cut = Some((line, page.part_of_line(words)));
+            next = Some(line + 1);
+        } else {
+            next = Some(line);
+        }
+    });
+    if page.is_empty() {
+        let _ = page.line(&format!("There is no text in lines {}.", span(&within)));
+    }
+    if let Some((line, bytes)) = cut {
+        let after = line + 1;
+        page.note(&format!(
+            "line {line} is cut after {bytes} bytes: artifact_cat start={line} end={after} shows it as it is written"
+        ));
+    }
+    if let Some(next) = next.filter(|next| *next < within.end) {
+        page.note(&format!(
+            "lines {}; go on with start={next}",
+            span(&(within.start..next))
+        ));
+    }
+    if html > 0 {
+        page.note("HTML was left out: artifact_cat shows it");
+    }
+    document.annotate(&mut page);
+    Ok(page.finish())
+}
+
+pub(super) fn ast(document: &Document, page: Page, asked: &Ast) -> Result<String, Error> {
+    let within = asked_lines(document, asked.start, asked.end);
+    let options = AstOptions::default()
+        .depth(asked.depth)
+        .inline(asked.inline);
+    let mut listing = Listing::new(page, "nodes", &within, asked.skip);
+    let too_deep = ast::nodes(document, &document.bytes_of(&within), options, |node| {
+        let indent = "  ".repeat(node.depth as usize);
+        let (kind, lines) = (&node.kind, span(&node.lines));
+        let preview = match node.preview.as_str() {
+            "" => String::new(),
+            preview => format!(" {}", quoted(preview, 80)),
+        };
+        listing.item(
+            node.lines.start,
+            &format!("{indent}{kind}, lines {lines}{preview}"),
+        );
+    });
+    if too_deep > 0 {
+        let depth = asked.depth;
+        listing.page.note(&format!(
+            "{too_deep} nodes are deeper than depth={depth} and not shown"
+        ));
+    }
+    Ok(listing.finish(document, None))
+}
+
+/// Where a text was cut.
+enum Cut {
+    Nowhere,
+    /// Before this line of it.
+    Line(u64),
+    /// Within this line of it, after so many bytes.
+    Inside(u64, usize),
+}
+
+/// Writes as many lines as fit; a line that would fill a page by itself is cut, and ends it.
+fn write_lines(page: &mut Page, text: &str) -> Cut {
+    for (number, line) in (0..).zip(text.lines()) {
+        if !page.line(line) {
+            if number > 0 {
+                return Cut::Line(number);
+            }
+            return Cut::Inside(number, page.part_of_line(line));
+        }
+    }
+    Cut::Nowhere
+}

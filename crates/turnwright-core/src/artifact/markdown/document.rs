@@ -1,0 +1,143 @@
+//! A document, read whole.
+
+use std::ops::Range;
+
+use pulldown_cmark::{CowStr, Event, Options, Parser};
+
+use super::frontmatter::{self, Block};
+use super::lines::Lines;
+use super::nesting;
+use crate::artifact::{ArtifactLimits, ArtifactRead, Page};
+use crate::error::Error;
+
+/// What is read at once: between two pieces the reading can be called off.
+const PIECE: usize = 1024 * 1024;
+
+/// A document and its lines. Nothing is kept of what was parsed: every question walks the events once.
+pub(super) struct Document {
+    text: String,
+    /// What is parsed in the text's place, where that is nested too deep. Of the same length, byte for byte.
+    flattened: Option<String>,
+    lines: Lines,
+    frontmatter: Option<Block>,
+    /// Where the Markdown begins.
+    body: usize,
+    lossy: bool,
+}
+
+impl Document {
+    pub(super) fn read(read: &ArtifactRead, limits: ArtifactLimits) -> Result<Self, Error> {
+        let len = read.len();
+        let size = usize::try_from(len).ok().filter(|_| len <= limits.parse);
+        let Some(size) = size else {
+            return Err(Error::artifact_too_large(format!(
+                "The document has {len} bytes, and Markdown is parsed only up to {}. Read it as text: artifact_grep with \
+                 the pattern ^#{{1,6}}\\s finds headings and their lines, artifact_cat with start and end shows lines.",
+                limits.parse
+            )));
+        };
+        let mut bytes = vec![0; size];
+        let mut at = 0;
+        for piece in bytes.chunks_mut(PIECE) {
+            at += read.read_at(at, piece)? as u64;
+        }
+        Ok(Document::of(bytes))
+    }
+
+    /// Bytes that are no UTF-8 are replaced; no newline is among them, so lines keep their numbers.
+    pub(super) fn of(bytes: Vec<u8>) -> Self {
+        let (text, lossy) = match String::from_utf8(bytes) {
+            Ok(text) => (text, false),
+            Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), true),
+        };
+        let mark = if text.starts_with('\u{feff}') { 3 } else { 0 };
+        let frontmatter = frontmatter::find(&text, mark);
+        Document {
+            flattened: nesting::flattened(&text),
+            lines: Lines::of(&text),
+            body: frontmatter.as_ref().map_or(mark, |block| block.whole.end),
+            frontmatter,
+            text,
+            lossy,
+        }
+    }
+
+    /// What the document is made of, in order, each with its bytes.
+    pub(super) fn events(&self) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
+        let parsed = self.flattened.as_ref().unwrap_or(&self.text);
+        let body = parsed.get(self.body..).unwrap_or("");
+        let options = Options::ENABLE_TABLES
+            | Options::ENABLE_TASKLISTS
+            | Options::ENABLE_STRIKETHROUGH
+            | Options::ENABLE_FOOTNOTES;
+        let events = Parser::new_ext(body, options).into_offset_iter();
+        events.map(|(event, range)| {
+            let range = range.start + self.body..range.end + self.body;
+            (self.as_it_stands(event, &range), range)
+        })
+    }
+
+    /// What was escaped for the parser's sake is told as it was.
+    fn as_it_stands<'d>(&'d self, event: Event<'d>, range: &Range<usize>) -> Event<'d> {
+        let original = |text: CowStr<'d>| match self.slice(range) {
+            original if original.len() == text.len() => CowStr::Borrowed(original),
+            _ => text,
+        };
+        match event {
+            _ if self.flattened.is_none() => event,
+            Event::Text(text) => Event::Text(original(text)),
+            Event::Html(text) => Event::Html(original(text)),
+            event => event,
+        }
+    }
+
+    pub(super) fn frontmatter(&self) -> Option<&Block> {
+        self.frontmatter.as_ref()
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn lines(&self) -> &Lines {
+        &self.lines
+    }
+
+    pub(super) fn slice(&self, bytes: &Range<usize>) -> &str {
+        self.text.get(bytes.clone()).unwrap_or("")
+    }
+
+    /// The line that a byte stands on.
+    pub(super) fn line_of(&self, byte: usize) -> u64 {
+        self.lines.at(&self.text, byte)
+    }
+
+    /// The lines on which these bytes stand, without the blank ones after them.
+    pub(super) fn lines_of(&self, bytes: &Range<usize>) -> Range<u64> {
+        self.exact_lines_of(
+            &(bytes.start..bytes.start + self.slice(bytes).as_bytes().trim_ascii_end().len()),
+        )
+    }
+
+    /// The lines on which these bytes stand; a newline at their end begins no further one.
+    pub(super) fn exact_lines_of(&self, bytes: &Range<usize>) -> Range<u64> {
+        let start = self.line_of(bytes.start);
+        let last = self.line_of(bytes.end.saturating_sub(1).max(bytes.start));
+        start..(last + 1).min(self.lines.count()).max(start)
+    }
+
+    /// The bytes of lines.
+    pub(super) fn bytes_of(&self, lines: &Range<u64>) -> Range<usize> {
+        self.lines.start(&self.text, lines.start)..self.lines.start(&self.text, lines.end)
+    }
+
+    /// Says on the page what the reader of an answer has to know about the document.
+    pub(super) fn annotate(&self, page: &mut Page) {
+        if self.lossy {
+            page.note("The content is not all UTF-8: what is no text is shown as \u{fffd}; the line numbers are right.");
+        }
+        if self.flattened.is_some() {
+            page.note("Quotes and lists beyond column 200 are read as plain text.");
+        }
+    }
+}

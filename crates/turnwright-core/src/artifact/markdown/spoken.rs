@@ -1,0 +1,24 @@
+//! What is said by something that has marks in it.
+
+use pulldown_cmark::Event;
+
+/// Collects the words of a heading, a link or an image, on one line.
+#[derive(Default)]
+pub(super) struct Spoken(String);
+
+impl Spoken {
+    pub(super) fn hear(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Text(text) | Event::Code(text) => self.0.push_str(text),
+            Event::SoftBreak | Event::HardBreak => self.0.push(' '),
+            _ => {}
+        }
+    }
+
+    pub(super) fn finish(self) -> String {
+        match self.0.trim() {
+            trimmed if trimmed.len() == self.0.len() => self.0,
+            trimmed => trimmed.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Content that is wrong, huge, or meant to hurt.
+
+use std::io;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::*;
+use crate::spool::ByteReader;
+
+const ALL: [&str; 7] = [
+    "artifact_md_frontmatter",
+    "artifact_md_headings",
+    "artifact_md_code_blocks",
+    "artifact_md_links",
+    "artifact_md_images",
+    "artifact_md_text",
+    "artifact_md_ast",
+];
+
+async fn all_answers_are_short(text: String, names: &[&str]) {
+    let artifact = artifact(text);
+    for name in names {
+        let told = asked(&artifact, name, json!({})).await.unwrap();
+        assert!(told.len() <= 8 * 1024 && !told.is_empty(), "{name}");
+    }
+    let inline = json!({"inline": true, "depth": 64});
+    let told = asked(&artifact, "artifact_md_ast", inline).await.unwrap();
+    assert!(told.len() <= 8 * 1024);
+}
+
+#[tokio::test]
+async fn quotes_and_lists_in_each_other_cost_no_product_of_depth_and_lines() {
+    let n = 100_000;
+    let lazy = "b\n".repeat(5_000);
+    for text in [
+        ">".repeat(n) + "a\n" + &lazy,
+        "- ".repeat(n) + "a\n" + &lazy,
+        "> 1. ".repeat(n) + "a\n" + &lazy,
+        "[^a]: ".repeat(20) + &"> ".repeat(n) + "a\n" + &lazy,
+        "- [ ] ".to_owned() + &"> ".repeat(n) + "a\n" + &lazy,
+        "\t- ".repeat(n) + "a\n" + &lazy,
+    ] {
+        all_answers_are_short(text, &["artifact_md_headings", "artifact_md_text"]).await;
+    }
+}
+
+#[tokio::test]
+async fn marks_that_are_never_closed_or_stand_in_each_other_are_answered() {
+    let n = 20_000;
+    for text in [
+        "[".repeat(5 * n),
+        "*".repeat(5 * n) + "a" + &"*".repeat(n),
+        "![".repeat(n) + "a" + &"](u)".repeat(n),
+        "*a ".repeat(n) + &"a* ".repeat(n),
+        "`a``".repeat(n),
+        "ahttp://".repeat(n),
+        "http://a".repeat(n),
+        "\r".repeat(n) + &"# a\r".repeat(n),
+        "<!--".repeat(n),
+        "|a".repeat(n) + "\n" + &"|-".repeat(n) + "\n|x\n",
+    ] {
+        all_answers_are_short(text, &ALL).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_too_deep_is_text_and_said_to_be() {
+    let text = format!(
+        "{}a\n\n# H\n\n```\n{}\n```\n",
+        "> ".repeat(300),
+        ">".repeat(300)
+    );
+    let told = answer(&text, "artifact_md_ast", json!({})).await;
+    assert!(told.contains("quote, lines 0..1\n"), "{told}");
+    assert!(
+        told.contains("nodes are deeper than depth=16 and not shown"),
+        "{told}"
+    );
+    assert!(
+        told.contains("Quotes and lists beyond column 200 are read as plain text"),
+        "{told}"
+    );
+    let document = markdown(text);
+    let nodes = document
+        .ast(..1, AstOptions::default().depth(1000))
+        .await
+        .unwrap();
+    assert_eq!(nodes.len(), 101, "100 quotes and a paragraph");
+    let code = document.code_blocks(..).await.unwrap();
+    assert_eq!(
+        code[0].content,
+        ">".repeat(300) + "\n",
+        "code is told as it is"
+    );
+    assert_eq!(document.headings(..).await.unwrap()[0].lines, 2..3);
+}
+
+#[tokio::test]
+async fn what_is_not_utf_8_keeps_its_line_numbers() {
+    let text = b"\xff\xfe\n# H\xe2\x82\n\n\xf0\x9f\n[l](u)\n";
+    let document = markdown(&text[..]);
+    let headings = document.headings(..).await.unwrap();
+    assert_eq!(
+        (headings[0].text.as_str(), headings[0].lines.clone()),
+        ("H\u{fffd}", 1..2)
+    );
+    assert_eq!(document.links(..).await.unwrap()[0].lines, 4..5);
+    let told = asked(&document, "artifact_md_headings", json!({}))
+        .await
+        .unwrap();
+    assert!(told.contains("not all UTF-8"), "{told}");
+}
+
+#[tokio::test]
+async fn above_the_limit_the_text_tools_are_named() {
+    let limits = ArtifactLimits::default().parse(4);
+    let document = SpooledMarkdownArtifact::new(artifact("# A\n\n").with_limits(limits));
+    let error = document.headings(..).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ArtifactTooLarge);
+    for name in ["artifact_grep", "artifact_cat"] {
+        assert!(error.model_text().contains(name), "{error}");
+    }
+    let document = SpooledMarkdownArtifact::new(artifact("# A\n").with_limits(limits));
+    assert_eq!(document.headings(..).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn empty_content_has_nothing_and_says_so() {
+    for name in ALL {
+        let told = answer("", name, json!({})).await;
+        assert!(
+            told.contains("No ") || told.contains("no "),
+            "{name}: {told}"
+        );
+    }
+    let error = asked(&artifact(""), "artifact_md_section", json!({"line": 0}))
+        .await
+        .unwrap_err();
+    assert!(
+        error.model_text().starts_with("Line 0 has no heading."),
+        "{error}"
+    );
+}
+
+#[derive(Debug)]
+struct BreaksOff;
+
+#[async_trait]
+impl ByteReader for BreaksOff {
+    fn len(&self) -> u64 {
+        3 * 1024 * 1024
+    }
+
+    async fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        if range.end > 2 * 1024 * 1024 {
+            return Err(io::Error::other("the line is dead"));
+        }
+        Ok(vec![b'#'; (range.end - range.start) as usize].into())
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_fails_half_way_is_an_error_with_its_place() {
+    let broken = SpooledArtifact::new(Arc::new(BreaksOff), ArtifactKind::MARKDOWN);
+    let error = asked(&broken, "artifact_md_headings", json!({}))
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), crate::ErrorKind::Unavailable);
+    assert!(
+        error.model_text().contains("at byte 2097152 of 3145728"),
+        "{error}"
+    );
+    let document = SpooledMarkdownArtifact::new(broken);
+    assert_eq!(
+        code_of(document.plain_text(..).await),
+        ErrorCode::ArtifactUnreadable
+    );
+}

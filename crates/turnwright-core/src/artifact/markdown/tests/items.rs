@@ -1,0 +1,356 @@
+//! What is found, and on which lines.
+
+use super::*;
+use crate::artifact::markdown::{LinkKind, SectionName};
+
+#[tokio::test]
+async fn headings_tell_their_lines_and_where_their_sections_end() {
+    let text = "# One\n\ntext\n\n## Two *and* `more`\n\nTitle\nof two lines\n===\n\n### Deep\n#\n";
+    let headings = markdown(text).headings(..).await.unwrap();
+    let told: Vec<_> = headings
+        .iter()
+        .map(|h| (h.level, h.text.as_str(), h.lines.clone(), h.section.clone()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (1, "One", 0..1, 0..6),
+            (2, "Two and more", 4..5, 4..6),
+            (1, "Title of two lines", 6..9, 6..11),
+            (3, "Deep", 10..11, 10..11),
+            (1, "", 11..12, 11..12),
+        ]
+    );
+    let some = markdown(text).headings(4..=6).await.unwrap();
+    assert_eq!(some, headings[1..3]);
+    assert_eq!(markdown(text).headings(12..).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn lines_are_the_same_with_crlf_and_without_a_final_newline() {
+    let text = "# One\n\nSet\n---\n\n```rust\nlet a;\n\n```\n\n[l](u)";
+    for text in [text.to_owned(), text.replace('\n', "\r\n")] {
+        let document = markdown(text);
+        let headings = document.headings(..).await.unwrap();
+        assert_eq!(headings[0].lines, 0..1);
+        assert_eq!(headings[1].lines, 2..4);
+        assert_eq!(headings[1].section, 2..11);
+        let code = document.code_blocks(..).await.unwrap();
+        assert_eq!(code[0].lines, 5..9);
+        assert_eq!(code[0].content_lines, 6..8);
+        assert_eq!(code[0].content, "let a;\n\n");
+        assert_eq!(document.links(..).await.unwrap()[0].lines, 10..11);
+    }
+}
+
+#[tokio::test]
+async fn a_heading_in_a_quote_has_a_section_that_ends_with_the_quote() {
+    let text = "# A\n\n> # Q\n> said\n\nrest\n\n- # L\n\n  item\n- next\n\n# B\n";
+    let headings = markdown(text).headings(..).await.unwrap();
+    let told: Vec<_> = headings
+        .iter()
+        .map(|h| (h.text.as_str(), h.section.clone()))
+        .collect();
+    assert_eq!(
+        told,
+        [("A", 0..12), ("Q", 2..4), ("L", 7..10), ("B", 12..13)]
+    );
+    let sections = markdown(text).sections(..).await.unwrap();
+    let told: Vec<_> = sections.iter().map(|s| s.lines.clone()).collect();
+    assert_eq!(told, [0..12, 12..13], "what is enclosed cuts nothing");
+}
+
+#[tokio::test]
+async fn sections_are_each_line_once() {
+    let text = "before\n# A\na\n## B\nb\n# C\n";
+    let sections = markdown(text).sections(..).await.unwrap();
+    let told: Vec<_> = sections.iter().map(|s| s.text.as_str()).collect();
+    assert_eq!(told, ["# A\na\n", "## B\nb\n", "# C\n"]);
+}
+
+#[tokio::test]
+async fn a_section_is_named_exactly_or_regardless_of_case_or_in_part_or_by_line() {
+    let text = "# Setup\n\n## Install\nx\n\n## install\ny\n\n## Installing it\nz\n\n# Use\n";
+    let document = markdown(text);
+    let lines = async |name: SectionName| document.section(name).await.map(|s| s.lines);
+    assert_eq!(lines("Install".into()).await.unwrap(), 2..5);
+    assert_eq!(lines("## install".into()).await.unwrap(), 5..8);
+    assert_eq!(
+        lines("SETUP".into()).await.unwrap(),
+        0..11,
+        "with what is below it"
+    );
+    assert_eq!(lines("ing".into()).await.unwrap(), 8..11);
+    assert_eq!(lines(SectionName::Line(5)).await.unwrap(), 5..8);
+    assert_eq!(document.section("use").await.unwrap().text, "# Use\n");
+
+    let error = lines("INSTALL".into()).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ArtifactQuery);
+    assert_eq!(
+        error.model_text(),
+        "2 headings fit; say which with line: line=2 (level 2) \"Install\"; line=5 (level 2) \"install\"."
+    );
+    let error = lines(SectionName::Line(3)).await.unwrap_err();
+    assert!(
+        error
+            .model_text()
+            .contains("nearest above is line=2 (level 2) \"Install\""),
+        "{error}"
+    );
+    let error = lines("nothing".into()).await.unwrap_err();
+    assert!(
+        error
+            .model_text()
+            .contains("artifact_md_headings lists all"),
+        "{error}"
+    );
+    assert_eq!(code_of(lines(" # ".into()).await), ErrorCode::ArtifactQuery);
+}
+
+#[tokio::test]
+async fn code_blocks_are_found_in_quotes_and_lists_with_their_code_alone() {
+    let text = "~~~\nplain\n~~~\n\n> ```rust ignore\n> fn a() {}\n> ```\n\n- item\n\n  ```\n  in item\n\n  ```\n\n    indented\n\n    code\n\nend\n\n```js\nnever closed\n\n";
+    let found = markdown(text).code_blocks(..).await.unwrap();
+    let told: Vec<_> = found
+        .iter()
+        .map(|b| {
+            (
+                b.language.as_deref(),
+                b.lines.clone(),
+                b.content_lines.clone(),
+                b.content.as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (None, 0..3, 1..2, "plain\n"),
+            (Some("rust"), 4..7, 5..6, "fn a() {}\n"),
+            (None, 10..14, 11..13, "in item\n\n"),
+            (Some("js"), 21..24, 22..24, "never closed\n\n"),
+        ],
+    );
+    assert_eq!(found[1].info, "rust ignore");
+    let indented = markdown("para\n\n    a\n\n      b\n\nc\n")
+        .code_blocks(..)
+        .await
+        .unwrap();
+    assert_eq!(
+        (indented[0].lines.clone(), indented[0].content_lines.clone()),
+        (2..5, 2..5)
+    );
+    assert_eq!(indented[0].content, "a\n\n  b\n");
+}
+
+#[tokio::test]
+async fn links_of_every_way_of_writing_are_found() {
+    let text = "[a *b*](/u \"T\") and\n[ref][r], [r][], [r]\n<https://auto.example> <me@example.org>\n\n\
+        [![alt](/i.png)](/to) `https://no.example` ![ [x](/y) ](/z)\n[two\nlines](/l)\n\n    https://code.example\n\n[r]: /ref 'R'\n";
+    let links = markdown(text).links(..).await.unwrap();
+    let told: Vec<_> = links
+        .iter()
+        .map(|l| {
+            (
+                l.kind,
+                l.text.as_str(),
+                l.url.as_str(),
+                l.title.as_deref(),
+                l.lines.clone(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (LinkKind::Inline, "a b", "/u", Some("T"), 0..1),
+            (LinkKind::Reference, "ref", "/ref", Some("R"), 1..2),
+            (LinkKind::Reference, "r", "/ref", Some("R"), 1..2),
+            (LinkKind::Reference, "r", "/ref", Some("R"), 1..2),
+            (
+                LinkKind::Autolink,
+                "https://auto.example",
+                "https://auto.example",
+                None,
+                2..3
+            ),
+            (
+                LinkKind::Email,
+                "me@example.org",
+                "me@example.org",
+                None,
+                2..3
+            ),
+            (LinkKind::Inline, "alt", "/to", None, 4..5),
+            (LinkKind::Inline, "two lines", "/l", None, 5..7),
+        ]
+    );
+    assert_eq!(markdown(text).links(1..2).await.unwrap(), links[1..4]);
+    let begins_before = markdown("[https://a.example\nhttps://b.example](/u)\n");
+    assert_eq!(begins_before.links(1..).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn bare_addresses_end_where_the_sentence_goes_on() {
+    for (text, urls) in [
+        (
+            "See https://a.example/b_c_d*e?x=1&y=2.",
+            &["https://a.example/b_c_d*e?x=1&y=2"][..],
+        ),
+        (
+            "(see HTTP://a.example/w_(x)), or",
+            &["HTTP://a.example/w_(x)"],
+        ),
+        (
+            "https://a.example/ü, https://b.example!",
+            &["https://a.example/ü", "https://b.example"],
+        ),
+        (
+            "xhttps://a.example and ftp://b.example and https:// and http://.",
+            &[],
+        ),
+        (
+            "**https://a.example** | _https://b.example_",
+            &["https://a.example", "https://b.example"],
+        ),
+        ("<div>https://html.example</div>", &[]),
+    ] {
+        let links = markdown(text).links(..).await.unwrap();
+        assert!(
+            links
+                .iter()
+                .all(|link| link.kind == LinkKind::Bare && link.text == link.url)
+        );
+        let found: Vec<_> = links.iter().map(|link| link.url.as_str()).collect();
+        assert_eq!(found, urls, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn images_are_found_in_links_but_not_in_the_words_of_images() {
+    let text = "![a `b`](/1 \"t\")\n[![in link](/2)](/to)\n![out ![in](/4)\nside][3]\n\n[3]: /3\n";
+    let images = markdown(text).images(..).await.unwrap();
+    let told: Vec<_> = images
+        .iter()
+        .map(|i| {
+            (
+                i.alt.as_str(),
+                i.url.as_str(),
+                i.title.as_deref(),
+                i.lines.clone(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("a b", "/1", Some("t"), 0..1),
+            ("in link", "/2", None, 1..2),
+            ("out in side", "/3", None, 2..4),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn plain_text_keeps_what_is_said_line_by_line() {
+    let text = "---\nt: 1\n---\n# Head *er*\n\nA [link](/u) and ![image](/i)\nwent &amp; `on`.\n\n1. one\n   - [x] done\n   - [ ] ~~not~~\n2. two\n\n\
+        | a | b |\n|---|---|\n| 1 | 2 |\n\n> quote[^n]\n\n```sh\nx\n\n\ny\n```\n<p>gone</p>\n\n[^n]: Note\n";
+    let plain = markdown(text).plain_text(..).await.unwrap();
+    assert_eq!(
+        plain,
+        "Head er\n\nA link and image\nwent & on.\n\n1. one\n  - [x] done\n  - [ ] not\n2. two\n\na | b\n\n1 | 2\n\nquote[^n]\n\nx\n\n\ny\n\n[^n]: Note\n"
+    );
+    assert_eq!(
+        markdown(text).plain_text(6..9).await.unwrap(),
+        "went & on.\n\n1. one\n"
+    );
+    assert_eq!(
+        markdown(text).plain_text(23..24).await.unwrap(),
+        "y\n",
+        "within a block of code"
+    );
+    let one_line = markdown("-     code\n").plain_text(..).await.unwrap();
+    assert_eq!(one_line, "- code\n", "a line is told once");
+    let told = answer(text, "artifact_md_text", json!({"start": 24})).await;
+    assert_eq!(
+        told,
+        "[^n]: Note\n[HTML was left out: artifact_cat shows it]"
+    );
+}
+
+#[tokio::test]
+async fn the_tree_shows_blocks_with_how_their_text_begins() {
+    let text = "---\na: 1\n---\n# T\n\n- [x] a **b**\n  more\n  - c\n\n    d\n1) x\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> ```rust\n> fn\n> ```\n\n<div>\nhi\n</div>\n\n***\n\n[^n]: note\n\nsee[^n]\n";
+    assert_eq!(
+        tree(text, AstOptions::default()).await,
+        "\
+frontmatter 0..3
+heading 1 3..4 T
+list 5..10
+  item 5..10 [x] a b more
+    list 7..10
+      item 7..10
+        paragraph 7..8 c
+        paragraph 9..10 d
+list from 1 10..11
+  item 10..11 x
+table of 2 columns 12..15
+  table head 12..13
+    table cell 12..13 a
+    table cell 12..13 b
+  table row 14..15
+    table cell 14..15 1
+    table cell 14..15 2
+quote 16..19
+  code block rust 16..19 fn
+html 20..23 <div> hi </div>
+rule 24..25
+footnote n 26..27
+  paragraph 26..27 note
+paragraph 28..29 see[^n]
+"
+    );
+    assert_eq!(
+        tree(
+            "a *b `c`*\n[d](/e)  \n![f](/g) <br>",
+            AstOptions::default().inline(true)
+        )
+        .await,
+        "\
+paragraph 0..3
+  text 0..1 a
+  emphasis 0..1
+    text 0..1 b
+    code 0..1 c
+  link /e 1..2
+    text 1..2 d
+  line break 1..2
+  image /g 2..3
+    text 2..3 f
+  text 2..3
+  html 2..3 <br>
+"
+    );
+    assert_eq!(
+        tree("> > a\n", AstOptions::default().depth(1)).await,
+        "quote 0..1\n"
+    );
+}
+
+#[tokio::test]
+async fn what_was_found_serialises() {
+    let document = markdown("# A\n\n[l](/u)\n");
+    let headings = document.headings(..).await.unwrap();
+    let told = serde_json::to_value(&headings).unwrap();
+    let lines = |start, end| json!({"start": start, "end": end});
+    assert_eq!(
+        told,
+        json!([{"level": 1, "text": "A", "lines": lines(0, 1), "section": lines(0, 3)}])
+    );
+    let nodes = document.ast(..1, AstOptions::default()).await.unwrap();
+    let told = serde_json::to_value(&nodes).unwrap();
+    assert_eq!(
+        told,
+        json!([{"depth": 0, "kind": "heading", "level": 1, "lines": lines(0, 1), "preview": "A"}])
+    );
+}

@@ -1,0 +1,248 @@
+//! Answers of bounded size, and how to go on.
+
+use proptest::prelude::*;
+
+use super::lines::fragments;
+use super::*;
+use crate::artifact::markdown::queries::{Ast, CodeBlocks, Headings, Listed, OnLines, SectionOf};
+use crate::schema::Schema;
+
+/// What stands in the notes after `start=` and `skip=`.
+fn next(told: &str) -> Option<(u64, u64)> {
+    let note = told
+        .lines()
+        .rev()
+        .find(|line| line.starts_with('[') && line.contains("go on with start="))?;
+    let number = |key: &str| {
+        let digits = note.split(key).nth(1)?;
+        digits
+            .split(|c: char| !c.is_ascii_digit())
+            .next()?
+            .parse()
+            .ok()
+    };
+    Some((number("go on with start=")?, number("skip=").unwrap_or(0)))
+}
+
+/// Everything that a tool tells, page by page, without the notes.
+async fn all_pages(artifact: &SpooledArtifact, name: &str, args: &Value) -> (Vec<String>, usize) {
+    let (mut told, mut pages) = (Vec::new(), 0);
+    let mut args = args.clone();
+    loop {
+        let page = asked(artifact, name, args.clone()).await.unwrap();
+        assert!(page.len() <= artifact.limits().answer, "{name}");
+        pages += 1;
+        told.extend(
+            page.lines()
+                .filter(|line| !line.starts_with('['))
+                .map(str::to_owned),
+        );
+        let Some((start, skip)) = next(&page) else {
+            return (told, pages);
+        };
+        let before = (args["start"].as_u64(), args["skip"].as_u64());
+        assert_ne!(
+            before,
+            (Some(start), Some(skip)),
+            "the next page is another one: {page}"
+        );
+        args["start"] = start.into();
+        if name != "artifact_md_text" {
+            args["skip"] = skip.into();
+        }
+    }
+}
+
+fn small(text: String) -> SpooledArtifact {
+    artifact(text).with_limits(ArtifactLimits::default().answer(1024))
+}
+
+#[tokio::test]
+async fn following_the_notes_tells_every_item_once() {
+    let mut text = String::new();
+    for n in 0..200 {
+        writeln!(
+            text,
+            "# Heading {n}\n\n[l{n}](/{n}) ![i{n}](/i{n}) [m{n}](/m{n})\n\n```x\nlet a{n};\n```\n"
+        )
+        .unwrap();
+    }
+    text.push_str(&"[same](/line) ".repeat(100));
+    let artifact = small(text);
+    for (name, items) in [
+        ("artifact_md_headings", 200),
+        ("artifact_md_links", 500),
+        ("artifact_md_images", 200),
+        ("artifact_md_ast", 601),
+    ] {
+        let (told, pages) = all_pages(&artifact, name, &json!({})).await;
+        assert_eq!(told.len(), items, "{name}");
+        assert!(pages > 10, "{name}");
+    }
+    let (code, _) = all_pages(&artifact, "artifact_md_code_blocks", &json!({"lang": "X"})).await;
+    let lines: Vec<_> = code
+        .iter()
+        .filter(|line| line.starts_with("let a"))
+        .collect();
+    assert_eq!(lines.len(), 200);
+    assert_eq!(lines[199], "let a199;");
+    let (text, _) = all_pages(&artifact, "artifact_md_text", &json!({})).await;
+    assert_eq!(
+        text.iter().filter(|line| line.starts_with("let a")).count(),
+        200
+    );
+}
+
+#[tokio::test]
+async fn a_note_says_how_many_there_are_and_where_the_next_begins() {
+    let artifact = small("## A heading of some length\n".repeat(50));
+    let told = asked(&artifact, "artifact_md_headings", json!({"end": 30}))
+        .await
+        .unwrap();
+    assert!(told.starts_with("lines 0..1: ## A heading of some length (section: lines 0..1)\n"));
+    assert!(
+        told.ends_with("[headings 1 to 8 of 30; go on with start=8, all else as before]"),
+        "{told}"
+    );
+    let told = asked(&artifact, "artifact_md_headings", json!({"level": 1}))
+        .await
+        .unwrap();
+    assert_eq!(
+        told,
+        "No headings begin in lines 0..50 (the document has 50 lines)."
+    );
+}
+
+#[tokio::test]
+async fn a_section_or_a_block_that_is_too_long_names_the_lines_of_its_rest() {
+    let body: String = (0..100)
+        .map(|n| format!("line {n} of the text\n"))
+        .collect();
+    let artifact = small(format!(
+        "# A\n{body}# B\n\n```sh\n{body}```\n\n```\nlast\n```\n"
+    ));
+    let told = asked(&artifact, "artifact_md_section", json!({"heading": "a"}))
+        .await
+        .unwrap();
+    assert!(
+        told.starts_with("lines 0..101:\n# A\nline 0 of the text\n"),
+        "{told}"
+    );
+    let shown = told.lines().count() as u64 - 2;
+    assert!(
+        told.ends_with(&format!(
+            "[cut: go on with artifact_cat start={shown} end=101]"
+        )),
+        "{told}"
+    );
+
+    let told = asked(&artifact, "artifact_md_code_blocks", json!({}))
+        .await
+        .unwrap();
+    let shown = told
+        .lines()
+        .filter(|line| line.starts_with("line "))
+        .count() as u64;
+    let rest = format!(
+        "[the block is cut: artifact_cat start={} end=204]",
+        104 + shown
+    );
+    assert!(told.contains(&rest), "{told}");
+    assert!(
+        told.contains("[code blocks 1 to 1 of 2; go on with start=206, all else as before]"),
+        "{told}"
+    );
+    let told = asked(&artifact, "artifact_md_code_blocks", json!({"start": 206}))
+        .await
+        .unwrap();
+    assert_eq!(told, "lines 206..209:\nlast");
+}
+
+#[tokio::test]
+async fn a_line_longer_than_a_page_is_cut_and_said_to_be() {
+    let artifact = small(format!("# A\n\n{}\n\nnext\n", "é".repeat(2000)));
+    let told = asked(&artifact, "artifact_md_text", json!({"start": 1}))
+        .await
+        .unwrap();
+    assert!(told.contains("line 2 is cut after 510 bytes"), "{told}");
+    assert_eq!(next(&told), Some((3, 0)));
+    let artifact = small(format!("{}\n===\n", "é".repeat(2000)));
+    let told = asked(&artifact, "artifact_md_section", json!({"line": 1}))
+        .await
+        .unwrap();
+    assert!(told.contains("[line 0 is cut after "), "{told}");
+    assert!(
+        told.contains("go on with artifact_cat start=1 end=2]"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_a_model_may_say_stands_in_closed_schemas_with_bounds_and_defaults() {
+    let document = |schema: Result<Schema, Error>| schema.unwrap().document().clone();
+    let headings = document(Schema::of::<Headings>());
+    assert_eq!(headings["additionalProperties"], json!(false));
+    assert_eq!(
+        headings["required"],
+        Value::Null,
+        "everything can be left out"
+    );
+    let level = &headings["properties"]["level"];
+    assert_eq!(
+        (&level["minimum"], &level["maximum"], &level["default"]),
+        (&json!(1), &json!(6), &json!(6))
+    );
+    let ast = document(Schema::of::<Ast>());
+    let depth = &ast["properties"]["depth"];
+    assert_eq!(
+        (&depth["minimum"], &depth["maximum"], &depth["default"]),
+        (&json!(1), &json!(64), &json!(16))
+    );
+    for document in [
+        headings,
+        ast,
+        document(Schema::of::<CodeBlocks>()),
+        document(Schema::of::<Listed>()),
+        document(Schema::of::<OnLines>()),
+        document(Schema::of::<SectionOf>()),
+    ] {
+        for (name, property) in document["properties"].as_object().unwrap() {
+            assert!(
+                property["description"].is_string()
+                    && !["callId", "index"].contains(&name.as_str()),
+                "{name}"
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn pages_stay_within_their_budget_and_tell_what_one_page_would(text in fragments(), times in 1_usize..10) {
+        let text = text.repeat(times);
+        let (narrow, wide) = (small(text.clone()), artifact(text).with_limits(ArtifactLimits::default().answer(1 << 24)));
+        block_on(async {
+            for (name, args) in [
+                ("artifact_md_headings", json!({})),
+                ("artifact_md_links", json!({})),
+                ("artifact_md_images", json!({})),
+                ("artifact_md_ast", json!({"inline": false})),
+                ("artifact_md_ast", json!({"inline": true, "depth": 64})),
+            ] {
+                let (told, _) = all_pages(&narrow, name, &args).await;
+                let (whole, pages) = all_pages(&wide, name, &args).await;
+                prop_assert_eq!(pages, 1);
+                prop_assert_eq!(told, whole);
+            }
+            for name in ["artifact_md_text", "artifact_md_code_blocks", "artifact_md_section"] {
+                let args = if name == "artifact_md_section" { json!({"heading": "e"}) } else { json!({}) };
+                if let Ok(told) = asked(&narrow, name, args).await {
+                    prop_assert!(told.len() <= 1024);
+                }
+            }
+            Ok(())
+        })?;
+    }
+}

@@ -1,0 +1,138 @@
+//! How items are told to a model: one after the other, on a page, and how to go on when it is full.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::document::Document;
+use crate::artifact::Page;
+
+/// On one line, and no longer than so many bytes: then it ends with `…`.
+pub(super) fn clipped(text: &str, bytes: usize) -> String {
+    let fits = text.len() <= bytes;
+    let cut = if fits {
+        text.len()
+    } else {
+        text.floor_char_boundary(bytes.saturating_sub(3))
+    };
+    let shown = text.get(..cut).unwrap_or("");
+    let mut line: String = shown
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    if !fits {
+        line.push('…');
+    }
+    line
+}
+
+/// The same in quotes.
+pub(super) fn quoted(text: &str, bytes: usize) -> String {
+    Value::from(clipped(text, bytes)).to_string()
+}
+
+/// `12..18`.
+pub(super) fn span(lines: &Range<u64>) -> String {
+    format!("{}..{}", lines.start, lines.end)
+}
+
+/// Items on a page, told in the order of the lines on which they begin.
+pub(super) struct Listing {
+    pub(super) page: Page,
+    what: &'static str,
+    within: Range<u64>,
+    skip: u64,
+    seen: u64,
+    shown: u64,
+    /// The line of the last item, and how many items began on it before that one.
+    place: (u64, u64),
+    next: Option<(u64, u64)>,
+    closed: bool,
+}
+
+/// What became of an item.
+pub(super) enum Told {
+    /// It is on the page, or it is for another one.
+    Done,
+    /// It would not fit on any page, and is to be put on this one in part.
+    InPart,
+}
+
+impl Listing {
+    /// A list of things called `what`, without the first few.
+    pub(super) fn new(page: Page, what: &'static str, within: &Range<u64>, skip: u64) -> Self {
+        Listing {
+            page,
+            what,
+            within: within.clone(),
+            skip,
+            seen: 0,
+            shown: 0,
+            place: (0, 0),
+            next: None,
+            closed: false,
+        }
+    }
+
+    /// Tells an item; if no page has room for all of it, as much as fits.
+    pub(super) fn item(&mut self, line: u64, text: &str) {
+        if let Told::InPart = self.offer(line, text) {
+            self.page.part_of_line(text);
+        }
+    }
+
+    /// Tells an item, unless no page has room for all of it.
+    pub(super) fn offer(&mut self, line: u64, text: &str) -> Told {
+        self.seen += 1;
+        self.place = match self.place {
+            (at, before) if at == line && self.seen > 1 => (line, before + 1),
+            _ => (line, 0),
+        };
+        if self.seen <= self.skip || self.next.is_some() {
+            return Told::Done;
+        }
+        let first = self.page.is_empty();
+        if self.closed || !(self.page.line(text) || first) {
+            self.next = Some(self.place);
+            return Told::Done;
+        }
+        self.shown += 1;
+        // An item that was cut ends the page: what follows would seem to be part of it.
+        self.closed = first && self.page.is_empty();
+        if self.closed {
+            Told::InPart
+        } else {
+            Told::Done
+        }
+    }
+
+    /// The answer. `all` says how many items there are, where not all of them were handed over.
+    pub(super) fn finish(mut self, document: &Document, all: Option<u64>) -> String {
+        let all = all.unwrap_or(self.seen);
+        let (what, first) = (self.what, self.skip + 1);
+        if let Some((line, before)) = self.next {
+            let skip = if before == 0 {
+                String::new()
+            } else {
+                format!(" skip={before}")
+            };
+            let last = self.skip + self.shown;
+            self.page.note(&format!(
+                "{what} {first} to {last} of {all}; go on with start={line}{skip}, all else as before"
+            ));
+        } else if self.shown == 0 {
+            let lines = span(&self.within);
+            let of = document.lines().count();
+            let none = match all {
+                0 => format!("No {what} begin in lines {lines} (the document has {of} lines)."),
+                all => format!(
+                    "Only {all} {what} begin in lines {lines}; skip={} leaves none.",
+                    self.skip
+                ),
+            };
+            let _ = self.page.line(&none);
+        }
+        document.annotate(&mut self.page);
+        self.page.finish()
+    }
+}
