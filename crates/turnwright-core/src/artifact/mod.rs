@@ -3,6 +3,7 @@
 //! A [`SpooledArtifact`] is a lazy, read-only view over a reader. The model never sees all of it: it asks, with tools that
 //! are forged for the moment, and every answer is bounded.
 
+mod error;
 mod forge;
 mod handle;
 mod inline;
@@ -39,7 +40,7 @@ pub use tool::{ArtifactTool, ForgePolicy};
 
 pub(crate) use inline::IsText;
 
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
 use crate::spool::{ByteReader, MemoryReader};
 
 /// A lazy, read-only view over bytes that are kept somewhere. Cheap to clone: clones share what was found out about it.
@@ -119,41 +120,6 @@ impl SpooledArtifact {
         let reader = &self.shared.reader;
         let bytes = reader.read(0..reader.len()).await;
         bytes.map_err(|error| Error::unreadable_artifact(error, 0, reader.len()))
-    }
-}
-
-impl Error {
-    /// The bytes are there, but could not be read: from which place on, and how many there are.
-    pub(crate) fn unreadable_artifact(error: std::io::Error, at: u64, len: u64) -> Self {
-        let place = format!("at byte {at} of {len}");
-        Error::new(
-            ErrorCode::ArtifactUnreadable,
-            format!("the artifact could not be read {place}: {error}"),
-        )
-        .with_model_text(format!(
-            "The artifact could not be read {place}; nothing of it was changed. Try again, or ask for another part."
-        ))
-        .with_source(error)
-    }
-
-    /// The question is wrong: what is said goes to the model, and tells it how to ask.
-    pub(crate) fn bad_artifact_query(message: impl Into<String>) -> Self {
-        Error::told(ErrorCode::ArtifactQuery, message)
-    }
-
-    /// The content is not what its kind says.
-    pub(crate) fn malformed_artifact(message: impl Into<String>) -> Self {
-        Error::told(ErrorCode::ArtifactMalformed, message)
-    }
-
-    /// The content is too large for this question.
-    pub(crate) fn artifact_too_large(message: impl Into<String>) -> Self {
-        Error::told(ErrorCode::ArtifactTooLarge, message)
-    }
-
-    fn told(code: ErrorCode, message: impl Into<String>) -> Self {
-        let message = message.into();
-        Error::new(code, message.clone()).with_model_text(message)
     }
 }
 

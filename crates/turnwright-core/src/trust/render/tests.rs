@@ -270,7 +270,10 @@ async fn media_go_by_their_own_tier_and_a_name_cannot_break_out() {
         assert_eq!(parts.len(), 2);
     }
     let nothing = tool("t").handler(|_: Value, _: ToolContext| async { Vec::<Media>::new() });
-    assert_eq!(shown(&*settled(nothing).await).await, "The result is empty.");
+    assert_eq!(
+        shown(&*settled(nothing).await).await,
+        "The result is empty."
+    );
 }
 
 #[tokio::test]

@@ -1,0 +1,42 @@
+//! Why an artifact does not answer, in words that a model can act on.
+
+use std::io;
+
+use crate::error::{Error, ErrorCode};
+
+/// For kinds of your own too: what is said goes to the model as it is, and should tell it how to ask instead.
+impl Error {
+    /// `E_ARTIFACT_QUERY`: the question makes no sense, such as a bad pattern.
+    pub fn bad_artifact_query(message: impl Into<String>) -> Self {
+        Error::told(ErrorCode::ArtifactQuery, message)
+    }
+
+    /// `E_ARTIFACT_MALFORMED`: the content is not what its kind says.
+    pub fn malformed_artifact(message: impl Into<String>) -> Self {
+        Error::told(ErrorCode::ArtifactMalformed, message)
+    }
+
+    /// `E_ARTIFACT_TOO_LARGE`: the content is too large for this question.
+    pub fn artifact_too_large(message: impl Into<String>) -> Self {
+        Error::told(ErrorCode::ArtifactTooLarge, message)
+    }
+
+    fn told(code: ErrorCode, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Error::new(code, message.clone()).with_model_text(message)
+    }
+
+    /// The bytes are there, but could not be read: from which place on, and how many there are. What the reader says is for
+    /// operators.
+    pub(crate) fn unreadable_artifact(error: io::Error, at: u64, len: u64) -> Self {
+        let place = format!("at byte {at} of {len}");
+        Error::new(
+            ErrorCode::ArtifactUnreadable,
+            format!("the artifact could not be read {place}: {error}"),
+        )
+        .with_model_text(format!(
+            "The artifact could not be read {place}; nothing of it was changed. Try again, or ask for another part."
+        ))
+        .with_source(error)
+    }
+}
