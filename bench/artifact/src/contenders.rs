@@ -58,6 +58,20 @@ impl Side {
     }
 }
 
+/// The programs that are installed, with their versions.
+pub(crate) fn versions() -> String {
+    let version = |program: &str| {
+        let output = Command::new(program).arg("--version").output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().next().map(str::to_owned)
+    };
+    let found: Vec<String> = ["rg", "grep", "head", "tail"]
+        .into_iter()
+        .filter_map(version)
+        .collect();
+    found.join(", ")
+}
+
 fn here(question: Question, file: &Path) -> Side {
     Side {
         name: TURNWRIGHT,

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release` makes a log of 1 GiB, a line of 100 MB and 100 MB of JSON lines in the system's folder for temporary
 //! files, prints the report and removes them. `-- --mib 64 --rounds 3` makes it short. With `TURNWRIGHT_BENCH_KEEP=1` the files stay
-//! and are taken again. `-- --ask count ERROR <file>` asks once, for a profiler. `--features json` adds the JSON queries.
+//! and are taken again. `-- --ask count ERROR <file>` asks once, for a profiler.
 
 mod contenders;
 mod files;

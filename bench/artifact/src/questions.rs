@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tokio::runtime::Builder;
+use turnwright_core::artifact::json::SpooledJsonArtifact;
 use turnwright_core::artifact::text::Grep;
 use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
 use turnwright_core::spool::FileReader;
@@ -21,7 +22,6 @@ pub(crate) enum Question {
     Count(String),
     LineCount,
     Tokens,
-    #[cfg(feature = "json")]
     JsonGet(String),
 }
 
@@ -29,24 +29,29 @@ impl Question {
     /// What is asked of a file for the sake of its memory.
     pub(crate) fn all(file: &str) -> Vec<Question> {
         let far = if file == "log" { 5_000_000 } else { 0 };
-        let questions = vec![
+        let mut questions = vec![
             Question::Nothing,
             Question::Head(10),
             Question::Tail(10),
             Question::Cat(far, far + 10),
             Question::Grep("ERROR|error|item-00042".to_owned()),
             Question::Grep(r"\w+ing \d+|7 item-\d*99 |took\D+99".to_owned()),
+            // Large when compiled.
+            Question::Grep(r"\pL{3,9}\d+\s\w{20}".to_owned()),
             Question::LineCount,
             Question::Tokens,
         ];
-        #[cfg(feature = "json")]
-        let questions = {
-            let mut questions = questions;
-            if file.contains("JSON") {
-                questions.push(Question::JsonGet("$[500000].user.name".to_owned()));
-            }
-            questions
-        };
+        if file.contains("JSON") {
+            let paths = [
+                "$[500000].user.name",
+                "$[*].took",
+                "$[?@.level == 'error' && @.took > 990].id",
+                "$..name",
+                "$[-3:]",
+                "$[::-1].id",
+            ];
+            questions.extend(paths.map(|path| Question::JsonGet(path.to_owned())));
+        }
         questions
     }
 
@@ -61,7 +66,6 @@ impl Question {
             ["count", pattern] => Question::Count(pattern.to_owned()),
             ["line_count"] => Question::LineCount,
             ["tokens"] => Question::Tokens,
-            #[cfg(feature = "json")]
             ["json_get", path] => Question::JsonGet(path.to_owned()),
             _ => return Err(format!("not a question: {words:?}").into()),
         })
@@ -77,7 +81,6 @@ impl Question {
             Question::Count(pattern) => vec!["count".to_owned(), pattern.clone()],
             Question::LineCount => vec!["line_count".to_owned()],
             Question::Tokens => vec!["tokens".to_owned()],
-            #[cfg(feature = "json")]
             Question::JsonGet(path) => vec!["json_get".to_owned(), path.clone()],
         }
     }
@@ -92,7 +95,7 @@ pub(crate) fn ask(question: &Question, file: &Path) -> Result<String, Box<dyn Er
     let runtime = Builder::new_current_thread().build()?;
     runtime.block_on(async {
         let reader = Arc::new(FileReader::open(file).await?);
-        let artifact = SpooledArtifact::new(reader, ArtifactKind::TEXT);
+        let artifact = SpooledArtifact::new(reader, kind_of(file));
         Ok(match question {
             Question::Nothing => String::new(),
             Question::Head(lines) => lines_of(artifact.head(*lines).await?.lines()),
@@ -102,16 +105,26 @@ pub(crate) fn ask(question: &Question, file: &Path) -> Result<String, Box<dyn Er
             Question::Count(pattern) => artifact.count(&Grep::new(pattern)).await?.to_string(),
             Question::LineCount => artifact.line_count().await?.to_string(),
             Question::Tokens => artifact.estimate_tokens(None).await?.to_string(),
-            #[cfg(feature = "json")]
-            Question::JsonGet(path) => crate::questions::json_get(&artifact, path).await?,
+            Question::JsonGet(path) => json_get(artifact, path).await?,
         })
     })
 }
 
-/// Its place: the JSON queries are not there yet.
-#[cfg(feature = "json")]
-async fn json_get(_: &SpooledArtifact, path: &str) -> Result<String, Box<dyn Error>> {
-    Ok(path.to_owned())
+async fn json_get(artifact: SpooledArtifact, path: &str) -> Result<String, Box<dyn Error>> {
+    let nodes = SpooledJsonArtifact::new(artifact)
+        .json_get(&path.parse()?, 0)
+        .await?;
+    if nodes.total == 0 {
+        return Err(format!("{path} leads to nothing").into());
+    }
+    Ok(nodes.to_string())
+}
+
+fn kind_of(file: &Path) -> ArtifactKind {
+    match file.extension().is_some_and(|it| it == "jsonl") {
+        true => ArtifactKind::JSON_LINES,
+        false => ArtifactKind::TEXT,
+    }
 }
 
 fn lines_of(lines: &[turnwright_core::artifact::text::Line]) -> String {

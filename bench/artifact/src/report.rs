@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use crate::contenders::{RIPGREP, TURNWRIGHT};
+use crate::contenders::{RIPGREP, TURNWRIGHT, versions};
 
 /// One side of a race.
 pub(crate) struct Row {
@@ -127,8 +127,9 @@ impl Display for Report {
         let Report { mib, rounds, .. } = self;
         writeln!(
             f,
-            "{}; a log of {mib} MiB; {rounds} rounds, the sides in turn.",
-            env!("BENCH_RUSTC")
+            "{}; {}; a log of {mib} MiB; {rounds} rounds, the sides in turn.",
+            env!("BENCH_RUSTC"),
+            versions()
         )?;
         writeln!(f, "\n### Lines of the log that match, counted\n")?;
         table(f, &self.searches, "ms", 1e3)?;

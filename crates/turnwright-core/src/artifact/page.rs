@@ -19,7 +19,7 @@ const NOTE_ROOM: usize = 512;
 /// page.note(&format!("{shown} of 10000 rows: go on with start={shown}"));
 /// let answer = page.finish();
 /// assert!(answer.len() <= 1024);
-/// assert!(answer.ends_with("rows: go on with start=62]"), "{answer}");
+/// assert!(answer.ends_with("[74 of 10000 rows: go on with start=74]"), "{answer}");
 /// ```
 pub struct Page {
     text: String,

@@ -116,8 +116,8 @@ impl ArtifactRead {
                     let range = place..place + rest.len() as u64;
                     let bytes = self.runtime.block_on(self.reader.read(range))?;
                     let came = bytes.len().min(rest.len());
-                    for (to, from) in rest.iter_mut().zip(&bytes) {
-                        *to = *from;
+                    if let (Some(to), Some(from)) = (rest.get_mut(..came), bytes.get(..came)) {
+                        to.copy_from_slice(from);
                     }
                     came
                 }

@@ -42,8 +42,8 @@ impl ByteReader for MemoryReader {
 
     fn read_now(&self, at: u64, into: &mut [u8]) -> Option<io::Result<usize>> {
         let part = self.part(at..at.saturating_add(into.len() as u64));
-        for (to, from) in into.iter_mut().zip(&part) {
-            *to = *from;
+        if let Some(into) = into.get_mut(..part.len()) {
+            into.copy_from_slice(&part);
         }
         Some(Ok(part.len()))
     }

@@ -13,6 +13,7 @@ mod envelopes;
 #[cfg(feature = "artifact-json")]
 mod jsonpath_cts;
 mod schema_suite;
+mod text_differential;
 
 /// Says something that is to be seen of a test that passes too: straight to the stream, since what goes through the
 /// macros is shown of failures only.

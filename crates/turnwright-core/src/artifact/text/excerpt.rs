@@ -15,7 +15,7 @@ use crate::error::Error;
 #[derive(Clone, Debug)]
 pub struct Excerpt {
     lines: Vec<Line>,
-    pub(super) story: Story,
+    story: Story,
     line_count: Option<u64>,
     answer: usize,
 }
@@ -23,8 +23,10 @@ pub struct Excerpt {
 /// What an answer says about itself.
 #[derive(Clone, Debug)]
 pub(super) enum Story {
-    /// Read forward, up to a line: from where it goes on, and whether lines that were asked for are still to come.
+    /// Read forward, up to a line: whether any line was asked for, from where it goes on, and whether lines that were asked
+    /// for are still to come.
     Forward {
+        asked: bool,
         next: Option<Next>,
         end: Option<u64>,
         cut: bool,
@@ -92,57 +94,82 @@ impl SpooledArtifact {
         let room = super::page(self.limits.answer).room();
         let piece = (room + 512).clamp(4 * 1024, PIECE);
         let mut forward = Forward::new(source, index, piece);
-        let mut lines: Vec<Line> = Vec::new();
-        let mut left = room;
-        let mut next = None;
-        let mut cut = false;
+        let mut gathered = Gathered::default();
         let asked = end.is_none_or(|end| start < end);
         if asked && forward.go_to(start)? {
-            let mut skipped = forward.skip_in_line(offset)?;
-            while end.is_none_or(|end| forward.number() < end) {
-                let number = forward.number();
-                // Every byte takes at least one to show: of more than this, something is left out.
-                let Some(taken) = forward.take(left + 4)? else {
-                    break;
-                };
-                let mut line = Line::part(Some(number), Some(skipped), taken.bytes, false);
-                if !taken.whole || line.cost() > left {
-                    cut = true;
-                    next = Some(Next {
-                        line: number,
-                        offset: 0,
-                    });
-                    if lines.is_empty() {
-                        let fitting = show::fitting(line.bytes(), left.saturating_sub(1));
-                        line = line.cut_after(fitting);
-                        let offset = skipped + fitting as u64;
-                        next = Some(Next {
-                            line: number,
-                            offset,
-                        });
-                        lines.push(line);
-                    }
-                    break;
-                }
-                left -= line.cost();
-                lines.push(line);
-                skipped = 0;
-            }
-            if !cut && !forward.at_end() {
-                let (line, offset) = (forward.number(), 0);
-                next = Some(Next { line, offset });
-            }
-            if !cut && forward.at_end() && lines.last().is_some() {
-                let last = lines.last().and_then(Line::number).unwrap_or_default();
-                index.learn_line_count(last + 1);
+            gathered = Gathered::from(&mut forward, end, offset, room)?;
+            if gathered.next.is_none() {
+                let last = gathered.lines.last().and_then(Line::number);
+                index.learn_line_count(last.map_or(0, |last| last + 1));
             }
         }
+        let Gathered { lines, next, cut } = gathered;
         Ok(Excerpt {
             lines,
-            story: Story::Forward { next, end, cut },
+            story: Story::Forward {
+                asked,
+                next,
+                end,
+                cut,
+            },
             line_count: index.line_count(),
             answer: self.limits.answer,
         })
+    }
+}
+
+/// Lines that fit into an answer.
+#[derive(Default)]
+struct Gathered {
+    lines: Vec<Line>,
+    next: Option<Next>,
+    cut: bool,
+}
+
+impl Gathered {
+    /// The lines from the one at hand on, without the first `offset` bytes, up to the line `end`.
+    fn from(
+        forward: &mut Forward<'_>,
+        end: Option<u64>,
+        offset: u64,
+        room: usize,
+    ) -> Result<Self, Error> {
+        let mut gathered = Gathered::default();
+        let mut skipped = forward.skip_in_line(offset)?;
+        let mut left = room;
+        while end.is_none_or(|end| forward.number() < end) {
+            let number = forward.number();
+            // Every byte takes at least one to show: of more than this, something is left out.
+            let Some(taken) = forward.take(left.saturating_add(4))? else {
+                break;
+            };
+            let line = Line::part(Some(number), Some(skipped), taken.bytes, false);
+            if !taken.whole || line.cost() > left {
+                gathered.end_before(number, line, left);
+                return Ok(gathered);
+            }
+            left -= line.cost();
+            gathered.lines.push(line);
+            skipped = 0;
+        }
+        if !forward.at_end() {
+            let (line, offset) = (forward.number(), 0);
+            gathered.next = Some(Next { line, offset });
+        }
+        Ok(gathered)
+    }
+
+    /// A line that does not fit is left to the next answer, unless it is the first: then as much as fits is shown.
+    fn end_before(&mut self, number: u64, line: Line, left: usize) {
+        self.cut = true;
+        let mut offset = 0;
+        if self.lines.is_empty() {
+            let fitting = show::fitting(line.bytes(), left.saturating_sub(1));
+            offset = line.offset().unwrap_or_default() + fitting as u64;
+            self.lines.push(line.cut_after(fitting));
+        }
+        let line = number;
+        self.next = Some(Next { line, offset });
     }
 }
 
@@ -214,22 +241,17 @@ impl Excerpt {
 
     fn note(&self) -> Option<String> {
         match &self.story {
-            Story::Forward { next, end, cut } => self.note_on_going_on(*next, *end, *cut),
+            Story::Forward { asked: false, .. } => {
+                Some("no line was asked for: end must be above start".to_owned())
+            }
+            Story::Forward { next, end, cut, .. } => self.note_on_going_on(*next, *end, *cut),
             Story::Backward { asked, cut } => self.note_on_the_end(*asked, *cut),
         }
     }
 
     fn note_on_going_on(&self, next: Option<Next>, end: Option<u64>, cut: bool) -> Option<String> {
         let Some(next) = next else {
-            return self.lines.is_empty().then(|| match self.line_count {
-                Some(0) => "the artifact is empty".to_owned(),
-                Some(1) => "no such line: the artifact has 1 line, number 0".to_owned(),
-                Some(count) => format!(
-                    "no such line: the artifact has {count} lines, 0 to {}",
-                    count - 1
-                ),
-                None => "no line was asked for: end must be above start".to_owned(),
-            });
+            return self.lines.is_empty().then(|| self.note_on_nothing());
         };
         let Next { line, offset } = next;
         if !cut {
@@ -245,6 +267,17 @@ impl Excerpt {
         } else {
             format!("not all lines fit: go on with artifact_cat start={line}{to}")
         })
+    }
+
+    fn note_on_nothing(&self) -> String {
+        match self.line_count {
+            Some(1) => "no such line: the artifact has 1 line, number 0".to_owned(),
+            Some(count) if count > 1 => {
+                let last = count - 1;
+                format!("no such line: the artifact has {count} lines, 0 to {last}")
+            }
+            _ => "the artifact is empty".to_owned(),
+        }
     }
 
     fn note_on_the_end(&self, asked: u64, cut: bool) -> Option<String> {

@@ -66,25 +66,22 @@ impl<'a> Forward<'a> {
         }
         while self.place.lines < line {
             let bytes = self.source.bytes(self.place.at, PIECE)?;
-            // No more than a stride at once, so that the index learns places that near to each other.
+            // No more than a stride at once, so that the index learns places near enough to each other.
             let bytes = bytes.get(..STRIDE as usize).unwrap_or(bytes);
             if bytes.is_empty() {
                 return self.ended();
             }
-            let ends = memchr_iter(b'\n', bytes).count() as u64;
-            let missing = line - self.place.lines;
-            if ends >= missing {
-                let last = usize::try_from(missing - 1).unwrap_or(usize::MAX);
-                let end = memchr_iter(b'\n', bytes).nth(last).unwrap_or(bytes.len());
-                self.place = Place {
+            self.place = match find_end(bytes, line - self.place.lines) {
+                Ok(end) => Place {
                     at: self.place.at + end as u64 + 1,
                     lines: line,
-                };
-            } else {
-                self.place = Place {
+                },
+                Err(ends) => Place {
                     at: self.place.at + bytes.len() as u64,
                     lines: self.place.lines + ends,
-                };
+                },
+            };
+            if self.place.lines < line {
                 self.index.learn(self.place);
             }
         }
@@ -200,4 +197,24 @@ impl<'a> Forward<'a> {
             self.learnt = self.place.at;
         }
     }
+}
+
+/// Where the line ends that is the `missing`th from here, counted from 1, or how many lines end here if it does not.
+fn find_end(bytes: &[u8], missing: u64) -> Result<usize, u64> {
+    /// So many are rather walked than counted: what is near must not cost as much as what is far.
+    const NEAR: u64 = 256;
+    if missing > NEAR {
+        let ends = memchr_iter(b'\n', bytes).count() as u64;
+        if ends < missing {
+            return Err(ends);
+        }
+    }
+    let mut ends = 0;
+    for end in memchr_iter(b'\n', bytes) {
+        ends += 1;
+        if ends == missing {
+            return Ok(end);
+        }
+    }
+    Err(ends)
 }

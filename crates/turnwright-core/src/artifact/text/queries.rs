@@ -11,7 +11,6 @@ use crate::artifact::query::Query;
 use crate::error::Error;
 
 /// What can be asked of every artifact.
-#[allow(dead_code, reason = "forging comes next")]
 pub(in crate::artifact) fn queries() -> &'static [Query] {
     &QUERIES
 }
@@ -21,14 +20,14 @@ static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
         Query::new(
             "artifact_head",
             "Shows the first lines of a stored result. Use it first, to see what the result looks like.",
-            |artifact: SpooledArtifact, asked: FirstLines| async move {
+            |artifact: SpooledArtifact, asked: Lines| async move {
                 Ok::<_, Error>(artifact.head(asked.n).await?.to_answer())
             },
         ),
         Query::new(
             "artifact_tail",
             "Shows the last lines of a stored result. Use it for what came last: the end of a log, a summary, a final error.",
-            |artifact: SpooledArtifact, asked: LastLines| async move {
+            |artifact: SpooledArtifact, asked: Lines| async move {
                 Ok::<_, Error>(artifact.tail(asked.n).await?.to_answer())
             },
         ),
@@ -100,7 +99,7 @@ fn hundred() -> u64 {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct FirstLines {
+pub(super) struct Lines {
     /// How many lines to show.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 10000))]
@@ -108,15 +107,7 @@ struct FirstLines {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct LastLines {
-    /// How many lines to show.
-    #[serde(default = "ten")]
-    #[schemars(range(min = 1, max = 10000))]
-    n: u64,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct Search {
+pub(super) struct Search {
     /// A regular expression, or plain text with literal=true. ^ and $ are the ends of a line.
     #[schemars(length(max = 10000))]
     pattern: String,
@@ -137,27 +128,31 @@ struct Search {
     literal: bool,
     /// The first line to search, counted from 0: for going on where an answer ended.
     #[serde(default)]
+    #[schemars(range(max = 9007199254740991_u64))]
     start: u64,
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Range {
+pub(super) struct Range {
     /// The first line to show, counted from 0.
     #[serde(default)]
+    #[schemars(range(max = 9007199254740991_u64))]
     start: u64,
     /// The line before which to stop: start=5 end=8 shows lines 5, 6 and 7. To the end if left out.
     #[serde(default)]
+    #[schemars(range(max = 9007199254740991_u64))]
     end: Option<u64>,
     /// How many bytes of the first line to skip: for going on inside a long line.
     #[serde(default)]
+    #[schemars(range(max = 9007199254740991_u64))]
     offset: u64,
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Nothing {}
+pub(super) struct Nothing {}
 
 #[derive(Deserialize, JsonSchema)]
-struct Tokens {
+pub(super) struct Tokens {
     /// The model's encoding, such as o200k_base or cl100k_base. An estimate for any model if left out.
     #[serde(default)]
     encoding: Option<String>,

@@ -31,8 +31,17 @@ fn is_shown_as_it_is(c: char) -> bool {
     c == '\t' || !c.is_control()
 }
 
+/// Whether all of them are shown as they are, which is what most lines are.
+fn is_plain(bytes: &[u8]) -> bool {
+    let plain = |byte: &u8| (0x20..0x7F).contains(byte) || *byte == b'\t';
+    bytes.iter().all(plain)
+}
+
 /// How many bytes it takes to show these.
 pub(super) fn cost(bytes: &[u8]) -> usize {
+    if is_plain(bytes) {
+        return bytes.len();
+    }
     units(bytes).map(|unit| unit.shown).sum()
 }
 

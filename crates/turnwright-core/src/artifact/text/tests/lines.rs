@@ -95,6 +95,8 @@ fn answers_say_how_to_go_on() {
             answer,
             "[no such line: the artifact has 1000 lines, 0 to 999]"
         );
+        let answer = artifact.cat(7..7).await.unwrap().to_answer();
+        assert_eq!(answer, "[no line was asked for: end must be above start]");
         let answer = artifact.tail(2).await.unwrap().to_answer();
         assert_eq!(
             answer,

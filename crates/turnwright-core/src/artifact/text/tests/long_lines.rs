@@ -36,7 +36,7 @@ fn a_match_across_the_border_of_windows_is_found() {
 
 #[test]
 fn only_the_ends_of_the_line_are_its_ends() {
-    for length in 60..260 {
+    for length in (60..260).step_by(7) {
         let content = format!(
             "{}Z\r\nshort\r\n",
             "ab ".repeat(length / 3) + &"c".repeat(length % 3)
@@ -57,7 +57,7 @@ fn only_the_ends_of_the_line_are_its_ends() {
 
 #[test]
 fn words_end_where_they_end_at_the_border_of_a_window_too() {
-    for before in 50..90 {
+    for before in (50..90).step_by(3) {
         let content = format!(
             "{}\u{e9}\u{e9} {}",
             "\u{e8}".repeat(before),
@@ -99,7 +99,7 @@ fn a_part_of_an_overlong_line_is_shown_around_its_match_and_can_be_read_on() {
 #[test]
 fn the_end_of_a_long_last_line_is_what_tail_shows() {
     let content = format!("first\n{}THE END", "\u{65e5}".repeat(100_000));
-    let artifact = answering(text(content.clone()), 1024);
+    let artifact = answering(text(content), 1024);
     wait(async {
         let tail = artifact.tail(5).await.unwrap();
         assert_eq!(tail.lines().len(), 1);
@@ -166,13 +166,14 @@ proptest! {
         let whole = Grep::new(patterns[which]).max(u64::MAX);
         let artifact = answering(text(content.clone()), 1 << 20);
         let wide = wait(artifact.grep(&whole)).unwrap();
-        let narrow = wait(artifact.grep(&whole.clone().sizes(SMALL))).unwrap();
+        let narrow = wait(artifact.grep(&whole.sizes(SMALL))).unwrap();
         let numbers = |matches: &crate::artifact::text::Matches| -> Vec<u64> {
             matches.lines().iter().map(|line| line.number()).collect()
         };
         prop_assert_eq!(numbers(&narrow), numbers(&wide));
         let longest = lines_of(content.as_bytes()).iter().map(Vec::len).max().unwrap_or(0);
-        prop_assert!(narrow.windowed() || longest < 64);
+        // A last line of 64 bytes without a newline just fits.
+        prop_assert!(narrow.windowed() || longest <= 64);
         prop_assert!(!narrow.windowed() || longest >= 62);
     }
 }

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{text, wait};
-use crate::artifact::text::queries;
+use crate::Schema;
+use crate::artifact::text::queries::{Lines, Range, Search, Tokens, queries};
 
 fn ask(content: &str, name: &str, args: Value) -> Result<String, String> {
     let query = queries().iter().find(|query| query.name() == name).unwrap();
@@ -73,4 +74,47 @@ fn a_wrong_question_tells_the_model_what_is_wrong() {
     )
     .unwrap_err();
     assert!(told.contains("\"nope\""), "{told}");
+}
+
+#[test]
+fn what_the_model_is_shown_is_bounded_described_and_has_its_defaults() {
+    let document = |schema: Result<Schema, crate::Error>| schema.unwrap().document().clone();
+    let search = document(Schema::of::<Search>());
+    assert_eq!(search["required"], json!(["pattern"]));
+    let fields = &search["properties"];
+    assert_eq!(fields["flags"]["pattern"], "^[imsu]*$");
+    assert_eq!(fields["flags"]["default"], "");
+    assert_eq!(
+        (&fields["context"]["default"], &fields["context"]["maximum"]),
+        (&json!(0), &json!(100))
+    );
+    assert_eq!(
+        (&fields["max"]["default"], &fields["max"]["minimum"]),
+        (&json!(100), &json!(1))
+    );
+    assert_eq!(
+        (&fields["literal"]["default"], &fields["start"]["default"]),
+        (&json!(false), &json!(0))
+    );
+    let lines = document(Schema::of::<Lines>());
+    assert_eq!(lines["properties"]["n"]["default"], 10);
+    let range = document(Schema::of::<Range>());
+    assert_eq!(range["properties"]["offset"]["default"], 0);
+    assert_eq!(range["required"], Value::Null);
+    // A number that every JSON parser can hold.
+    assert_eq!(
+        range["properties"]["end"]["maximum"],
+        9_007_199_254_740_991_u64
+    );
+    let tokens = document(Schema::of::<Tokens>());
+    for document in [search, lines, range, tokens] {
+        for (name, field) in document["properties"].as_object().unwrap() {
+            assert!(
+                field["description"]
+                    .as_str()
+                    .is_some_and(|text| text.len() > 10),
+                "{name}"
+            );
+        }
+    }
 }

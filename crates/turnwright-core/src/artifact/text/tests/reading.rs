@@ -1,7 +1,5 @@
 //! How much is read, and what happens when it cannot be.
 
-use std::time::Duration;
-
 use tokio::sync::Semaphore;
 
 use super::readers::Watched;
@@ -192,7 +190,6 @@ fn nobody_waiting_ends_the_search() {
         drop(artifact);
         while std::sync::Arc::strong_count(&reader) > 1 {
             tokio::task::yield_now().await;
-            std::thread::sleep(Duration::from_millis(1));
         }
         assert!(reader.calls() <= 3 + 5, "{}", reader.calls());
     });

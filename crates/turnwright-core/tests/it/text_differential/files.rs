@@ -1,0 +1,162 @@
+//! Files that are the same in every run.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// What a generated file is like.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Shape {
+    /// Lines of anything, so many pieces.
+    Mixed {
+        pieces: usize,
+        crlf: bool,
+    },
+    /// Characters of three bytes at every border of blocks.
+    Wide,
+    /// Lines of so many bytes between short ones.
+    Long(usize),
+    Fixed(&'static str),
+}
+
+impl Shape {
+    pub(super) fn all() -> Vec<Shape> {
+        let mut all: Vec<Shape> = [
+            "",
+            "\n",
+            "a",
+            "a\n",
+            "\n\n",
+            "abc\r",
+            "\r\n",
+            "\r",
+            "\0",
+            "ERROR\n\nERROR",
+        ]
+        .map(Shape::Fixed)
+        .to_vec();
+        for n in 0..24 {
+            let (pieces, crlf) = (n * 17 % 300 + 1, n % 3 == 0);
+            all.push(Shape::Mixed { pieces, crlf });
+        }
+        for crlf in [false, true] {
+            let pieces = 120_000;
+            all.push(Shape::Mixed { pieces, crlf });
+        }
+        all.extend([
+            Shape::Wide,
+            Shape::Long(70_000),
+            Shape::Long(600_000),
+            Shape::Long(1_500_000),
+        ]);
+        all
+    }
+
+    pub(super) fn is_large(self) -> bool {
+        !matches!(self, Shape::Fixed(_) | Shape::Mixed { pieces: ..1000, .. })
+    }
+
+    pub(super) fn content(self, dice: &mut Dice) -> Vec<u8> {
+        match self {
+            Shape::Fixed(content) => content.as_bytes().to_vec(),
+            Shape::Mixed { pieces, crlf } => {
+                let mut content = String::new();
+                for _ in 0..pieces {
+                    content.push_str(piece(dice, crlf));
+                }
+                content.into_bytes()
+            }
+            Shape::Wide => {
+                let mut content = String::new();
+                while content.len() < 1_300_000 {
+                    let lines = [
+                        "\u{65e5}\u{672c}\u{8a9e}",
+                        "\u{8a9e}\u{8a9e} x\u{e9}y",
+                        "\u{1f980}ERROR",
+                        "7",
+                    ];
+                    content.push_str(lines[dice.below(4)]);
+                    if dice.below(9) == 0 {
+                        content.push('\n');
+                    }
+                }
+                content.into_bytes()
+            }
+            Shape::Long(length) => {
+                let mut content = String::from("short\n");
+                for (last, length) in [("ERROR", length), ("8\u{8a9e}", 3000), ("aab.", 300)] {
+                    let start = content.len();
+                    while content.len() < start + length {
+                        content.push_str("\u{65e5}xyz ab ");
+                    }
+                    content.push_str(last);
+                    content.push_str("\n\nERROR 1\n");
+                }
+                content.truncate(content.len() - 1);
+                content.into_bytes()
+            }
+        }
+    }
+}
+
+fn piece(dice: &mut Dice, crlf: bool) -> &'static str {
+    let ends = if crlf {
+        ["\r\n", "\r\n", "\n", "\r"]
+    } else {
+        ["\n", "\n", "\n\n", "\r"]
+    };
+    let words = [
+        "ERROR",
+        " ",
+        "12",
+        "345",
+        "abcde",
+        "cdcde",
+        "aab",
+        "x",
+        "\u{e9}",
+        "\u{65e5}\u{672c}",
+        "\u{8a9e}",
+        "y",
+        "\0",
+        "\t",
+        "(f.g)",
+        "word",
+        "error",
+        "-",
+    ];
+    match dice.below(words.len() + 6) {
+        n if n < words.len() => words[n],
+        _ => ends[dice.below(ends.len())],
+    }
+}
+
+/// Gone at the end.
+pub(super) struct Folder(pub(super) PathBuf);
+
+impl Folder {
+    pub(super) fn new() -> Self {
+        let path = env::temp_dir().join(format!("turnwright-text-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let path: &Path = &self.0;
+        let _ = fs::remove_dir_all(path);
+    }
+}
+
+/// Numbers that look random and are the same in every run (splitmix64).
+pub(super) struct Dice(pub(super) u64);
+
+impl Dice {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        usize::try_from((mixed ^ (mixed >> 31)) % bound as u64).unwrap()
+    }
+}
