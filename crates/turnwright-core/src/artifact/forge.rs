@@ -14,7 +14,7 @@ use crate::registry::ToolRegistry;
 /// use turnwright_core::{DispatchContext, MergePolicy, Tool, ToolContext, ToolRegistry};
 /// use serde_json::{Value, json};
 ///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let log = Tool::dynamic("read_log", json!({ "type": "object" }))
 ///     .description("The log of the last night.")
 ///     .handler(|_: Value, _: ToolContext| async {

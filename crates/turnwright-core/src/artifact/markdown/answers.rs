@@ -1,5 +1,6 @@
 //! What a model is answered.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::ast::{self, AstOptions};
@@ -57,7 +58,11 @@ pub(super) fn headings(document: &Document, page: Page, asked: &Headings) -> Res
         all += u64::from(wanted);
         wanted && all <= most
     });
-    let mut listing = Listing::new(page, "headings", &within, asked.skip);
+    let what = match asked.level {
+        6.. => "headings",
+        _ => "headings of this level or above",
+    };
+    let mut listing = Listing::new(page, what, &within, asked.skip);
     for heading in headings {
         let marks = "#".repeat(heading.level.into());
         let text = clipped(&heading.text, 240);
@@ -99,6 +104,9 @@ pub(super) fn section(
     Ok(page.finish())
 }
 
+/// So many other languages are told to whoever asked for one that is not there.
+const OTHER_LANGUAGES: usize = 12;
+
 pub(super) fn code_blocks(
     document: &Document,
     page: Page,
@@ -110,11 +118,19 @@ pub(super) fn code_blocks(
         .as_deref()
         .map(str::trim)
         .filter(|lang| !lang.is_empty());
-    let mut listing = Listing::new(page, "code blocks", &within, asked.skip);
+    let what = match wanted {
+        Some(_) => "code blocks in this language",
+        None => "code blocks",
+    };
+    let mut listing = Listing::new(page, what, &within, asked.skip);
+    let mut others = BTreeSet::new();
     let mut rest = None;
     blocks::code_blocks(document, &document.bytes_of(&within), |block| {
         let language = block.language.as_deref().unwrap_or("");
         if wanted.is_some_and(|wanted| !wanted.eq_ignore_ascii_case(language)) {
+            if others.len() < OTHER_LANGUAGES {
+                others.insert(quoted(language, 20));
+            }
             return;
         }
         let head = head_of(&block);
@@ -134,6 +150,12 @@ pub(super) fn code_blocks(
     });
     if let Some(rest) = rest {
         listing.page.note(&rest);
+    }
+    if listing.page.is_empty() && !others.is_empty() {
+        let others = others.into_iter().collect::<Vec<_>>().join(", ");
+        listing
+            .page
+            .note(&format!("the languages here are {others}"));
     }
     Ok(listing.finish(document, None))
 }

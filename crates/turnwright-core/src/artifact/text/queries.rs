@@ -153,7 +153,14 @@ pub(super) struct Nothing {}
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Tokens {
-    /// The model's encoding, such as o200k_base or cl100k_base. An estimate for any model if left out.
+    #[cfg_attr(
+        feature = "tokens",
+        doc = "The model's encoding, such as o200k_base or cl100k_base. An estimate for any model if left out."
+    )]
+    #[cfg_attr(
+        not(feature = "tokens"),
+        doc = "Leave it out: no encodings are here, and the answer is an estimate for any model."
+    )]
     #[serde(default)]
     encoding: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! What to say about a path that is none, so that the next one is.
 
 use super::JsonPath;
+use crate::schema::escape;
 
 /// What stands before a condition when it is tried by itself.
 pub(super) const BEFORE_CONDITION: &str = "$[?";
@@ -57,7 +58,7 @@ pub(super) fn bad_condition(text: &str, wrong: &Wrong) -> String {
 fn place(text: &str, wrong: &Wrong, what: &str) -> String {
     let before = text.get(..text.floor_char_boundary(wrong.at)).unwrap_or("");
     let character = before.chars().count();
-    let shown: String = shorten(text, 60).escape_debug().collect();
+    let shown = escape(text, 60);
     let message = &wrong.message;
     format!("`{shown}` is no {what}: at character {character}, {message}.")
 }

@@ -109,7 +109,20 @@ async fn a_note_says_how_many_there_are_and_where_the_next_begins() {
         .unwrap();
     assert_eq!(
         told,
-        "No headings begin in lines 0..50 (the document has 50 lines)."
+        "No headings of this level or above begin in lines 0..50 (the document has 50 lines)."
+    );
+    let artifact = small("```rust\nx\n```\n```sh\ny\n```\n".to_owned());
+    let told = asked(
+        &artifact,
+        "artifact_md_code_blocks",
+        json!({"lang": "python"}),
+    )
+    .await
+    .unwrap();
+    assert_eq!(
+        told,
+        "No code blocks in this language begin in lines 0..6 (the document has 6 lines).\n\
+         [the languages here are \"rust\", \"sh\"]"
     );
 }
 
