@@ -265,7 +265,10 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
                 }));
                 // A value takes whatever a schema accepts.
                 let takes_all = TypeId::of::<A>() == TypeId::of::<Value>();
-                match takes_all.then_some(Ok(())).unwrap_or_else(|| tool.try_samples()) {
+                match takes_all
+                    .then_some(Ok(()))
+                    .unwrap_or_else(|| tool.try_samples())
+                {
                     Ok(()) => return Ok(tool),
                     Err(why) => wrong.push(format!("schema: {why}")),
                 }

@@ -21,8 +21,8 @@ pub(super) struct Item {
     pub(super) raw: bool,
     /// It begins no escape, since it was tried.
     pub(super) inert: bool,
-    /// Others may read one or two characters, or none, in its place.
-    pub(super) riddle: bool,
+    /// Others may read so many characters in its place, or fewer, or none; 0 if there is no doubt.
+    pub(super) riddle: u8,
 }
 
 impl Item {
@@ -32,7 +32,7 @@ impl Item {
             end,
             raw: false,
             inert: false,
-            riddle: false,
+            riddle: 0,
         }
     }
 
@@ -80,7 +80,8 @@ pub(super) enum State {
     Number {
         radix: u32,
         value: u32,
-        riddle: bool,
+        /// What it may be read as, as in [`Item::riddle`].
+        riddle: u8,
     },
     /// `&am`; the letters are held.
     Name { letters: usize },
@@ -104,8 +105,11 @@ pub(super) enum State {
 }
 
 impl State {
-    pub(super) fn is_riddle(self) -> bool {
-        matches!(self, State::Number { riddle: true, .. })
+    pub(super) fn riddle(self) -> u8 {
+        match self {
+            State::Number { riddle, .. } => riddle,
+            _ => 0,
+        }
     }
 }
 
@@ -138,8 +142,8 @@ fn effect_of_char(state: State, held: &[Item], gap: bool, item: Item, c: char) -
         (State::Ampersand, '#') => Effect::On(State::Hash),
         (State::Ampersand, 'a'..='z' | 'A'..='Z') => Effect::On(State::Name { letters: 1 }),
         (State::Hash, 'x' | 'X') => Effect::On(State::HexHash),
-        (State::Hash, '0'..='9') => number(10, 0, c, false),
-        (State::HexHash, '0'..='9' | 'a'..='f' | 'A'..='F') => number(16, 0, c, false),
+        (State::Hash, '0'..='9') => number(10, 0, c, 0),
+        (State::HexHash, '0'..='9' | 'a'..='f' | 'A'..='F') => number(16, 0, c, 0),
         (
             State::Number {
                 radix,
@@ -147,7 +151,7 @@ fn effect_of_char(state: State, held: &[Item], gap: bool, item: Item, c: char) -
                 riddle,
             },
             _,
-        ) if c.is_digit(radix) => number(radix, value, c, riddle || gap || !item.raw),
+        ) if c.is_digit(radix) => number(radix, value, c, doubt(riddle, gap || !item.raw)),
         (State::Number { .. }, ';') => match incomplete(state) {
             Effect::Before(symbol) => Effect::Whole(symbol),
             other => other,
@@ -247,7 +251,17 @@ fn incomplete(state: State) -> Effect {
     }
 }
 
-fn number(radix: u32, value: u32, c: char, riddle: bool) -> Effect {
+/// What a number may be read as with one more digit. Where others see it end before a digit, that digit and each that
+/// follows is a character of its own.
+fn doubt(riddle: u8, doubtful: bool) -> u8 {
+    match riddle {
+        0 if doubtful => 2,
+        0 => 0,
+        more => more.saturating_add(1),
+    }
+}
+
+fn number(radix: u32, value: u32, c: char, riddle: u8) -> Effect {
     Effect::On(State::Number {
         radix,
         value: push_digit(value, radix, c.to_digit(radix).unwrap_or(0)),

@@ -67,14 +67,20 @@ impl Search {
         self.note(looks == Looks::Dash || looks == Looks::SoftDash, end);
     }
 
-    /// Something that may be nothing, or one or two of any characters.
-    pub(super) fn read_riddle(&mut self, end: usize) {
+    /// Something that may be nothing, or up to so many of any characters.
+    pub(super) fn read_riddle(&mut self, most: u8, end: usize) {
         let before = self.read;
-        let one = self.next();
-        self.read = one;
-        let two = self.next();
-        self.read = before | one | two;
-        self.note((one | two) & DASHES != 0, end);
+        // No name is longer than all of them together.
+        let any = (0..most.min(NAMES.len() as u8)).fold(0, |any, _| {
+            self.read = self.next();
+            any | self.read
+        });
+        self.read = before | any;
+        // A name that may end in it has its hyphen before it, even if another's may be in it.
+        self.note(false, end);
+        if any & DASHES != 0 {
+            self.dash_end = end;
+        }
     }
 
     fn next(&self) -> u32 {

@@ -75,7 +75,7 @@ impl<'t> Reading<'t> {
                     end,
                     raw: true,
                     inert: false,
-                    riddle: false,
+                    riddle: 0,
                 });
             }
         } else {
@@ -111,14 +111,14 @@ impl<'t> Reading<'t> {
                 self.held.truncate(top.held_from);
                 self.open.pop();
                 let end = self.end_with_semicolon(top, item);
-                self.put_off(symbol, end, top.state.is_riddle());
+                self.put_off(symbol, end, top.state.riddle());
             }
             Effect::Before(_) | Effect::Broken if begins.is_some() => self.begin_or_find(item),
             Effect::Before(symbol) => {
                 self.due.push(item);
                 self.due.extend(self.held.drain(top.held_from..).rev());
                 self.open.pop();
-                self.put_off(symbol, top.end, top.state.is_riddle());
+                self.put_off(symbol, top.end, top.state.riddle());
             }
             Effect::Broken => {
                 self.due.push(item);
@@ -133,7 +133,7 @@ impl<'t> Reading<'t> {
 
     /// Whether the escape on top goes on as if the item were not there.
     fn passes_unseen(&mut self, item: Item) -> bool {
-        let Some(c) = item.char().filter(|c| *c != '\\' && !item.riddle) else {
+        let Some(c) = item.char().filter(|c| *c != '\\' && item.riddle == 0) else {
             return false;
         };
         let seen = looks(c);
@@ -191,7 +191,7 @@ impl<'t> Reading<'t> {
     }
 
     /// Has what an escape stands for read next.
-    fn put_off(&mut self, symbol: Symbol, end: usize, riddle: bool) {
+    fn put_off(&mut self, symbol: Symbol, end: usize, riddle: u8) {
         let item = Item {
             riddle,
             ..Item::decoded(symbol, end)
@@ -225,7 +225,7 @@ impl<'t> Reading<'t> {
     /// The item is part of no escape.
     fn find(&mut self, item: Item) {
         match item.symbol {
-            _ if item.riddle => self.search.read_riddle(item.end),
+            _ if item.riddle > 0 => self.search.read_riddle(item.riddle, item.end),
             Symbol::Char(c) => {
                 self.spy(c, item.end);
                 self.search.read(looks(c), item.end);

@@ -25,6 +25,9 @@ pub enum Part {
 /// Writes records as a model reads them: every piece of content in the fence that its origin asks for, the framework's own
 /// words outside. The same record gives the same bytes each time.
 ///
+/// Whoever joins texts of several records into one puts something between them that is no part of a tag, such as who speaks: two
+/// harmless texts could make one together.
+///
 /// ```
 /// use turnwright_core::trust::{ConversationSecret, Part, Renderer};
 /// use turnwright_core::{DispatchContext, Tool, ToolContext};

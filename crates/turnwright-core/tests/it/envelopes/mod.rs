@@ -11,6 +11,7 @@
 mod hostile;
 mod parser;
 mod readers;
+mod rendered;
 
 use std::env;
 

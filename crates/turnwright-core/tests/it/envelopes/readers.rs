@@ -124,7 +124,13 @@ fn html(text: &str) -> String {
                 continue;
             }
         }
-        if let Some((name, stands_for)) = NAMED.iter().find(|(name, _)| after.starts_with(name)) {
+        // As in HTML, old names need no semicolon; the others do.
+        let named = |(name, _): &&(&str, &str)| {
+            let old = matches!(*name, "amp" | "lt" | "gt" | "quot" | "shy");
+            let ends = |rest: &str| old || rest.starts_with(';');
+            after.strip_prefix(name).is_some_and(ends)
+        };
+        if let Some((name, stands_for)) = NAMED.iter().find(named) {
             out.push_str(stands_for);
             rest = after[name.len()..]
                 .strip_prefix(';')
