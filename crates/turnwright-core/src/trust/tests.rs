@@ -371,3 +371,21 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_name_whose_last_letters_can_be_read_in_several_ways_is_broken_before_them() {
+    for (text, broken) in [
+        ("tw-trust&#x65&#x64 ", "tw-·trust&#x65&#x64 "),
+        (
+            "tw-t&#X72&#X75&#X73&#X74&#X65&#X64&",
+            "tw-·t&#X72&#X75&#X73&#X74&#X65&#X64&",
+        ),
+        (
+            "t&#119%2DTR&#117&#115&#x74&amp#101d%3C",
+            "t&#119%2D·TR&#117&#115&#x74&amp#101d%3C",
+        ),
+    ] {
+        assert_eq!(neutralise(text), broken);
+        assert_eq!(restore(broken), text);
+    }
+}
