@@ -21,6 +21,8 @@
 //! assert!(report.accepted > 0 && report.broken > 0);
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
+//!
+//! [`reader::TestReader`] stands in for an object store: it counts what is read, and fails when it is told to.
 
 pub mod contract;
 pub mod reader;
