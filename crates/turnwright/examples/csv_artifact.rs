@@ -131,7 +131,7 @@ async fn main() -> Result<(), Error> {
 
     // Tools for the artifacts of the moment. They take the same path as any other, under the same contract.
     for tool in forge_tools(&ctx)?.all() {
-        ctx.tools().register(tool)?;
+        ctx.tools().register_overwriting(tool);
     }
     let all = json!({ "callId": call.id() });
     let rows = json!({ "callId": call.id(), "column": "city", "value": "New", "show": ["id"] });

@@ -43,7 +43,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Tools for the artifacts of the moment. They stand beside the others, under the same contract, on the same path.
     for tool in forge_tools(&ctx)?.all() {
-        ctx.tools().register(tool)?;
+        ctx.tools().register_overwriting(tool);
     }
     for (tool, args) in [
         (

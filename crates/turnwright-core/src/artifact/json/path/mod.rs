@@ -38,7 +38,8 @@ const LONGEST: usize = 4096;
 /// A path through a JSON document: JSONPath as RFC 9535 defines it.
 ///
 /// A path has at most 4,096 bytes, 32 brackets within each other and 5 filters within each other. Patterns of `match` and
-/// `search` run in linear time. A negative index inside of a filter is refused, because nothing would be found there.
+/// `search` run in linear time. A negative index inside of a filter is refused, because nothing would be found there. In
+/// filters, numbers beyond 2^53 are compared as doubles.
 ///
 /// ```
 /// use serde_json::json;
