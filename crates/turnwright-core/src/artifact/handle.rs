@@ -12,8 +12,7 @@ impl SpooledArtifact {
     /// # Errors
     /// `E_ARTIFACT_UNREADABLE`.
     pub async fn opening(&self) -> Result<String, Error> {
-        let told = |error| Error::unreadable_artifact(error, 0, self.byte_length());
-        let first = self.reader().read(0..OPENING).await.map_err(told)?;
+        let first = self.bytes_of(0..OPENING).await?;
         let whole = self.byte_length() <= OPENING;
         let last_line_end = first.iter().rposition(|byte| *byte == b'\n');
         let lines = match last_line_end {

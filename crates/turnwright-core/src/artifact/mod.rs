@@ -24,9 +24,11 @@ mod tool;
 mod tests;
 
 use std::fmt;
+use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 pub use forge::forge_tools;
 pub use inline::Inline;
@@ -117,9 +119,31 @@ impl SpooledArtifact {
     /// # Errors
     /// `E_ARTIFACT_UNREADABLE`.
     pub async fn as_bytes(&self) -> Result<Bytes, Error> {
-        let reader = &self.shared.reader;
-        let bytes = reader.read(0..reader.len()).await;
-        bytes.map_err(|error| Error::unreadable_artifact(error, 0, reader.len()))
+        self.bytes_of(0..self.byte_length()).await
+    }
+
+    /// The bytes of a range, clamped: all of them, from readers too that give less at once than was asked for.
+    pub(crate) async fn bytes_of(&self, range: Range<u64>) -> Result<Bytes, Error> {
+        let (reader, len) = (self.reader(), self.byte_length());
+        let told = |at: u64| move |error| Error::unreadable_artifact(error, at, len);
+        let end = range.end.min(len);
+        let first = reader.read(range.start..end);
+        let first = first.await.map_err(told(range.start))?;
+        let wanted = end.saturating_sub(range.start);
+        if first.len() as u64 >= wanted {
+            return Ok(first);
+        }
+        let mut all = BytesMut::from(&first[..]);
+        while (all.len() as u64) < wanted {
+            let at = range.start + all.len() as u64;
+            let more = reader.read(at..end).await.map_err(told(at))?;
+            if more.is_empty() {
+                let ended = io::Error::from(io::ErrorKind::UnexpectedEof);
+                return Err(told(at)(ended));
+            }
+            all.extend_from_slice(&more);
+        }
+        Ok(all.freeze())
     }
 }
 

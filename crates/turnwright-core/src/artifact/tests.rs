@@ -414,7 +414,7 @@ async fn an_error_of_reading_says_what_to_do_even_through_a_parser() {
     let error = artifact.as_bytes().await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ArtifactUnreadable);
     let parsed: Result<String, ToolError> = artifact
-        .read_with(|read: ArtifactRead| Ok(std::io::read_to_string(read)?))
+        .read_with(|read: ArtifactRead| Ok(io::read_to_string(read)?))
         .await;
     let error = parsed.unwrap_err();
     assert_eq!(
@@ -435,7 +435,7 @@ impl ByteReader for Broken {
         10
     }
 
-    async fn read(&self, _: std::ops::Range<u64>) -> std::io::Result<Bytes> {
-        Err(std::io::Error::other("secret-host refused"))
+    async fn read(&self, _: Range<u64>) -> io::Result<Bytes> {
+        Err(io::Error::other("secret-host refused"))
     }
 }

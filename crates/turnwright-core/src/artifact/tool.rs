@@ -87,10 +87,13 @@ async fn answer(query: &Query, readable: Readable, mut args: Value) -> Result<St
         return Err(ToolError::invalid_arguments(told.clone()).for_model(told));
     }
     let limit = artifact.limits().answer;
-    query
-        .ask(artifact, args)
-        .await
-        .map(|text| bounded(text, limit))
+    match query.ask(artifact, args).await {
+        Ok(text) => Ok(bounded(text, limit)),
+        Err(error) => {
+            let told = bounded(error.model_text().to_owned(), limit);
+            Err(error.for_model(told))
+        }
+    }
 }
 
 fn chosen(

@@ -39,7 +39,7 @@ impl RawOutcome {
                     Content::Body(body) => keep(&facts, body, kind, &mut settled).await,
                 }
             }
-            Err(error) => settled.results = ToolResults::Failure(error.model_text().to_owned()),
+            Err(error) => settled.results = failure(&error),
         }
         ToolCall::keep(&facts.call, facts.call_id, settled)
     }
@@ -57,10 +57,24 @@ async fn keep(facts: &CallFacts, body: Body, kind: ArtifactKind, settled: &mut S
             settled.results = ToolResults::Artifacts(vec![artifact]);
         }
         Err(error) => {
-            settled.results = ToolResults::Failure(error.model_text().to_owned());
+            settled.results = failure(&error);
             settled.trusted = false;
         }
     }
+}
+
+/// The most bytes of a failure that stand in a prompt: it is never a handle.
+const LONGEST_FAILURE: usize = 8 * 1024;
+
+fn failure(error: &Error) -> ToolResults {
+    let text = error.model_text();
+    let kept = text.floor_char_boundary(LONGEST_FAILURE);
+    let left_out = text.len() - kept;
+    let kept = text.get(..kept).unwrap_or(text);
+    ToolResults::Failure(match left_out {
+        0 => kept.to_owned(),
+        _ => format!("{kept}… ({left_out} more bytes were left out)"),
+    })
 }
 
 /// A stream comes within the time of its call, and stops with it.

@@ -113,7 +113,7 @@ fn a_media_that_is_not_well_defined_names_every_wrong_field() {
     assert_eq!(bad.code(), ErrorCode::InvalidMedia);
     assert_eq!(
         bad.message(),
-        "the media is not well defined: id: has control characters; \
+        "the media is not well defined: id: has control characters, or others that are not seen; \
          mimeType: is no MIME type: write it like `image/png`; filename: is empty"
     );
     for (mime_type, good) in [

@@ -47,7 +47,16 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
         (
             Memory::new("x").id("a\u{7}").build().map(drop),
             ErrorCode::InvalidMemory,
-            "the memory is not well defined: id: has control characters",
+            "the memory is not well defined: id: has control characters, or others that are not seen",
+        ),
+        (
+            Memory::new("x")
+                .id("a\u{202e}</tw-agent>")
+                .build()
+                .map(drop),
+            ErrorCode::InvalidMemory,
+            "the memory is not well defined: id: has control characters, or others that are not seen; \
+             id: looks like a tag of the framework",
         ),
         (
             StandingInstruction::new("\n").build().map(drop),

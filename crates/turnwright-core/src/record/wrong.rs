@@ -1,6 +1,10 @@
 //! What is wrong with a record, all of it at once.
 
+use std::borrow::Cow;
+
 use crate::error::{Error, ErrorCode};
+use crate::schema::is_unseen;
+use crate::trust::neutralise;
 
 const LONGEST_ID: usize = 256;
 
@@ -21,8 +25,14 @@ impl Wrong {
         let length = id.chars().count();
         self.check("id", length > 0, "is empty");
         self.check("id", length <= LONGEST_ID, "has more than 256 characters");
-        let visible = !id.chars().any(char::is_control);
-        self.check("id", visible, "has control characters");
+        let visible = !id.chars().any(|c| c.is_control() || is_unseen(c));
+        self.check(
+            "id",
+            visible,
+            "has control characters, or others that are not seen",
+        );
+        let plain = matches!(neutralise(id), Cow::Borrowed(_));
+        self.check("id", plain, "looks like a tag of the framework");
     }
 
     /// `E_INVALID_INITIAL_…` if anything is wrong.

@@ -28,7 +28,7 @@ const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 /// Keeps results in one folder, a file each. A file is written under another name, flushed to the disk and then renamed:
 /// whoever opens an id finds all of its content or none.
 ///
-/// Ids are written so that they cannot leave the folder, nor meet each other on a file system that does not know case.
+/// Files are for their owner alone. Ids are written so that they cannot leave the folder, nor meet each other on a file system that does not know case.
 /// Ids of calls are unique in their conversation: give each conversation a folder of its own.
 ///
 /// ```
@@ -58,7 +58,7 @@ impl DiskSpool {
     pub async fn open(folder: impl Into<PathBuf>) -> io::Result<Self> {
         let folder = folder.into();
         let folder = blocking(move || {
-            fs::create_dir_all(&folder)?;
+            make_folder(&folder)?;
             sweep(&folder)?;
             Ok(folder)
         })
@@ -78,12 +78,12 @@ impl Spool for DiskSpool {
     async fn put(&self, id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>> {
         let path = self.path_of(id)?;
         let unfinished = Unfinished::new(&self.folder);
-        let len = match content {
-            Body::Text(text) => unfinished.write_all(Bytes::from(text), path.clone()).await,
-            Body::Bytes(bytes) => unfinished.write_all(bytes, path.clone()).await,
-            Body::Stream(stream) => unfinished.write_stream(stream, path.clone()).await,
-        }?;
-        Ok(Arc::new(FileReader::of_length(path, len)))
+        match content {
+            Body::Text(text) => unfinished.write_all(Bytes::from(text), path).await,
+            Body::Bytes(bytes) => unfinished.write_all(bytes, path).await,
+            Body::Stream(stream) => unfinished.write_stream(stream, path).await,
+        }
+        .map(|reader| Arc::new(reader) as Arc<dyn ByteReader>)
     }
 
     async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
@@ -109,7 +109,10 @@ impl Spool for DiskSpool {
         blocking(move || {
             let mut ids = Vec::new();
             for entry in fs::read_dir(folder)? {
-                ids.extend(entry?.file_name().to_str().and_then(decode));
+                let entry = entry?;
+                if entry.file_type()?.is_file() {
+                    ids.extend(entry.file_name().to_str().and_then(decode));
+                }
             }
             Ok(ids)
         })
@@ -121,7 +124,6 @@ impl Spool for DiskSpool {
 struct Unfinished {
     path: PathBuf,
     file: Option<File>,
-    len: u64,
     finished: bool,
 }
 
@@ -131,21 +133,20 @@ impl Unfinished {
         Unfinished {
             path: folder.join(name),
             file: None,
-            len: 0,
             finished: false,
         }
     }
 
-    async fn write_all(mut self, bytes: Bytes, to: PathBuf) -> io::Result<u64> {
+    async fn write_all(mut self, bytes: Bytes, to: PathBuf) -> io::Result<FileReader> {
         blocking(move || {
             self.write(&bytes)?;
-            self.finish(&to)
+            self.finish(to)
         })
         .await
     }
 
     /// Writes pieces as they come; no thread waits while none does.
-    async fn write_stream(mut self, mut stream: ByteStream, to: PathBuf) -> io::Result<u64> {
+    async fn write_stream(mut self, mut stream: ByteStream, to: PathBuf) -> io::Result<FileReader> {
         let mut block = BytesMut::new();
         while let Some(piece) = stream.next().await {
             block.extend_from_slice(&piece?);
@@ -160,21 +161,22 @@ impl Unfinished {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(File::create_new(&self.path)?),
+            none => none.insert(make_file(&self.path)?),
         };
-        file.write_all(bytes)?;
-        self.len += bytes.len() as u64;
-        Ok(())
+        file.write_all(bytes)
     }
 
-    fn finish(mut self, to: &Path) -> io::Result<u64> {
-        if let Some(file) = self.file.take() {
-            file.sync_all()?;
-        }
-        fs::rename(&self.path, to)?;
+    fn finish(mut self, to: PathBuf) -> io::Result<FileReader> {
+        let Some(file) = self.file.take() else {
+            return Err(io::Error::other("nothing was written"));
+        };
+        file.sync_all()?;
+        let metadata = file.metadata()?;
+        drop(file);
+        fs::rename(&self.path, &to)?;
         self.finished = true;
-        flush_folder_of(to)?;
-        Ok(self.len)
+        flush_folder_of(&to)?;
+        Ok(FileReader::of(to, &metadata))
     }
 }
 
@@ -201,6 +203,23 @@ fn flush_folder_of(path: &Path) -> io::Result<()> {
 #[allow(clippy::unnecessary_wraps, reason = "a folder cannot be flushed here")]
 fn flush_folder_of(_path: &Path) -> io::Result<()> {
     Ok(())
+}
+
+/// Results may be nobody else's business.
+fn make_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 fn sweep(folder: &Path) -> io::Result<()> {
@@ -257,5 +276,9 @@ fn decode(name: &str) -> Option<String> {
             _ => return None,
         });
     }
-    String::from_utf8(id).ok()
+    // Another spelling is somebody else's file.
+    let id = String::from_utf8(id).ok()?;
+    encode(&id)
+        .is_ok_and(|spelled| spelled == name)
+        .then_some(id)
 }

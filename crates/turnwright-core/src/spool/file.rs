@@ -1,6 +1,6 @@
 //! A file, read by range.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,29 @@ use bytes::Bytes;
 use super::ByteReader;
 
 /// A file on a local disk. Opened for each read and closed again: a conversation with thousands of results holds no
-/// handles. Its length is taken once; what is appended later is not seen, and a file that became shorter is an error.
+/// handles. Its length is taken once; what is appended later is not seen, and a file that became shorter, or another file
+/// in its place, is an error.
 #[derive(Clone, Debug)]
 pub struct FileReader {
     path: PathBuf,
     len: u64,
+    identity: Identity,
 }
+
+/// Which file it is, whatever its name: another file in its place is not read for it.
+#[cfg(unix)]
+type Identity = (u64, u64);
+#[cfg(not(unix))]
+type Identity = ();
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> Identity {
+    use std::os::unix::fs::MetadataExt as _;
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> Identity {}
 
 impl FileReader {
     /// A reader of the file as it is now.
@@ -25,7 +42,7 @@ impl FileReader {
     /// There is no such file, it may not be read, or it is a directory.
     pub async fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
-        let (path, len) = blocking(move || {
+        blocking(move || {
             let metadata = File::open(&path)?.metadata()?;
             if metadata.is_dir() {
                 return Err(io::Error::new(
@@ -33,14 +50,17 @@ impl FileReader {
                     "a directory has no bytes to read",
                 ));
             }
-            Ok((path, metadata.len()))
+            Ok(FileReader::of(path, &metadata))
         })
-        .await?;
-        Ok(FileReader { path, len })
+        .await
     }
 
-    pub(super) fn of_length(path: PathBuf, len: u64) -> Self {
-        FileReader { path, len }
+    pub(super) fn of(path: PathBuf, metadata: &Metadata) -> Self {
+        FileReader {
+            path,
+            len: metadata.len(),
+            identity: identity(metadata),
+        }
     }
 
     /// Where it is.
@@ -56,7 +76,14 @@ impl FileReader {
         let Some(into) = into.get_mut(..wanted).filter(|into| !into.is_empty()) else {
             return Ok(0);
         };
-        read_exact_at(&self.path, at, into).map_err(|error| match error.kind() {
+        let file = File::open(&self.path)?;
+        if identity(&file.metadata()?) != self.identity {
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                "another file has taken its place",
+            ));
+        }
+        read_exact_at(&file, at, into).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => io::Error::new(
                 io::ErrorKind::UnexpectedEof,
                 "the file is shorter than it was when it was opened",
@@ -68,15 +95,14 @@ impl FileReader {
 }
 
 #[cfg(unix)]
-fn read_exact_at(path: &Path, at: u64, into: &mut [u8]) -> io::Result<()> {
+fn read_exact_at(file: &File, at: u64, into: &mut [u8]) -> io::Result<()> {
     use std::os::unix::fs::FileExt as _;
-    File::open(path)?.read_exact_at(into, at)
+    file.read_exact_at(into, at)
 }
 
 #[cfg(not(unix))]
-fn read_exact_at(path: &Path, at: u64, into: &mut [u8]) -> io::Result<()> {
+fn read_exact_at(mut file: &File, at: u64, into: &mut [u8]) -> io::Result<()> {
     use std::io::{Read as _, Seek as _};
-    let mut file = File::open(path)?;
     file.seek(io::SeekFrom::Start(at))?;
     file.read_exact(into)
 }

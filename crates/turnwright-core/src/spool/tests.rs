@@ -288,3 +288,42 @@ async fn a_file_that_became_shorter_or_went_away_is_an_error_and_one_that_grew_i
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
     assert!(FileReader::open(&folder.0).await.is_err(), "no directory");
 }
+
+#[tokio::test]
+async fn a_reader_of_what_was_replaced_does_not_read_what_took_its_place() {
+    let folder = Folder::new();
+    let spool = DiskSpool::open(&folder.0).await.unwrap();
+    let first = spool.put("k", Body::Text("AAAA".to_owned())).await.unwrap();
+    let second = spool
+        .put("k", Body::Text("BBBBBB".to_owned()))
+        .await
+        .unwrap();
+    let error = first.read(0..4).await.unwrap_err();
+    assert!(error.to_string().contains("taken its place"), "{error}");
+    assert_eq!(all(&second).await, b"BBBBBB");
+    fs::create_dir(folder.0.join("x.spool")).unwrap();
+    fs::write(folder.0.join("%6b.spool"), "another spelling").unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = |path: &PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&folder.0.join("k.spool")), 0o600);
+        assert_eq!(mode(&folder.0), 0o700);
+    }
+    assert_eq!(spool.list().await.unwrap(), ["k"]);
+}
+
+#[tokio::test]
+async fn what_a_panic_cut_off_is_not_kept_as_the_whole() {
+    let folder = Folder::new();
+    let spool = DiskSpool::open(&folder.0).await.unwrap();
+    let (sender, stream) = ByteStream::channel(4);
+    let maker = tokio::spawn(async move {
+        sender.send("half").await.unwrap();
+        panic!("out of ideas");
+    });
+    let error = spool.put("a", Body::Stream(stream)).await.unwrap_err();
+    assert!(error.to_string().contains("panicked"), "{error}");
+    assert!(maker.await.unwrap_err().is_panic());
+    assert!(spool.list().await.unwrap().is_empty());
+}

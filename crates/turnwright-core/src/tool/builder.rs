@@ -265,10 +265,12 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
                 }));
                 // A value takes whatever a schema accepts.
                 let takes_all = TypeId::of::<A>() == TypeId::of::<Value>();
-                match takes_all
-                    .then_some(Ok(()))
-                    .unwrap_or_else(|| tool.try_samples())
-                {
+                let tried = if takes_all {
+                    Ok(())
+                } else {
+                    tool.try_samples()
+                };
+                match tried {
                     Ok(()) => return Ok(tool),
                     Err(why) => wrong.push(format!("schema: {why}")),
                 }

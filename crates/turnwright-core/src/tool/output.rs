@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -151,7 +152,10 @@ pub struct Json<T>(pub T);
 pub struct ByteStream(Source);
 
 enum Source {
-    Channel(mpsc::Receiver<io::Result<Bytes>>),
+    Channel {
+        pieces: mpsc::Receiver<io::Result<Bytes>>,
+        torn: Arc<AtomicBool>,
+    },
     Reader {
         reader: Arc<dyn ByteReader>,
         at: u64,
@@ -160,7 +164,19 @@ enum Source {
 
 /// The sending end of a [`ByteStream`].
 #[derive(Clone)]
-pub struct ByteSender(mpsc::Sender<io::Result<Bytes>>);
+pub struct ByteSender {
+    pieces: mpsc::Sender<io::Result<Bytes>>,
+    torn: Arc<AtomicBool>,
+}
+
+impl Drop for ByteSender {
+    /// What a panic cut off is not the whole.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.torn.store(true, Ordering::Release);
+        }
+    }
+}
 
 /// Nobody reads the stream any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,7 +187,13 @@ impl ByteStream {
     #[must_use]
     pub fn channel(pieces: usize) -> (ByteSender, ByteStream) {
         let (sender, receiver) = mpsc::channel(pieces.max(1));
-        (ByteSender(sender), ByteStream(Source::Channel(receiver)))
+        let torn = Arc::new(AtomicBool::new(false));
+        let stream = ByteStream(Source::Channel {
+            pieces: receiver,
+            torn: Arc::clone(&torn),
+        });
+        let pieces = sender;
+        (ByteSender { pieces, torn }, stream)
     }
 
     /// All that a reader has, piece by piece, read as it is asked for.
@@ -183,7 +205,12 @@ impl ByteStream {
     /// The next piece, or `None` at the end.
     pub async fn next(&mut self) -> Option<io::Result<Bytes>> {
         match &mut self.0 {
-            Source::Channel(pieces) => pieces.recv().await,
+            Source::Channel { pieces, torn } => match pieces.recv().await {
+                None if torn.swap(false, Ordering::AcqRel) => {
+                    Some(Err(io::Error::other("whoever made the stream panicked")))
+                }
+                piece => piece,
+            },
             Source::Reader { reader, at } => {
                 let end = reader.len();
                 if *at >= end {
@@ -211,7 +238,7 @@ impl ByteSender {
     /// # Errors
     /// Nobody reads any more: stop.
     pub async fn send(&self, piece: impl Into<Bytes>) -> Result<(), StreamClosed> {
-        self.0
+        self.pieces
             .send(Ok(piece.into()))
             .await
             .map_err(|_| StreamClosed)
@@ -222,7 +249,7 @@ impl ByteSender {
     /// # Errors
     /// Nobody reads any more.
     pub async fn fail(self, error: io::Error) -> Result<(), StreamClosed> {
-        self.0.send(Err(error)).await.map_err(|_| StreamClosed)
+        self.pieces.send(Err(error)).await.map_err(|_| StreamClosed)
     }
 }
 

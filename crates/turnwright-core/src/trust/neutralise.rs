@@ -15,8 +15,8 @@ pub(super) const MARKER: char = '·';
 ///
 /// Seen through are: either case; entities of HTML, `%74`, `\u0074`, `\x74` and such, encoded any number of times;
 /// compatibility forms (full-width, mathematical, circled letters …); accents and whatever is not seen, line breaks
-/// and backslashes included, within a name; all sorts of dashes, and the underscore, for the hyphen; letters of other
-/// scripts that look like ours. Blanks within a name are not seen through: with them it is none. What stands before
+/// and backslashes included, within a name; all sorts of dashes, and the underscore, for the hyphen; the usual letters of
+/// Greek, Cyrillic and Armenian that look like ours. Blanks within a name are not seen through: with them it is none. What stands before
 /// a name does not matter, so that neither `<`, `/` and blanks nor their absence hide one.
 ///
 /// Texts that are joined must be neutralised as a whole, or kept apart by something that no name has. Time is linear.

@@ -191,3 +191,34 @@ async fn a_reader_that_fails_half_way_is_answered_with_the_place_and_nothing_hal
     );
     assert!(reader.bytes_read() <= half * 8);
 }
+
+#[tokio::test]
+async fn a_reader_that_gives_little_at_once_is_read_to_its_end() {
+    let text: String = (0..500).map(|n| format!("line {n}\n")).collect();
+    let reader = TestReader::new(text.clone()).at_most(7);
+    let artifact = SpooledArtifact::new(Arc::new(reader), ArtifactKind::TEXT);
+    assert_eq!(artifact.as_bytes().await.unwrap(), text.as_bytes());
+    assert!(artifact.opening().await.unwrap().len() > 500);
+}
+
+#[tokio::test]
+async fn what_is_told_of_a_failure_is_bounded() {
+    let ctx = json_of("{}");
+    let asked = json!({ "callId": "call-1", "encoding": "x".repeat(100_000) });
+    let record = ctx.call("artifact_estimate_tokens", asked).await;
+    assert!(record.is_error() && record.text().await.unwrap().len() < 500);
+    let loud = turnwright_core::Tool::dynamic("loud", json!({ "type": "object" }))
+        .description("Fails at length.")
+        .handler(|_: Value, _: turnwright_core::ToolContext| async {
+            let told = "é".repeat(500_000);
+            Err::<String, _>(turnwright_core::ToolError::internal("x").for_model(told))
+        })
+        .build()
+        .unwrap();
+    let text = loud.executor(&ctx).settle("{}").await.text().await.unwrap();
+    assert!(
+        text.len() < 9_000 && text.ends_with("(991808 more bytes were left out)"),
+        "{}",
+        text.len()
+    );
+}

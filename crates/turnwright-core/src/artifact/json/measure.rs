@@ -16,7 +16,7 @@ const MOST_NAMES: usize = 100_000;
 const MOST_BYTES: usize = 4 << 20;
 
 /// The types of the nodes that a path leads to. `Display` is the answer for a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JsonTypes {
     /// Each type that there is, in the order of its first node.
@@ -27,7 +27,7 @@ pub struct JsonTypes {
 }
 
 /// A type, and how many nodes have it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JsonTypeCount {
     /// The type.
@@ -39,7 +39,7 @@ pub struct JsonTypeCount {
 }
 
 /// The keys of the objects that a path leads to. `Display` is the answer for a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JsonKeys {
     /// Those that fit into an answer, in the order in which they were met.
@@ -54,7 +54,7 @@ pub struct JsonKeys {
 }
 
 /// A key of one object or of many.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JsonKey {
     /// The name.
@@ -66,7 +66,7 @@ pub struct JsonKey {
 }
 
 /// The lengths of the nodes that a path leads to. `Display` is the answer for a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JsonLengths {
     /// Those that fit into an answer.
@@ -79,7 +79,7 @@ pub struct JsonLengths {
 }
 
 /// The length of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JsonLength {
     /// Its normalised path.
@@ -392,3 +392,23 @@ macro_rules! says_its_text {
 }
 
 says_its_text!(JsonTypes, JsonKeys, JsonLengths);
+
+/// What was found may be secret, names and paths too: only what it is is shown.
+macro_rules! unseen {
+    ($($type:ident),+) => {$(
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(stringify!($type))
+            }
+        }
+    )+};
+}
+
+unseen!(
+    JsonTypes,
+    JsonTypeCount,
+    JsonKeys,
+    JsonKey,
+    JsonLengths,
+    JsonLength
+);

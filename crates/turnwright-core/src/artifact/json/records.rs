@@ -16,6 +16,8 @@ type Visit<'t> = dyn FnMut(u64, Value) -> Result<Flow, Error> + 't;
 /// How often the lines are gone through for one question, and what a short file adds to it.
 const PASSES: u64 = 32;
 const FREE_BYTES: u64 = 64 << 20;
+/// What is held at once where a filter looks at all records: many times as much once it is parsed.
+const MOST_TOGETHER: u64 = 1 << 20;
 
 /// Whether a record is wanted, before it is parsed.
 enum Wanted {
@@ -66,7 +68,7 @@ impl<'r> Records<'r> {
         path: &JsonPath,
         limits: ArtifactLimits,
     ) -> Result<Value, Error> {
-        let (len, limit) = (self.read.len(), limits.parse);
+        let (len, limit) = (self.read.len(), limits.parse.min(MOST_TOGETHER));
         if len > limit {
             let path = shorten(&path.to_string(), 100);
             return Err(Error::artifact_too_large(format!(
@@ -87,6 +89,9 @@ impl<'r> Records<'r> {
         let Some(asked) = path.for_records()? else {
             return Ok(Flow::Continue(()));
         };
+        if asked.selectors.len() as u64 > PASSES {
+            return Err(path.takes_too_long());
+        }
         // What the array of records itself answers: a pass for each selector, in their order.
         for (selector, way) in &asked.selectors {
             if self.select_records(*selector, way, path, take)?.is_break() {

@@ -109,14 +109,14 @@ impl Listing {
     /// The answer. `all` says how many items there are, where not all of them were handed over.
     pub(super) fn finish(mut self, document: &Document, all: Option<u64>) -> String {
         let all = all.unwrap_or(self.seen);
-        let (what, first) = (self.what, self.skip + 1);
+        let (what, first) = (self.what, self.skip.saturating_add(1));
         if let Some((line, before)) = self.next {
             let skip = if before == 0 {
                 String::new()
             } else {
                 format!(" skip={before}")
             };
-            let last = self.skip + self.shown;
+            let last = self.skip.saturating_add(self.shown);
             self.page.note(&format!(
                 "{what} {first} to {last} of {all}; go on with start={line}{skip}, all else as before"
             ));

@@ -271,10 +271,10 @@ impl Excerpt {
 
     fn note_on_nothing(&self) -> String {
         match self.line_count {
-            Some(1) => "no such line: the artifact has 1 line, number 0".to_owned(),
+            Some(1) => "no lines in this range: the artifact has 1 line, number 0".to_owned(),
             Some(count) if count > 1 => {
                 let last = count - 1;
-                format!("no such line: the artifact has {count} lines, 0 to {last}")
+                format!("no lines in this range: the artifact has {count} lines, 0 to {last}")
             }
             _ => "the artifact is empty".to_owned(),
         }

@@ -2,6 +2,7 @@
 //! are, and what its brackets hold. The path is valid; its meaning is left to the parser.
 
 use super::hint::Wrong;
+use super::pattern;
 use super::slice::Slice;
 
 /// Brackets and parentheses within each other.
@@ -15,9 +16,12 @@ pub(super) struct Layout {
     pub(super) segments: Vec<Segment>,
     /// How often it goes to all descendants, in filters too.
     pub(super) deep: u32,
-    /// How often a filter looks at the whole document, and how often at more than one node of it.
+    /// How often a filter looks at the whole document.
     pub(super) roots: u32,
-    pub(super) broad_roots: u32,
+    /// How often the same nodes may be taken: once for each selector in brackets, in filters too.
+    pub(super) again: u64,
+    /// How often a filter compiles a pattern: those that are written in the path, and those that stand in the document.
+    pub(super) patterns: (u32, u32),
     /// How many filters it has, and how many within each other.
     pub(super) filters: u32,
     pub(super) nested_filters: u32,
@@ -128,8 +132,14 @@ fn tokens(text: &str) -> impl Iterator<Item = (usize, Token)> + '_ {
 impl Layout {
     /// Of a valid path.
     pub(super) fn of(text: &str) -> Self {
-        let mut layout = Layout::default();
-        let mut brackets = Vec::new();
+        let mut layout = Layout {
+            again: 1,
+            patterns: pattern::count(text),
+            ..Layout::default()
+        };
+        let mut brackets: Vec<bool> = Vec::new();
+        // The selectors of every open bracket; a parenthesis has arguments, which are none.
+        let mut selectors: Vec<u64> = Vec::new();
         let mut commas = Vec::new();
         let mut filtering = 0_u32;
         for (at, token) in tokens(text) {
@@ -141,6 +151,7 @@ impl Layout {
                         commas = vec![at];
                     }
                     brackets.push(false);
+                    selectors.push(u64::from(text.as_bytes().get(at) == Some(&b'[')));
                     if filtering > 0 && counts_from_the_end(text, at + 1) {
                         layout.unseen_index.get_or_insert(at);
                     }
@@ -149,12 +160,21 @@ impl Layout {
                     if brackets.pop() == Some(true) {
                         filtering -= 1;
                     }
+                    let selected = selectors.pop().unwrap_or(1).max(1);
+                    layout.again = layout.again.saturating_mul(selected);
                     if brackets.is_empty() {
                         commas.push(at);
                         layout.brackets(text, &commas);
                     }
                 }
-                Token::Comma if brackets.len() == 1 => commas.push(at),
+                Token::Comma => {
+                    if let Some(selectors) = selectors.last_mut().filter(|it| **it > 0) {
+                        *selectors += 1;
+                    }
+                    if brackets.len() == 1 {
+                        commas.push(at);
+                    }
+                }
                 Token::Filter => {
                     if let Some(filter) = brackets.last_mut().filter(|filter| !**filter) {
                         *filter = true;
@@ -164,11 +184,8 @@ impl Layout {
                     }
                 }
                 Token::Descent => layout.deep += 1,
-                Token::Root if at > 0 => {
-                    layout.roots += 1;
-                    layout.broad_roots += u32::from(is_broad(text, at + 1));
-                }
-                Token::Comma | Token::Root | Token::Other => {}
+                Token::Root if at > 0 => layout.roots += 1,
+                Token::Root | Token::Other => {}
             }
         }
         layout.dots(text, text.len());
@@ -238,28 +255,6 @@ impl Layout {
     pub(super) fn is_one_selector(&self) -> bool {
         matches!(self.segments.as_slice(), [one] if one.parts.len() == 1)
     }
-}
-
-/// Whether the way that begins there may lead to many nodes: as far as it goes, it has more than names and indices.
-fn is_broad(text: &str, at: usize) -> bool {
-    let way = text.get(at..).unwrap_or_default();
-    let mut open = 0_u32;
-    let end = tokens(way).find_map(|(at, token)| {
-        match token {
-            Token::Open => open += 1,
-            // The end of what the way stands in.
-            Token::Close if open == 0 => return Some(at),
-            Token::Close => open -= 1,
-            _ => {}
-        }
-        let over = || {
-            way.get(at..)
-                .is_some_and(|rest| rest.starts_with(['&', '|', '=', '<', '>', '!', ',']))
-        };
-        (open == 0 && over()).then_some(at)
-    });
-    let way = way.get(..end.unwrap_or(way.len())).unwrap_or(way);
-    way.contains(['*', ':', '?']) || way.contains("..")
 }
 
 /// Whether an index that counts from the end stands in the brackets that begin there.

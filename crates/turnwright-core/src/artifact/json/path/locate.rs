@@ -77,6 +77,11 @@ impl<'v> Found<'v> {
         }
     }
 
+    /// Finds out where all of them are, for whoever wants to know of all.
+    pub(super) fn locate_all(&self) {
+        *self.located.borrow_mut() = self.locate(0, usize::MAX);
+    }
+
     /// The normalised path of one of them.
     pub(super) fn path(&self, index: usize) -> String {
         let mut located = self.located.borrow_mut();
@@ -87,17 +92,17 @@ impl<'v> Found<'v> {
         if let Some(path) = known(&located) {
             return path;
         }
-        *located = self.locate(index);
+        *located = self.locate(index, TOGETHER);
         known(&located).unwrap_or_default()
     }
 
     /// A node is known by its address: nothing moves while it is borrowed.
-    fn locate(&self, from: usize) -> Located {
+    fn locate(&self, from: usize, together: usize) -> Located {
         let wanted: Vec<&Value> = self
             .nodes
             .iter()
             .skip(from)
-            .take(TOGETHER)
+            .take(together)
             .copied()
             .collect();
         let mut walk = Walk {

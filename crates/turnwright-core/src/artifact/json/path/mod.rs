@@ -6,6 +6,7 @@ mod hint;
 mod layout;
 mod locate;
 mod location;
+mod pattern;
 mod records;
 mod slice;
 
@@ -97,6 +98,7 @@ impl JsonPath {
         }
         layout::check_nesting(text)?;
         let path = JsonPath::within_bounds(text).map_err(|error| Wrong::of(text, &error))?;
+        pattern::check(text)?;
         match path.layout.unseen_index {
             Some(at) => Err(Wrong::new(
                 at,
@@ -190,6 +192,7 @@ impl JsonPath {
     /// `E_ARTIFACT_QUERY`: it takes too many steps, or the document is nested too deeply.
     pub fn query<'v>(&self, document: &'v Value) -> Result<Vec<LocatedNode<'v>>, Error> {
         let found = self.find(document)?;
+        found.locate_all();
         let nodes = (0..).zip(&found.nodes);
         Ok(nodes
             .map(|(index, value)| LocatedNode {

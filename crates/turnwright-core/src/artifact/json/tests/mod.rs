@@ -95,3 +95,8 @@ fn far(reader: &Arc<FarReader>, kind: ArtifactKind) -> SpooledJsonArtifact {
     let reader: Arc<dyn ByteReader> = reader.clone();
     SpooledJsonArtifact::new(SpooledArtifact::new(reader, kind))
 }
+
+/// Whether a question was refused for what it might cost.
+fn costs_too_much<T>(answer: &Result<T, Error>) -> bool {
+    matches!(answer, Err(error) if error.message().contains("too many steps"))
+}

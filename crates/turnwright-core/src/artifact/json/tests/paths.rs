@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use serde_json_path::PathElement;
 
 use super::super::JsonPath;
-use super::{generate, path};
+use super::{costs_too_much, generate, path};
 use crate::error::ErrorCode;
 
 fn found(text: &str, document: &Value) -> Vec<Value> {
@@ -99,7 +99,10 @@ proptest! {
     #[test]
     fn another_implementation_finds_the_same(document in generate::value(), text in generate::path(true)) {
         let path = JsonPath::parse(&text).unwrap();
-        let nodes = path.query(&document).unwrap();
+        let nodes = path.query(&document);
+        // What might cost too much is refused, and is not what this is about.
+        prop_assume!(!costs_too_much(&nodes));
+        let nodes = nodes.unwrap();
         let ours: Vec<_> = nodes.into_iter().map(|node| (node.path, node.value.clone())).collect();
         let theirs = judged(&text, &document);
         prop_assert!(theirs.is_some(), "{}", text);
@@ -108,7 +111,10 @@ proptest! {
 
     #[test]
     fn every_normalised_path_leads_back_to_its_node(document in generate::value(), text in generate::path(true)) {
-        for node in JsonPath::parse(&text).unwrap().query(&document).unwrap() {
+        let path = JsonPath::parse(&text).unwrap();
+        let nodes = path.query(&document);
+        prop_assume!(!costs_too_much(&nodes));
+        for node in nodes.unwrap() {
             let back = JsonPath::parse(&node.path).unwrap();
             prop_assert!(back.is_singular());
             prop_assert_eq!(back.query(&document).unwrap(), vec![node]);

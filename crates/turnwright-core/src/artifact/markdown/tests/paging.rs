@@ -111,6 +111,8 @@ async fn a_note_says_how_many_there_are_and_where_the_next_begins() {
         told,
         "No headings of this level or above begin in lines 0..50 (the document has 50 lines)."
     );
+    let told = asked(&artifact, "artifact_md_headings", json!({"skip": u64::MAX})).await;
+    assert!(told.unwrap().contains("leaves none"));
     let artifact = small("```rust\nx\n```\n```sh\ny\n```\n".to_owned());
     let told = asked(
         &artifact,

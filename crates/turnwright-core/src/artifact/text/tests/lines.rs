@@ -93,7 +93,7 @@ fn answers_say_how_to_go_on() {
         let answer = artifact.cat(5000..).await.unwrap().to_answer();
         assert_eq!(
             answer,
-            "[no such line: the artifact has 1000 lines, 0 to 999]"
+            "[no lines in this range: the artifact has 1000 lines, 0 to 999]"
         );
         let answer = artifact.cat(7..7).await.unwrap().to_answer();
         assert_eq!(answer, "[no line was asked for: end must be above start]");

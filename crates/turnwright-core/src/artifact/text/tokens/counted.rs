@@ -13,7 +13,8 @@ const TEXT: usize = 16 * 1024;
 pub(super) fn count(source: &mut Source, encoding: &str) -> Result<TokenCount, Error> {
     let Some(vocabulary) = tiktoken::get_encoding(encoding) else {
         return Err(Error::bad_artifact_query(format!(
-            "there is no encoding {encoding:?}: take one of {}, or leave encoding out for an estimate",
+            "there is no encoding \"{}\": take one of {}, or leave encoding out for an estimate",
+            crate::schema::escape(encoding, 40),
             tiktoken::list_encodings().join(", ")
         )));
     };

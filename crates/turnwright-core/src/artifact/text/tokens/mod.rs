@@ -54,8 +54,9 @@ impl SpooledArtifact {
     #[cfg(not(feature = "tokens"))]
     #[allow(clippy::unused_async, reason = "as with the feature")]
     async fn counted(&self, encoding: &str) -> Result<TokenCount, Error> {
+        let encoding = crate::schema::escape(encoding, 40);
         Err(Error::bad_artifact_query(format!(
-            "there is no encoding {encoding:?} here, nor any other: leave encoding out for an estimate"
+            "there is no encoding \"{encoding}\" here, nor any other: leave encoding out for an estimate"
         )))
     }
 }
