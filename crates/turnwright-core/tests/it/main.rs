@@ -7,6 +7,7 @@
     reason = "a test may end loudly"
 )]
 
+#[cfg(feature = "artifact-json")]
 mod bad_questions;
 mod differential;
 mod envelopes;
