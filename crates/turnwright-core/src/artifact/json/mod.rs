@@ -19,7 +19,7 @@
 //!   arrays. A byte-order mark is passed over.
 //! - **JSON lines** are read one by one: memory does not grow with the artifact. `$` is the array of the records. Blank
 //!   lines do not count; lines that are no JSON, or longer than 1 MiB, are left out, and the answer says so. Only a filter
-//!   that looks at `$` needs all records at once, and is bound by the limit for parsing.
+//!   that looks at `$` needs all records at once, and is refused beyond 1 MiB.
 //! - **JSON and JSON5** are parsed whole, up to [`ArtifactLimits::parse`](super::ArtifactLimits::parse) bytes and 128
 //!   levels. Of a repeated key the last value counts. Whole numbers of 64 bits are exact, all others are doubles. `NaN`
 //!   and `Infinity`, which JSON5 has and JSON has not, are refused.
