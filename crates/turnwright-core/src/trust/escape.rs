@@ -140,6 +140,8 @@ pub(super) fn effect(state: State, held: &[Item], gap: bool, item: Item) -> Effe
 fn effect_of_char(state: State, held: &[Item], gap: bool, item: Item, c: char) -> Effect {
     match (state, c) {
         (State::Ampersand, '#') => Effect::On(State::Hash),
+        // The end of the `&amp;` that it was, where that is escaped itself.
+        (State::Ampersand, ';') if !item.raw => Effect::On(State::Ampersand),
         (State::Ampersand, 'a'..='z' | 'A'..='Z') => Effect::On(State::Name { letters: 1 }),
         (State::Hash, 'x' | 'X') => Effect::On(State::HexHash),
         (State::Hash, '0'..='9') => number(10, 0, c, 0),

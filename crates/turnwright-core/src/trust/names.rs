@@ -15,6 +15,10 @@ const FIRST: u32 = 1 | (1 << 10) | (1 << 22);
 /// The hyphens.
 const DASHES: u32 = where_is(b'-');
 
+/// The most characters for which something that can be read in several ways passes: fewer than a hyphen and what follows
+/// it, so that no name has its hyphen and its end in one.
+pub(super) const LONGEST_RIDDLE: u8 = 5;
+
 /// Where a character stands in the names.
 const fn where_is(wanted: u8) -> u32 {
     let mut mask = 0;
@@ -70,8 +74,7 @@ impl Search {
     /// Something that may be nothing, or up to so many of any characters.
     pub(super) fn read_riddle(&mut self, most: u8, end: usize) {
         let before = self.read;
-        // No name is longer than all of them together.
-        let any = (0..most.min(NAMES.len() as u8)).fold(0, |any, _| {
+        let any = (0..most.min(LONGEST_RIDDLE)).fold(0, |any, _| {
             self.read = self.next();
             any | self.read
         });

@@ -389,3 +389,19 @@ fn a_name_whose_last_letters_can_be_read_in_several_ways_is_broken_before_them()
         assert_eq!(restore(broken), text);
     }
 }
+
+#[test]
+fn what_ends_an_entity_may_be_escaped_and_digits_may_be_part_of_two_escapes() {
+    for text in [
+        "&#116&#xa;&amp;#119;-untrusted",
+        "tw-&shy;trusted",
+        "tw-&amp;#97;gent",
+    ] {
+        let percent: String = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        assert_ne!(neutralise(&percent), percent, "{text}");
+        assert_eq!(restore(&neutralise(&percent)), percent);
+    }
+    let text = "%74%25%37%37-&#37&#54&#49&#37&#54&#55&#101n%74";
+    assert_ne!(neutralise(text), text);
+    assert_eq!(restore(&neutralise(text)), text);
+}

@@ -9,7 +9,7 @@
 
 use super::escape::{Effect, Item, State, Symbol, effect};
 use super::lookalike::{Looks, for_each_part, looks};
-use super::names::Search;
+use super::names::{LONGEST_RIDDLE, Search};
 
 /// Escapes begun within each other and not yet ended. Repeated encoding (`&amp;amp;…`) takes one, however deep; this
 /// bounds the memory that a text made to waste it can take.
@@ -103,6 +103,18 @@ impl<'t> Reading<'t> {
         let Some(top) = self.open.last().copied() else {
             return;
         };
+        let begun = self.held.len().saturating_sub(top.held_from).max(1);
+        let together = usize::from(item.riddle) + begun.max(usize::from(top.state.riddle()));
+        if item.riddle > 0 && together <= usize::from(LONGEST_RIDDLE) {
+            // What was begun and a riddle are one: nobody knows what they are together.
+            self.held.truncate(top.held_from);
+            self.open.pop();
+            self.due.push(Item {
+                riddle: u8::try_from(together).unwrap_or(LONGEST_RIDDLE),
+                ..item
+            });
+            return;
+        }
         let begins = item.begins();
         let held = self.held.get(top.held_from..).unwrap_or_default();
         match effect(top.state, held, top.gap, item) {
@@ -226,6 +238,8 @@ impl<'t> Reading<'t> {
     fn find(&mut self, item: Item) {
         match item.symbol {
             _ if item.riddle > 0 => self.search.read_riddle(item.riddle, item.end),
+            // Perhaps the end of an entity that needs none, and was read before.
+            Symbol::Char(';') if !item.raw => {}
             Symbol::Char(c) => {
                 self.spy(c, item.end);
                 self.search.read(looks(c), item.end);
