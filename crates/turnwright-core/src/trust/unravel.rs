@@ -115,9 +115,14 @@ impl<'t> Reading<'t> {
             });
             return;
         }
-        let begins = item.begins();
+        let begins = item.begins().filter(|_| item.riddle == 0);
         let held = self.held.get(top.held_from..).unwrap_or_default();
-        match effect(top.state, held, top.gap, item) {
+        // A riddle is no digit of what was begun, whatever else it may be.
+        let taken = match item.riddle {
+            0 => item,
+            _ => Item::decoded(Symbol::Break, item.end),
+        };
+        match effect(top.state, held, top.gap, taken) {
             Effect::On(state) => self.go_on(state, item),
             Effect::Whole(symbol) => {
                 self.held.truncate(top.held_from);
