@@ -88,17 +88,18 @@ impl fmt::Debug for MediaDescriptor {
     }
 }
 
-/// `type/subtype` of token characters (RFC 9110), with or without parameters, in visible ASCII.
+/// `type/subtype` of letters, digits, `.`, `+`, `-` and `_`, which is all that registered types have, with or without
+/// parameters of visible ASCII. Nothing that escapes are written with: a type comes from strangers and stands in prompts.
 fn is_mime_type(text: &str) -> bool {
     let essence = text.split(';').next().unwrap_or_default().trim_end();
-    let token = |part: &str| {
-        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    let name = |part: &str| {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".+-_".contains(&byte);
         !part.is_empty() && part.bytes().all(allowed)
     };
-    let visible = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let plain = |byte: u8| matches!(byte, b' '..=b'~') && !b"&%\\<>".contains(&byte);
     text.len() <= 255
-        && visible
+        && text.bytes().all(plain)
         && essence
             .split_once('/')
-            .is_some_and(|(family, name)| token(family) && token(name))
+            .is_some_and(|(family, subtype)| name(family) && name(subtype))
 }
