@@ -12,10 +12,11 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::schema::{Fault, Faults, SchemaProblem};
 
-type Source = Box<dyn StdError + Send + Sync + 'static>;
+type Source = Arc<dyn StdError + Send + Sync + 'static>;
 
 /// One table makes the codes, their fatality and what the model is told where nobody said more.
 macro_rules! codes {
@@ -77,6 +78,8 @@ codes! {
     ToolTimeout = "E_TOOL_TIMEOUT", false, Timeout, "The call ran out of time.";
     /// The call was cancelled.
     ToolCancelled = "E_TOOL_CANCELLED", false, Cancelled, "The call was cancelled.";
+    /// The store did not do its work.
+    Store = "E_STORE_ERROR", false, Unavailable, "What happened could not be recorded. Try again later.";
     /// The ledger could not note a call, which therefore did not run.
     Ledger = "E_LEDGER_ERROR", false, Unavailable, "The call could not be recorded, so it was not run. Try again later.";
     /// The result could not be kept.
@@ -161,8 +164,10 @@ impl fmt::Display for ErrorKind {
 /// Everything that can go wrong in Turnwright.
 ///
 /// `Display` is for operators; [`Error::model_text`] is what a model may read.
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     code: ErrorCode,
     kind: ErrorKind,
@@ -174,7 +179,8 @@ struct Inner {
 }
 
 impl Error {
-    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+    /// An error of this code, with a message for operators.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Error(Box::new(Inner {
             code,
             kind: code.kind(),
@@ -199,12 +205,16 @@ impl Error {
         error
     }
 
-    pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Self {
+    /// Of another kind than its code says.
+    #[must_use]
+    pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;
         self
     }
 
-    pub(crate) fn with_model_text(mut self, text: impl Into<String>) -> Self {
+    /// What a model may read of it.
+    #[must_use]
+    pub fn with_model_text(mut self, text: impl Into<String>) -> Self {
         self.0.model = Some(text.into());
         self
     }
@@ -214,8 +224,10 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_source(mut self, source: impl Into<Source>) -> Self {
-        self.0.source = Some(source.into());
+    /// What caused it.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into().into());
         self
     }
 

@@ -30,6 +30,7 @@ pub mod registry;
 pub mod schema;
 pub mod spool;
 pub mod stash;
+pub mod store;
 pub mod tool;
 pub mod trust;
 

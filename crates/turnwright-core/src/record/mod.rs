@@ -13,6 +13,8 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
+mod any;
+mod ledger;
 mod message;
 mod provider_state;
 mod retrievable;
@@ -25,6 +27,8 @@ mod wrong;
 #[cfg(test)]
 mod tests;
 
+pub use any::{Record, RecordKind};
+pub use ledger::{CallState, LedgerEntry};
 pub use message::{Author, Message, MessageBuilder};
 pub use provider_state::ProviderState;
 pub use retrievable::{Retrievable, RetrievableBuilder, Retrieved};

@@ -1,0 +1,91 @@
+//! A record of any kind.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{LedgerEntry, Memory, Message, Retrievable, StandingInstruction, Thought, ToolCall};
+
+/// One table makes the kinds, what holds a record of any of them, and how each becomes one.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident($record:ident) = $name:literal;)+) => {
+        /// A record of any kind.
+        #[derive(Clone)]
+        #[non_exhaustive]
+        pub enum Record {
+            $($(#[$doc])* $kind(Arc<$record>),)+
+        }
+
+        /// What sort of record.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum RecordKind {
+            $($(#[$doc])* $kind,)+
+        }
+
+        impl Record {
+            /// What sort of record it is.
+            #[must_use]
+            pub fn kind(&self) -> RecordKind {
+                match self { $(Record::$kind(_) => RecordKind::$kind,)+ }
+            }
+
+            /// Its id, unique among those of its kind.
+            #[must_use]
+            pub fn id(&self) -> &str {
+                match self { $(Record::$kind(record) => record.id(),)+ }
+            }
+        }
+
+        impl RecordKind {
+            /// Every kind.
+            pub const ALL: &[RecordKind] = &[$(RecordKind::$kind,)+];
+
+            /// The name under which it is kept.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(RecordKind::$kind => $name,)+ }
+            }
+
+            /// The kind of this name.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                RecordKind::ALL.iter().copied().find(|kind| kind.as_str() == name)
+            }
+        }
+
+        $(impl From<Arc<$record>> for Record {
+            fn from(record: Arc<$record>) -> Self {
+                Record::$kind(record)
+            }
+        })+
+
+        impl fmt::Debug for Record {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $(Record::$kind(record) => record.fmt(f),)+ }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// What always holds.
+    Instruction(StandingInstruction) = "instruction";
+    /// What is remembered.
+    Memory(Memory) = "memory";
+    /// What was looked up.
+    Retrievable(Retrievable) = "retrievable";
+    /// What was said.
+    Message(Message) = "message";
+    /// What the model thought.
+    Thought(Thought) = "thought";
+    /// A call.
+    ToolCall(ToolCall) = "tool_call";
+    /// A line of the ledger.
+    Ledger(LedgerEntry) = "ledger";
+}
+
+impl fmt::Display for RecordKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,131 @@
+//! A line of the ledger.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+/// A call that may change the world: written before it runs, and again when it ended. One that was begun and never ended is
+/// unknown, and is not made again. Immutable.
+#[derive(Clone)]
+pub struct LedgerEntry {
+    pub(crate) effect_key: String,
+    pub(crate) turn_id: Arc<str>,
+    pub(crate) tool_call: String,
+    pub(crate) call_id: String,
+    pub(crate) tool: Arc<str>,
+    pub(crate) fingerprint: String,
+    pub(crate) args: Value,
+    pub(crate) state: CallState,
+    pub(crate) begun_at: SystemTime,
+    pub(crate) ended_at: Option<SystemTime>,
+}
+
+/// How far a call is that may change the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CallState {
+    /// It is about to run, or runs. What is left so was cut off by the end of its process.
+    Begun,
+    /// It did what it was to do.
+    Done,
+    /// It failed: its handler said so, or was never reached.
+    Failed,
+    /// It was cut off: it may have had its effect or not.
+    Unknown,
+}
+
+impl LedgerEntry {
+    /// The effect key: unique, and the same whenever the same turn is played again.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.effect_key
+    }
+
+    /// The turn.
+    #[must_use]
+    pub fn turn_id(&self) -> &str {
+        &self.turn_id
+    }
+
+    /// Which call.
+    #[must_use]
+    pub fn tool_call(&self) -> &str {
+        &self.tool_call
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn call_id(&self) -> &str {
+        &self.call_id
+    }
+
+    /// The tool's name.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// The tool's fingerprint when it ran.
+    #[must_use]
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// The arguments that it ran with.
+    #[must_use]
+    pub fn args(&self) -> &Value {
+        &self.args
+    }
+
+    /// How far it is.
+    #[must_use]
+    pub fn state(&self) -> CallState {
+        self.state
+    }
+
+    /// When it was about to run.
+    #[must_use]
+    pub fn begun_at(&self) -> SystemTime {
+        self.begun_at
+    }
+
+    /// When it ended, if it did.
+    #[must_use]
+    pub fn ended_at(&self) -> Option<SystemTime> {
+        self.ended_at
+    }
+
+    /// The same call, ended.
+    pub(crate) fn ended(&self, state: CallState) -> Arc<Self> {
+        let mut entry = self.clone();
+        entry.state = state;
+        entry.ended_at = Some(SystemTime::now());
+        Arc::new(entry)
+    }
+}
+
+impl CallState {
+    /// The name under which it is kept.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            CallState::Begun => "begun",
+            CallState::Done => "done",
+            CallState::Failed => "failed",
+            CallState::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Debug for LedgerEntry {
+    /// Arguments may hold secrets: they are not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LedgerEntry")
+            .field("effect_key", &self.effect_key)
+            .field("tool", &self.tool)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}

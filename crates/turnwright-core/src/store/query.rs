@@ -1,0 +1,135 @@
+//! What is read.
+
+use super::{Revision, Scope};
+use crate::record::{Record, RecordKind};
+
+/// Which records are read. All of them unless told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Query {
+    /// Of these kinds only; of all where this is empty.
+    pub kinds: Vec<RecordKind>,
+    /// With these ids only.
+    pub ids: Option<Vec<String>>,
+    /// After this place.
+    pub after: Option<Position>,
+    /// At most so many.
+    pub limit: Option<usize>,
+}
+
+impl Query {
+    /// All records.
+    #[must_use]
+    pub fn all() -> Self {
+        Query::default()
+    }
+
+    /// All records of a kind; may be said again for more kinds.
+    #[must_use]
+    pub fn kind(mut self, kind: RecordKind) -> Self {
+        self.kinds.push(kind);
+        self
+    }
+
+    /// Those with these ids.
+    #[must_use]
+    pub fn ids<I: Into<String>>(mut self, ids: impl IntoIterator<Item = I>) -> Self {
+        self.ids = Some(ids.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Those after a place.
+    #[must_use]
+    pub fn after(mut self, place: Position) -> Self {
+        self.after = Some(place);
+        self
+    }
+
+    /// At most so many.
+    #[must_use]
+    pub fn limit(mut self, most: usize) -> Self {
+        self.limit = Some(most);
+        self
+    }
+}
+
+/// The place of a record in its scope: by when it was first written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Position(pub u64);
+
+/// A record and its place.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Stored {
+    /// The place.
+    pub position: Position,
+    /// The record.
+    pub record: Record,
+}
+
+impl Stored {
+    /// A record at its place.
+    #[must_use]
+    pub fn new(position: Position, record: Record) -> Self {
+        Stored { position, record }
+    }
+}
+
+/// What was read.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Loaded {
+    /// The records, in order.
+    pub records: Vec<Stored>,
+    /// The revision of the scope that they are of.
+    pub revision: Revision,
+}
+
+impl Loaded {
+    /// These records, of this revision.
+    #[must_use]
+    pub fn new(records: Vec<Stored>, revision: Revision) -> Self {
+        Loaded { records, revision }
+    }
+}
+
+/// Which scopes are listed. All of them unless told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScopeFilter {
+    /// Whose name begins with this.
+    pub prefix: Option<String>,
+    /// After this one.
+    pub after: Option<Scope>,
+    /// At most so many.
+    pub limit: Option<usize>,
+}
+
+impl ScopeFilter {
+    /// All scopes.
+    #[must_use]
+    pub fn all() -> Self {
+        ScopeFilter::default()
+    }
+
+    /// Those whose name begins with this.
+    #[must_use]
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = Some(prefix.into());
+        self
+    }
+
+    /// Those after this one.
+    #[must_use]
+    pub fn after(mut self, scope: Scope) -> Self {
+        self.after = Some(scope);
+        self
+    }
+
+    /// At most so many.
+    #[must_use]
+    pub fn limit(mut self, most: usize) -> Self {
+        self.limit = Some(most);
+        self
+    }
+}
