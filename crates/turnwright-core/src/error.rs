@@ -18,6 +18,9 @@ use crate::schema::{Fault, Faults, SchemaProblem};
 
 type Source = Arc<dyn StdError + Send + Sync + 'static>;
 
+/// Any error of somebody else's: what executors, middleware and stores fail with. `?` makes one.
+pub type BoxError = Box<dyn StdError + Send + Sync + 'static>;
+
 /// One table makes the codes, their fatality and what the model is told where nobody said more.
 macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident = $code:literal, $fatal:literal, $kind:ident, $model:literal;)+) => {
@@ -64,6 +67,14 @@ codes! {
     ToolAlreadyRegistered = "E_TOOL_ALREADY_REGISTERED", true, Internal, "The tool is misconfigured; do not call it again.";
     /// A dispatch was acknowledged or refused a second time.
     AlreadySignalled = "E_LLM_EXECUTION_ALREADY_SIGNALLED", true, Internal, "The turn has already ended.";
+    /// A runner whose parts do not fit together.
+    InvalidTurnRunner = "E_INVALID_TURN_RUNNER_CONFIG", true, Internal, "The agent is misconfigured.";
+    /// A turn that cannot be begun as it was asked for.
+    InvalidTurnContext = "E_INVALID_TURN_CONTEXT", true, Internal, "The turn cannot be begun.";
+    /// A gate that is not well defined.
+    InvalidTurnGate = "E_INVALID_INITIAL_TURN_GATE_VALUE", true, Internal, "The tool is misconfigured; do not call it again.";
+    /// An answer that the gate does not take; it stays open.
+    InvalidGateResolution = "E_INVALID_TURN_GATE_RESOLUTION", true, InvalidArguments, "The answer was not accepted.";
     /// A value that does not fit the stash: a bad path, or a path through something that is no object.
     InvalidStashPath = "E_INVALID_STASH_PATH", true, Internal, "The tool failed. Nothing more is known.";
     /// The arguments were refused; the handler did not run.
@@ -80,10 +91,34 @@ codes! {
     ToolCancelled = "E_TOOL_CANCELLED", false, Cancelled, "The call was cancelled.";
     /// The store did not do its work.
     Store = "E_STORE_ERROR", false, Unavailable, "What happened could not be recorded. Try again later.";
-    /// The ledger could not note a call, which therefore did not run.
-    Ledger = "E_LEDGER_ERROR", false, Unavailable, "The call could not be recorded, so it was not run. Try again later.";
     /// The result could not be kept.
     Spool = "E_SPOOL_ERROR", false, Unavailable, "The tool ran, but its result could not be kept.";
+    /// Middleware of the turn's input failed.
+    InputPipeline = "E_INPUT_PIPELINE_ERROR", false, Internal, "The turn failed.";
+    /// Middleware of the turn's output failed.
+    OutputPipeline = "E_OUTPUT_PIPELINE_ERROR", false, Internal, "The turn failed.";
+    /// Middleware of a dispatch failed.
+    DispatchPipeline = "E_DISPATCH_PIPELINE_ERROR", false, Internal, "The turn failed.";
+    /// Middleware ended without calling the next and without aborting.
+    PipelineShortCircuited = "E_PIPELINE_SHORT_CIRCUITED", false, Internal, "The turn failed.";
+    /// The executor failed or panicked.
+    Executor = "E_LLM_EXECUTION_EXECUTOR_ERROR", false, Internal, "The turn failed.";
+    /// The executor refused, and gave no error of its own.
+    Refused = "E_LLM_EXECUTION_REFUSED", false, Denied, "The turn was refused.";
+    /// Nobody could ever answer at this gate.
+    GateNotSupported = "E_LLM_EXECUTION_GATE_NOT_SUPPORTED", false, Unavailable, "Nobody can be asked here.";
+    /// Nobody answered in time.
+    GateTimeout = "E_TURN_GATE_TIMEOUT", false, Timeout, "Nobody answered in time.";
+    /// The turn ended before somebody answered.
+    GateAborted = "E_TURN_GATE_ABORTED", false, Cancelled, "The turn ended before somebody answered.";
+    /// Whoever was asked declined.
+    GateRejected = "E_TURN_GATE_REJECTED", false, Denied, "Whoever was asked declined.";
+    /// The turn was aborted or cancelled.
+    TurnAborted = "E_TURN_ABORTED", false, Cancelled, "The turn was aborted.";
+    /// The turn came to one of its limits.
+    TurnLimit = "E_TURN_LIMIT", false, Unavailable, "The turn came to a limit.";
+    /// The answer of a turn is not of the type that was asked for.
+    InvalidAnswer = "E_INVALID_ANSWER", false, InvalidArguments, "The answer was not accepted.";
     /// An artifact's bytes could not be read.
     ArtifactUnreadable = "E_ARTIFACT_UNREADABLE", false, Unavailable, "The artifact could not be read. Try again later.";
     /// A question to an artifact that makes no sense: a bad pattern, a bad path.

@@ -16,6 +16,7 @@
 //!
 //! Most people depend on the facade `turnwright`, which adds `#[tool]` and a prelude.
 
+pub mod approval;
 pub mod artifact;
 mod ascii;
 pub mod call;
@@ -24,7 +25,11 @@ pub mod dispatch;
 mod dot_path;
 pub mod error;
 pub mod event;
+pub mod gate;
 pub mod media;
+pub mod middleware;
+mod panic;
+pub mod pipeline;
 pub mod record;
 pub mod registry;
 pub mod schema;
@@ -33,18 +38,20 @@ pub mod stash;
 pub mod store;
 pub mod tool;
 pub mod trust;
+pub mod turn;
+mod within;
 
+pub use approval::{Approval, ApprovalPolicy, ApprovalRequest, Approver, PendingCall, Review};
 pub use artifact::{ArtifactKind, Inline, SpooledArtifact};
-pub use call::{
-    Approval, ApprovalPolicy, ApprovalRequest, Approver, Ledger, PendingCall, Review, ToolContext,
-    ToolExecutor,
-};
+pub use call::{ToolContext, ToolExecutor};
 pub use cancel::Cancellation;
-pub use dispatch::DispatchContext;
-pub use error::{Error, ErrorCode, ErrorKind};
-pub use event::Event;
+pub use dispatch::{DispatchContext, Executor, Reporter};
+pub use error::{BoxError, Error, ErrorCode, ErrorKind};
+pub use event::{Event, EventKind, Usage};
+pub use gate::{Gates, TurnGate};
 pub use media::{Media, MediaKind};
-pub use record::{Message, Retrievable, ToolCall};
+pub use pipeline::{Middleware, Next};
+pub use record::{Message, Record, RecordKind, Retrievable, ToolCall};
 pub use registry::{MergePolicy, ToolRegistry};
 pub use schema::{
     CheckedArgs, Fault, Field, IntoSchema, Limits, RawArgs, Rejection, Repair, RepairKind, Schema,
@@ -52,9 +59,14 @@ pub use schema::{
 };
 pub use spool::Spool;
 pub use stash::Stash;
+pub use store::{MemoryStore, Store, StoreExt};
 pub use tool::{
     Body, ByteSender, ByteStream, Concurrency, Content, Effects, IntoToolOutput, IntoToolResult,
     Json, Meta, OnCollision, StreamClosed, Tool, ToolBuilder, ToolDescription, ToolError,
     ToolOutput, call_id, call_id_of_value,
 };
 pub use trust::TrustTier;
+pub use turn::{
+    Conversation, Ended, Limit, Turn, TurnContext, TurnEvent, TurnInput, TurnOutcome, TurnRunner,
+    TypedOutcome,
+};

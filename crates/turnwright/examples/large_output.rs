@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The secret belongs to the conversation. It makes the codes of the fences, which no content can know.
     let renderer = Renderer::new(ConversationSecret::random()?);
 
-    ctx.store_message(Message::user("What broke last night?").build()?);
+    ctx.add_message(Message::user("What broke last night?").build()?);
     let log = ctx.call("read_log", "{}").await;
     let numbers = ctx.call("metrics", "{}").await;
     for call in [&log, &numbers] {

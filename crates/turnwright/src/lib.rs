@@ -48,23 +48,50 @@ pub mod prelude;
 
 // By name, and not all: the module `tool` would stand beside the attribute of that name.
 pub use turnwright_core::{
-    Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, ByteSender,
-    ByteStream, Cancellation, CheckedArgs, Concurrency, Content, DispatchContext, Effects, Error,
-    ErrorCode, ErrorKind, Event, Fault, Field, Inline, IntoSchema, IntoToolOutput, IntoToolResult,
-    Json, Ledger, Limits, Media, MediaKind, MergePolicy, Message, Meta, OnCollision, PendingCall,
-    RawArgs, Rejection, Repair, RepairKind, Retrievable, Review, Schema, SchemaOptions,
-    SchemaProblem, Spool, SpooledArtifact, Stash, StreamClosed, Tool, ToolBuilder, ToolCall,
-    ToolContext, ToolDescription, ToolError, ToolExecutor, ToolOutput, ToolRegistry, TrustTier,
-    call_id, call_id_of_value,
+    Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, ByteSender,
+    ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation, DispatchContext,
+    Effects, Ended, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault, Field, Gates,
+    Inline, IntoSchema, IntoToolOutput, IntoToolResult, Json, Limit, Limits, Media, MediaKind,
+    MemoryStore, MergePolicy, Message, Meta, Middleware, Next, OnCollision, PendingCall, RawArgs,
+    Record, RecordKind, Rejection, Repair, RepairKind, Reporter, Retrievable, Review, Schema,
+    SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, Store, StoreExt, StreamClosed,
+    Tool, ToolBuilder, ToolCall, ToolContext, ToolDescription, ToolError, ToolExecutor, ToolOutput,
+    ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent, TurnGate, TurnInput, TurnOutcome,
+    TurnRunner, TypedOutcome, Usage, call_id, call_id_of_value,
 };
 pub use turnwright_core::{
-    artifact, call, dispatch, error, event, media, record, registry, schema, spool, stash, trust,
+    approval, artifact, call, dispatch, error, event, gate, media, middleware, pipeline, record,
+    registry, schema, spool, stash, store, trust, turn,
 };
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]
 pub use turnwright_macros::tool;
 // For argument types, handlers and approvers in packages that depend on this one alone.
 pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
+
+/// A runner around an executor, with what most agents want: earlier turns of the conversation are there.
+///
+/// It is [`TurnRunner::builder`] with [`hydrate`](middleware::hydrate) as the outermost layer of the turn's input.
+///
+/// ```
+/// use turnwright::prelude::*;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Error> {
+/// let runner = turnwright::runner(|ctx: DispatchContext| async move {
+///     ctx.answer(format!("{} messages so far", ctx.messages().len())).await?;
+///     Ok(())
+/// })
+/// .build()?;
+/// let hello = || TurnInput::new("hello").conversation("c-1");
+/// assert_eq!(runner.run(hello()).await.text, "1 messages so far");
+/// assert_eq!(runner.run(hello()).await.text, "3 messages so far");
+/// # Ok(())
+/// # }
+/// ```
+pub fn runner(executor: impl Executor + 'static) -> turn::TurnRunnerBuilder {
+    TurnRunner::builder(executor).turn_input(middleware::hydrate())
+}
 
 /// What the code written by `#[tool]` names. Not for use by hand: it changes without notice.
 #[cfg(feature = "macros")]

@@ -1,9 +1,11 @@
 //! What most files that define or run tools need: `use turnwright::prelude::*;`.
 
 pub use crate::{
-    Approval, ApprovalRequest, Approver, ArtifactKind, DispatchContext, Effects, Error, Event,
-    Inline, Json, Media, MediaKind, MergePolicy, OnCollision, PendingCall, Rejection, Review,
-    Schema, Stash, Tool, ToolContext, ToolError, ToolOutput, ToolRegistry, TrustTier,
+    Approval, ApprovalRequest, Approver, ArtifactKind, BoxError, Cancellation, Conversation,
+    DispatchContext, Effects, Ended, Error, Event, EventKind, Executor, Inline, Json, Media,
+    MediaKind, MergePolicy, Middleware, Next, OnCollision, PendingCall, Rejection, Review, Schema,
+    Stash, Store, StoreExt, Tool, ToolContext, ToolError, ToolOutput, ToolRegistry, TrustTier,
+    Turn, TurnContext, TurnEvent, TurnGate, TurnInput, TurnOutcome, TurnRunner,
 };
 // The attribute alone: `crate::tool` is also a module, which would hide one of the user's.
 #[cfg(feature = "macros")]

@@ -40,6 +40,7 @@ pub use read::ArtifactRead;
 pub use readable::Readable;
 pub use tool::{ArtifactTool, ForgePolicy};
 
+pub(crate) use forge::Forge;
 pub(crate) use inline::IsText;
 
 use crate::error::Error;

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::tool::StableTool;
 use super::{ArtifactKind, SpooledArtifact, text};
 use crate::error::Error;
 use crate::schema::Schema;
@@ -41,7 +42,7 @@ pub struct Query {
     name: String,
     description: String,
     document: Result<Value, Error>,
-    pub(super) stable: OnceLock<Result<Schema, Error>>,
+    pub(super) stable: OnceLock<Result<StableTool, Error>>,
     ask: Arc<Ask>,
 }
 

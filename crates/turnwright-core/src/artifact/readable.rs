@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use indexmap::map::Entry;
+use parking_lot::RwLock;
 
 use super::{ArtifactKind, Query, SpooledArtifact};
-use crate::dispatch::DispatchContext;
 use crate::error::{Error, ErrorCode};
+use crate::record::{Retrievable, ToolCall};
 use crate::schema::{escape, quote};
+use crate::turn::{self, Seen, TurnContext};
 
 /// At most so many ids are told to a model that named a wrong one.
 const MOST_TOLD: usize = 30;
@@ -17,42 +18,151 @@ const MOST_TOLD: usize = 30;
 #[derive(Clone, Debug, Default)]
 pub struct Readable(Arc<IndexMap<String, Vec<SpooledArtifact>>>);
 
+/// How far the records of a dispatch were looked at.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Horizon {
+    calls: Seen,
+    retrievables: Seen,
+}
+
+/// The records that came, were replaced or went since.
+pub(super) struct Unseen {
+    calls: turn::Unseen<ToolCall>,
+    retrievables: turn::Unseen<Retrievable>,
+}
+
+impl Horizon {
+    pub(super) fn look(self, ctx: &TurnContext) -> Unseen {
+        Unseen {
+            calls: ctx.tool_calls_since(self.calls),
+            retrievables: ctx.retrievables_since(self.retrievables),
+        }
+    }
+}
+
+impl Unseen {
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.retrievables.is_empty()
+    }
+
+    /// How far that is.
+    pub(super) fn until(&self) -> Horizon {
+        Horizon {
+            calls: self.calls.until,
+            retrievables: self.retrievables.until,
+        }
+    }
+}
+
+/// What can be read under an id from now on: nothing, if there is none.
+pub(super) struct News {
+    id: String,
+    artifacts: Vec<SpooledArtifact>,
+}
+
+/// What a set of tools can read now. It holds no dispatch.
+#[derive(Default)]
+pub(super) struct Current(RwLock<Readable>);
+
+impl Current {
+    pub(super) fn new(readable: Readable) -> Self {
+        Current(RwLock::new(readable))
+    }
+
+    pub(super) fn now(&self) -> Readable {
+        self.0.read().clone()
+    }
+
+    pub(super) fn set(&self, readable: Readable) {
+        let _before = std::mem::replace(&mut *self.0.write(), readable);
+    }
+
+    pub(super) fn learn(&self, news: Vec<News>) {
+        if !news.is_empty() {
+            // What went ends after the lock: that may be foreign code.
+            let _gone = self.0.write().learn(news);
+        }
+    }
+}
+
+impl News {
+    pub(super) fn kinds(&self) -> impl Iterator<Item = ArtifactKind> {
+        self.artifacts.iter().map(SpooledArtifact::kind)
+    }
+}
+
 impl Readable {
     /// What can be asked in this dispatch now: the handles of its calls, save those of artifact tools, and of its
     /// retrievables.
     ///
     /// # Errors
     /// `E_ARTIFACT_ID_COLLISION` if a call and a retrievable have the same id.
-    pub fn of(ctx: &DispatchContext) -> Result<Self, Error> {
-        let limits = ctx.artifact_limits();
-        let mut all: IndexMap<String, Vec<SpooledArtifact>> = IndexMap::new();
-        let mut add = |id: &str, handles: &[SpooledArtifact]| {
-            let limited = handles.iter().map(|it| it.clone().with_limits(limits));
-            match all.entry(id.to_owned()) {
-                Entry::Occupied(_) => Err(Error::new(
+    pub fn of(ctx: &TurnContext) -> Result<Self, Error> {
+        let mut all = Readable::default();
+        let news = all.news(ctx, &Horizon::default().look(ctx))?;
+        all.learn(news);
+        Ok(all)
+    }
+
+    /// What these records change for this snapshot. Those that were never readable and are not now do not count.
+    ///
+    /// # Errors
+    /// `E_ARTIFACT_ID_COLLISION` if a call and a retrievable have the same id.
+    pub(super) fn news(&self, ctx: &TurnContext, unseen: &Unseen) -> Result<Vec<News>, Error> {
+        let mut news = Vec::new();
+        // What can be read under an id is asked anew on both sides: either record may have been replaced.
+        let calls = unseen.calls.records.iter().map(|call| call.id());
+        let found = unseen.retrievables.records.iter().map(|found| found.id());
+        let gone = unseen.calls.gone.iter().chain(&unseen.retrievables.gone);
+        for id in calls.chain(found).chain(gone.map(|id| &**id)) {
+            let (call, found) = (ctx.tool_call(id), ctx.retrievable(id));
+            let of_call = call.as_ref().map_or(&[][..], |call| call.handles());
+            let found = found.as_ref().and_then(|found| found.handle());
+            news.extend(self.news_of(ctx, id, of_call, found)?);
+        }
+        Ok(news)
+    }
+
+    fn news_of(
+        &self,
+        ctx: &TurnContext,
+        id: &str,
+        of_call: &[SpooledArtifact],
+        found: Option<&SpooledArtifact>,
+    ) -> Result<Option<News>, Error> {
+        let handles = match (of_call, found) {
+            ([], None) if self.0.contains_key(id) => &[],
+            ([], None) => return Ok(None),
+            ([], Some(found)) => std::slice::from_ref(found),
+            (of_call, None) => of_call,
+            (_, Some(_)) => {
+                return Err(Error::new(
                     ErrorCode::ArtifactIdCollision,
                     format!(
                         "a call and a retrievable share the id \"{}\": give the retrievable another",
                         escape(id, 80)
                     ),
-                )),
-                Entry::Vacant(place) => {
-                    place.insert(limited.collect());
-                    Ok(())
-                }
+                ));
             }
         };
-        for call in ctx.tool_calls() {
-            if !call.handles().is_empty() {
-                add(call.id(), call.handles())?;
-            }
-        }
-        for found in ctx.retrievables() {
-            if let Some(handle) = found.handle() {
-                add(found.id(), std::slice::from_ref(handle))?;
-            }
-        }
-        Ok(Readable(Arc::new(all)))
+        let limits = ctx.artifact_limits();
+        let limited = handles.iter().map(|it| it.clone().with_limits(limits));
+        Ok(Some(News {
+            id: id.to_owned(),
+            artifacts: limited.collect(),
+        }))
+    }
+
+    /// Takes in what changed, and gives what went. Nothing is copied, unless somebody holds this snapshot.
+    pub(super) fn learn(&mut self, news: Vec<News>) -> Vec<Vec<SpooledArtifact>> {
+        let all = Arc::make_mut(&mut self.0);
+        let learnt =
+            news.into_iter()
+                .filter_map(|News { id, artifacts }| match artifacts.is_empty() {
+                    true => all.shift_remove(&id),
+                    false => all.insert(id, artifacts),
+                });
+        learnt.collect()
     }
 
     /// Whether there is nothing to ask.
@@ -70,6 +180,12 @@ impl Readable {
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&[SpooledArtifact]> {
         self.0.get(id).map(Vec::as_slice)
+    }
+
+    /// Whether there is something under this id of which a query can be asked.
+    pub(super) fn answers(&self, query: &Query, id: &str) -> bool {
+        let fits = |artifact: &SpooledArtifact| query.fits(artifact.kind());
+        self.get(id).is_some_and(|all| all.iter().any(fits))
     }
 
     /// The kinds that are there, in the order in which they came.
@@ -90,6 +206,11 @@ impl Readable {
             all.map(|(id, artifacts)| (id.clone(), artifacts.clone()))
                 .collect(),
         ))
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// What a model is told that named an id which cannot be read: to stand after the place.

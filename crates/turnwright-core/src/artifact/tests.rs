@@ -82,9 +82,9 @@ async fn ask(registry: &ToolRegistry, tool: &str, args: Value) -> Result<String,
 fn no_artifact_no_tools_and_a_kind_brings_its_own_beside_those_of_text() {
     let ctx = DispatchContext::standalone();
     assert!(names(&forge_tools(&ctx).unwrap()).is_empty());
-    ctx.store_tool_call(handle("a", "x", ArtifactKind::TEXT));
+    ctx.add_tool_call(handle("a", "x", ArtifactKind::TEXT));
     assert_eq!(names(&forge_tools(&ctx).unwrap()), base());
-    ctx.store_tool_call(handle("b", "x", ROWS_KIND));
+    ctx.add_tool_call(handle("b", "x", ROWS_KIND));
     let mut all = base();
     all.extend([
         "artifact_rows_get".to_owned(),
@@ -108,7 +108,7 @@ fn no_artifact_no_tools_and_a_kind_brings_its_own_beside_those_of_text() {
 #[test]
 fn forged_tools_are_ephemeral_replace_on_collision_only_read_and_are_never_trusted() {
     let ctx = DispatchContext::standalone();
-    ctx.store_tool_call(handle("a", "x", ROWS_KIND));
+    ctx.add_tool_call(handle("a", "x", ROWS_KIND));
     for policy in [ForgePolicy::Enumerated, ForgePolicy::Stable] {
         for tool in policy.forge(&ctx).unwrap().all() {
             assert!(tool.is_ephemeral() && tool.is_artifact_tool() && !tool.is_trusted());
@@ -127,7 +127,7 @@ fn forged_tools_are_ephemeral_replace_on_collision_only_read_and_are_never_trust
 #[test]
 fn the_schema_names_the_readable_calls_or_stays_as_it_is() {
     let ctx = DispatchContext::standalone();
-    ctx.store_tool_call(handle("a", "x", ArtifactKind::TEXT));
+    ctx.add_tool_call(handle("a", "x", ArtifactKind::TEXT));
     let fingerprints = |policy: ForgePolicy| -> Vec<String> {
         let tools = policy.forge(&ctx).unwrap().all();
         tools
@@ -147,7 +147,7 @@ fn the_schema_names_the_readable_calls_or_stays_as_it_is() {
     );
     assert_eq!(call_id(ForgePolicy::Enumerated)["enum"], json!(["a"]));
     assert_eq!(call_id(ForgePolicy::Stable)["enum"], Value::Null);
-    ctx.store_tool_call(handle("b", "x", ArtifactKind::TEXT));
+    ctx.add_tool_call(handle("b", "x", ArtifactKind::TEXT));
     assert_eq!(call_id(ForgePolicy::Enumerated)["enum"], json!(["a", "b"]));
     assert_eq!(fingerprints(ForgePolicy::Stable), stable);
     assert_ne!(fingerprints(ForgePolicy::Enumerated), enumerated);
@@ -169,15 +169,15 @@ fn stable_tools_come_with_the_first_tool_that_promises_a_handle() {
         names(&forge_tools(&ctx).unwrap()).is_empty(),
         "enumerated: nothing to name"
     );
-    ctx.store_tool_call(handle("a", "x", ROWS_KIND));
+    ctx.add_tool_call(handle("a", "x", ROWS_KIND));
     assert_eq!(names(&ForgePolicy::Stable.forge(&ctx).unwrap()), promised);
 }
 
 #[tokio::test]
 async fn a_call_that_cannot_be_read_is_refused_with_those_that_can() {
     let ctx = DispatchContext::standalone();
-    ctx.store_tool_call(handle("text-1", "one\ntwo", ArtifactKind::TEXT));
-    ctx.store_tool_call(handle("rows-1", "a\nb", ROWS_KIND));
+    ctx.add_tool_call(handle("text-1", "one\ntwo", ArtifactKind::TEXT));
+    ctx.add_tool_call(handle("rows-1", "a\nb", ROWS_KIND));
     for policy in [ForgePolicy::Enumerated, ForgePolicy::Stable] {
         let forged = policy.forge(&ctx).unwrap();
         let got = ask(
@@ -214,7 +214,7 @@ async fn several_artifacts_of_one_call_are_told_apart_by_index() {
         SpooledArtifact::in_memory("one", ArtifactKind::TEXT),
     ]);
     let call = ToolCall::builder("t", "{}").id("c").results(mixed).build();
-    ctx.store_tool_call(call.unwrap());
+    ctx.add_tool_call(call.unwrap());
     let forged = forge_tools(&ctx).unwrap();
     let rows = |index: u64| {
         let args = json!({ "callId": "c", "index": index, "row": 0 });
@@ -248,7 +248,7 @@ async fn several_artifacts_of_one_call_are_told_apart_by_index() {
 #[tokio::test]
 async fn answers_of_artifact_tools_are_text_and_cannot_be_read_by_one() {
     let ctx = DispatchContext::standalone();
-    ctx.store_tool_call(handle("a", &"x\n".repeat(9000), ROWS_KIND));
+    ctx.add_tool_call(handle("a", &"x\n".repeat(9000), ROWS_KIND));
     let forged = forge_tools(&ctx).unwrap();
     let tool = forged.get("artifact_rows_all").unwrap();
     let record = tool.executor(&ctx).settle(json!({ "callId": "a" })).await;
@@ -270,9 +270,9 @@ async fn answers_of_artifact_tools_are_text_and_cannot_be_read_by_one() {
 #[tokio::test]
 async fn a_tool_reads_the_calls_of_the_moment_at_which_it_was_forged_and_keeps_no_context() {
     let ctx = DispatchContext::standalone();
-    ctx.store_tool_call(handle("a", "first", ROWS_KIND));
+    ctx.add_tool_call(handle("a", "first", ROWS_KIND));
     let forged = ForgePolicy::Stable.forge(&ctx).unwrap();
-    ctx.store_tool_call(handle("b", "second", ROWS_KIND));
+    ctx.add_tool_call(handle("b", "second", ROWS_KIND));
     let weak = ctx.downgrade();
     drop(ctx);
     assert!(
@@ -306,9 +306,9 @@ async fn retrievables_that_are_not_inline_can_be_asked_and_may_not_share_an_id_w
             .build()
             .unwrap()
     };
-    ctx.store_retrievable(document("doc", false));
-    ctx.store_retrievable(document("shown", true));
-    ctx.store_tool_call(handle("a", "x", ArtifactKind::TEXT));
+    ctx.add_retrievable(document("doc", false));
+    ctx.add_retrievable(document("shown", true));
+    ctx.add_tool_call(handle("a", "x", ArtifactKind::TEXT));
     let forged = forge_tools(&ctx).unwrap();
     assert_eq!(
         Readable::of(&ctx).unwrap().ids().collect::<Vec<_>>(),
@@ -321,7 +321,7 @@ async fn retrievables_that_are_not_inline_can_be_asked_and_may_not_share_an_id_w
     )
     .await;
     assert_eq!(page.unwrap(), "page");
-    ctx.store_retrievable(document("a", false));
+    ctx.add_retrievable(document("a", false));
     let error = forge_tools(&ctx).unwrap_err();
     assert_eq!(error.code(), ErrorCode::ArtifactIdCollision);
     assert!(error.message().contains("\"a\"") && !error.is_fatal());

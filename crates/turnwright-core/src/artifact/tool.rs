@@ -1,12 +1,16 @@
 //! A tool made from a query.
 
+use std::sync::Arc;
+
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::readable::Current;
 use super::{Query, Readable, SpooledArtifact};
 use crate::call::ToolContext;
 use crate::error::{Error, ErrorCode};
-use crate::schema::{IntoSchema, Rejection, Schema};
-use crate::tool::{Effects, OnCollision, Tool, ToolError};
+use crate::schema::{ExternalCheck, IntoSchema, Rejection, Schema};
+use crate::tool::{Effects, Handler, OnCollision, Tool, ToolBuilder, ToolError};
 
 /// Says which artifact is meant.
 pub(super) const CALL_ID: &str = "callId";
@@ -40,38 +44,82 @@ impl ArtifactTool {
         all: &Readable,
         policy: ForgePolicy,
     ) -> Result<Tool, Error> {
-        let readable = all.for_query(query);
-        let schema = match policy {
+        let current = Arc::new(Current::new(all.clone()));
+        match policy {
             ForgePolicy::Enumerated => {
+                let readable = all.for_query(query);
                 let ids: Vec<&str> = readable.ids().collect();
-                query.document(&("enum", json!(ids)))?.into_schema()?
+                ArtifactTool::naming(query, &ids, &current)
             }
-            ForgePolicy::Stable => limited(query.stable_schema()?, readable.clone()),
-        };
-        Tool::dynamic(query.name(), schema)
-            .description(query.description())
-            .effects(Effects::ReadOnly)
-            .ephemeral(true)
-            .on_collision(OnCollision::Replace)
-            .artifact_tool()
-            .handler(move |args: Value, _: ToolContext| answer(query, readable.clone(), args))
+            ForgePolicy::Stable => ArtifactTool::stable(query, &current),
+        }
+    }
+
+    /// A tool whose schema names these ids.
+    pub(super) fn naming(
+        query: &'static Query,
+        ids: &[impl Serialize],
+        current: &Arc<Current>,
+    ) -> Result<Tool, Error> {
+        let schema = query.document(&("enum", json!(ids)))?.into_schema()?;
+        let current = Arc::clone(current);
+        definition(query, schema)
+            .handler(move |args: Value, _: ToolContext| answer(query, current.now(), args))
             .build()
+    }
+
+    /// A tool that looks up what can be read when it is called.
+    pub(super) fn stable(query: &'static Query, current: &Arc<Current>) -> Result<Tool, Error> {
+        Ok(query.stable_tool()?.over(query, current))
     }
 }
 
-/// The same contract, with the readable calls checked from outside of the document.
-fn limited(schema: Schema, readable: Readable) -> Schema {
-    schema.external("readable_call", move |args| {
-        let known = args
-            .get(CALL_ID)
-            .and_then(Value::as_str)
-            .is_some_and(|id| readable.get(id).is_some());
-        let answer = match known {
-            true => Ok(()),
-            false => Err(Rejection::at(format!("/{CALL_ID}"), readable.refusal())),
-        };
-        std::future::ready(answer)
-    })
+fn definition(query: &Query, schema: Schema) -> ToolBuilder<Value> {
+    Tool::dynamic(query.name(), schema)
+        .description(query.description())
+        .effects(Effects::ReadOnly)
+        .ephemeral(true)
+        .on_collision(OnCollision::Replace)
+        .artifact_tool()
+}
+
+/// What all tools of a query have in common whose schema does not change: made once.
+pub(super) struct StableTool {
+    tool: Tool,
+    rule: Arc<str>,
+}
+
+impl StableTool {
+    fn of(query: &Query) -> Result<Self, Error> {
+        let schema = query.document(&("minLength", json!(1)))?.into_schema();
+        let schema = schema.map_err(|error| query.ill_defined(error.message()))?;
+        let nothing_yet =
+            |_: Value, _: ToolContext| std::future::ready(Err::<String, _>(no_artifact(0, 0)));
+        Ok(StableTool {
+            tool: definition(query, schema).handler(nothing_yet).build()?,
+            rule: "readable_call".into(),
+        })
+    }
+
+    /// The tool over what can be read: the readable calls are checked from outside of the document.
+    fn over(&self, query: &'static Query, current: &Arc<Current>) -> Tool {
+        let readable = Arc::clone(current);
+        let check = ExternalCheck::new(Arc::clone(&self.rule), move |args| {
+            let readable = readable.now();
+            let id = args.get(CALL_ID).and_then(Value::as_str);
+            let answer = match id.is_some_and(|id| readable.answers(query, id)) {
+                true => Ok(()),
+                false => {
+                    let told = readable.for_query(query).refusal();
+                    Err(Rejection::at(format!("/{CALL_ID}"), told))
+                }
+            };
+            std::future::ready(answer)
+        });
+        let readable = Arc::clone(current);
+        let handler = Handler::from_values(move |args| answer(query, readable.now(), args));
+        self.tool.reaching(check, handler)
+    }
 }
 
 async fn answer(query: &Query, readable: Readable, mut args: Value) -> Result<String, ToolError> {
@@ -107,13 +155,14 @@ fn chosen(
         .unwrap_or_default();
     let index = index.and_then(Value::as_u64).unwrap_or(0);
     let chosen = usize::try_from(index).ok().and_then(|at| artifacts.get(at));
-    chosen.cloned().ok_or_else(|| {
-        let told = format!(
-            "There is no artifact {index}: that result has {}, counted from 0.",
-            artifacts.len()
-        );
-        ToolError::not_found(told.clone()).for_model(told)
-    })
+    chosen
+        .cloned()
+        .ok_or_else(|| no_artifact(index, artifacts.len()))
+}
+
+fn no_artifact(index: u64, of: usize) -> ToolError {
+    let told = format!("There is no artifact {index}: that result has {of}, counted from 0.");
+    ToolError::not_found(told.clone()).for_model(told)
 }
 
 /// Room for saying that an answer was cut.
@@ -174,16 +223,9 @@ impl Query {
         Ok(document)
     }
 
-    /// The contract that does not change, compiled once.
-    fn stable_schema(&self) -> Result<Schema, Error> {
-        let made = self.stable.get_or_init(|| {
-            let document = self.document(&("minLength", json!(1)))?;
-            document.into_schema()
-        });
-        match made {
-            Ok(schema) => Ok(schema.clone()),
-            Err(error) => Err(self.ill_defined(error.message())),
-        }
+    fn stable_tool(&self) -> Result<&StableTool, Error> {
+        let made = self.stable.get_or_init(|| StableTool::of(self));
+        made.as_ref().map_err(Error::clone)
     }
 
     pub(super) fn ill_defined(&self, why: &str) -> Error {

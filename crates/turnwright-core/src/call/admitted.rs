@@ -2,18 +2,22 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
 use serde_json::Value;
-use tokio::time::Instant;
 
-use super::approval::{Approval, ApprovalPolicy, ApprovalRequest, PendingCall, Review};
+use super::ask::ask;
 use super::checked::{Checked, CheckedCall};
-use super::ledger::BegunCall;
-use super::proposed::RefusedCall;
-use super::run::{Cut, drop_quietly, within};
+use super::closer::Closer;
+use super::proposed::{Call, RefusedCall};
+use super::run::cancelled;
+use crate::approval::{Approval, ApprovalPolicy, PendingCall, Review};
 use crate::error::{Error, ErrorCode};
+use crate::panic::drop_quietly;
+use crate::record::{CallState, LedgerEntry, Record, ToolCall};
 use crate::tool::{self, BoundHandler, Effects, Tool};
+use crate::within::{TimeLimit, within};
 
 /// Times that policies and people may change the arguments of one call.
 const MOST_CHANGES: usize = 3;
@@ -24,8 +28,8 @@ const MOST_CHANGES: usize = 3;
 pub struct AdmittedCall {
     pub(super) checked: Box<Checked>,
     pub(super) bound: BoundHandler,
-    /// The ledger knows of it.
-    pub(super) begun: bool,
+    /// What stands in the records of it, once it was begun.
+    pub(super) closer: Option<Closer>,
 }
 
 /// What the policies of a call said together.
@@ -44,7 +48,7 @@ impl CheckedCall {
     /// Nobody allowed it, or what was put in the place of its arguments does not pass.
     pub async fn admit(self) -> Result<AdmittedCall, RefusedCall> {
         let Checked { call, tool, .. } = &*self.checked;
-        if call.ctx.policy().is_none() && tool.approval().is_none() {
+        if call.ctx.setup().policies.is_empty() && tool.approval().is_none() {
             return Ok(self.admitted());
         }
         // Apart, so that a call which nobody looks at does not carry the room for it.
@@ -92,7 +96,7 @@ impl CheckedCall {
         AdmittedCall {
             checked: self.checked,
             bound: self.bound,
-            begun: false,
+            closer: None,
         }
     }
 
@@ -109,7 +113,7 @@ impl CheckedCall {
 
     fn deny(self, reason: &str, for_model: Option<String>) -> RefusedCall {
         if self.checked.call.ctx.cancellation().is_cancelled() {
-            let error = Cut::Cancelled.error(self.tool(), false);
+            let error = cancelled(self.tool(), false);
             return self.refuse(error);
         }
         let error = Error::new(
@@ -127,7 +131,7 @@ impl CheckedCall {
 /// Asks every policy: the first that denies or rewrites decides, and one that asks is enough for asking.
 async fn decide(call: &PendingCall<'_>) -> Decision {
     let mut ask = None;
-    for policy in call.ctx.policy().into_iter().chain(call.tool.approval()) {
+    for policy in call.ctx.setup().policies.iter().chain(call.tool.approval()) {
         match review(call, policy).await {
             Review::Allow => {}
             Review::Ask { reason } => ask = Some(ask.unwrap_or(reason)),
@@ -141,39 +145,13 @@ async fn decide(call: &PendingCall<'_>) -> Decision {
 
 async fn review(call: &PendingCall<'_>, policy: &Arc<dyn ApprovalPolicy>) -> Review {
     let reviewed = AssertUnwindSafe(async { policy.review(call).await }).catch_unwind();
-    match within(Instant::now(), None, call.ctx.cancellation(), reviewed).await {
+    match within(TimeLimit::none(), call.ctx.cancellation(), reviewed).await {
         Ok(Ok(review)) => review,
         Ok(Err(panic)) => {
             drop_quietly(panic);
             Review::deny("its policy panicked")
         }
         Err(_) => Review::deny("the dispatch was cancelled"),
-    }
-}
-
-async fn ask(call: &PendingCall<'_>, reason: String) -> Approval {
-    let refused = |reason: &str| Approval::Refused {
-        reason: reason.to_owned(),
-    };
-    let Some(approver) = call.ctx.approver() else {
-        return refused("nobody can be asked");
-    };
-    let request = ApprovalRequest {
-        id: call.id.to_owned(),
-        tool: call.tool.name().to_owned(),
-        fingerprint: call.tool.fingerprint().to_owned(),
-        args_digest: tool::digest_of(call.args),
-        args: call.args.clone(),
-        reason,
-    };
-    let asked = AssertUnwindSafe(async { approver.ask(request).await }).catch_unwind();
-    match within(Instant::now(), None, call.ctx.cancellation(), asked).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(panic)) => {
-            drop_quietly(panic);
-            refused("no answer could be had")
-        }
-        Err(_) => refused("the turn was cancelled"),
     }
 }
 
@@ -207,36 +185,70 @@ impl AdmittedCall {
         self.tool().effects() != Effects::ReadOnly
     }
 
-    /// Tells the ledger of several calls of one dispatch at once, before they run: one batch for calls that start together. A call that
-    /// was not begun here tells it by itself when it runs.
+    /// Puts it on record before it runs: gives what must be stored first.
+    pub(super) fn open(&mut self, closer: Option<Closer>) -> Vec<Record> {
+        let Checked { call, tool, .. } = &*self.checked;
+        let mut records = Vec::new();
+        let mut closer = closer.unwrap_or_else(|| {
+            let open = || ToolCall::open(call.request.clone(), self.checked.call_id);
+            let record = call.recorded.then(open);
+            records.extend(record.clone().map(Record::ToolCall));
+            Closer::new(&call.ctx, record)
+        });
+        // Where nothing is kept, nothing need be noted either.
+        let noted = self.is_noted() && call.ctx.store().is_some();
+        let entry = noted.then(|| Arc::new(self.checked.ledger_entry()));
+        records.extend(entry.clone().map(Record::Ledger));
+        closer.begun(tool, entry);
+        self.closer = Some(closer);
+        records
+    }
+
+    /// Begins it, if that was not done yet.
     ///
     /// # Errors
-    /// `E_LEDGER_ERROR`: none of them is noted, and none may run unless it is noted later.
-    pub async fn begin_together(calls: &mut [AdmittedCall]) -> Result<(), Error> {
-        let Some(ledger) = calls
-            .first()
-            .and_then(|call| call.checked.call.ctx.ledger())
-            .cloned()
-        else {
+    /// It could not be recorded, and so must not run.
+    pub(super) async fn begin(&mut self, closer: Option<Closer>) -> Result<(), Error> {
+        if self.closer.is_some() {
             return Ok(());
-        };
-        let begun: Vec<BegunCall> = calls
-            .iter()
-            .filter(|call| call.is_noted())
-            .map(BegunCall::of)
-            .collect();
-        if !begun.is_empty() {
-            ledger.begun(&begun).await.map_err(|error| {
-                Error::new(
-                    ErrorCode::Ledger,
-                    "the ledger did not take the calls that were to start",
-                )
-                .with_source(error)
-            })?;
         }
-        for call in calls {
-            call.begun = true;
+        let records = self.open(closer);
+        match self.checked.call.ctx.put_on_record(records).await {
+            true => Ok(()),
+            false => Err(not_recorded()),
         }
-        Ok(())
+    }
+}
+
+/// A call that could not be recorded does not run.
+pub(super) fn not_recorded() -> Error {
+    Error::new(
+        ErrorCode::Store,
+        "the store did not take the call that was to start",
+    )
+    .with_model_text("The call could not be recorded, so it was not run.")
+}
+
+impl Checked {
+    /// The key of the call's effect: unique, and the same whenever the same turn is played again.
+    pub(super) fn effect_key(&self) -> String {
+        let Call { ctx, ordinal, .. } = &self.call;
+        format!("{}/{ordinal}/{}", ctx.turn_id(), self.call_id.as_str())
+    }
+
+    fn ledger_entry(&self) -> LedgerEntry {
+        let Call { ctx, request, .. } = &self.call;
+        LedgerEntry {
+            effect_key: self.effect_key(),
+            turn_id: Arc::clone(ctx.shared_id()),
+            tool_call: request.id.as_str().to_owned(),
+            call_id: self.call_id.as_str().to_owned(),
+            tool: Arc::clone(&request.name),
+            fingerprint: self.tool.fingerprint().to_owned(),
+            args: self.args.value().clone(),
+            state: CallState::Begun,
+            begun_at: SystemTime::now(),
+            ended_at: None,
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! A call whose arguments passed every rule.
 
 use serde_json::Value;
-use tokio::time::Instant;
 
 use super::proposed::{Call, RefusedCall};
 use crate::error::{Error, ErrorCode};
 use crate::schema::{CheckedArgs, RawArgs, Repair};
 use crate::tool::{self, BoundHandler, Hex, Tool};
+use crate::within::{TimeLimit, within};
 
 /// A call whose arguments passed every rule of the tool's schema, its type and its external checks.
 #[derive(Debug)]
@@ -124,9 +124,8 @@ async fn ask_external(checked: &Checked) -> Result<(), Error> {
     if !tool.schema().has_external() {
         return Ok(());
     }
-    let asked = super::run::within(
-        Instant::now(),
-        tool.timeout(),
+    let asked = within(
+        TimeLimit::from_now(tool.timeout()),
         checked.call.ctx.cancellation(),
         tool.schema().ask_external(checked.args.value()),
     )
@@ -134,7 +133,7 @@ async fn ask_external(checked: &Checked) -> Result<(), Error> {
     match asked {
         Ok(answer) => answer.map_err(|faults| tool.refusal(faults)),
         Err(cut) => {
-            let told = match cut.code() {
+            let told = match super::run::code_of(cut) {
                 ErrorCode::ToolCancelled => "The call was cancelled; nothing was run.",
                 _ => {
                     "The arguments could not be checked in time; nothing was run. Try again later."
@@ -143,9 +142,9 @@ async fn ask_external(checked: &Checked) -> Result<(), Error> {
             let message = format!(
                 "the external checks of `{}` did not answer: {}",
                 tool.name(),
-                cut.why()
+                super::run::why(cut)
             );
-            Err(Error::new(cut.code(), message).with_model_text(told))
+            Err(Error::new(super::run::code_of(cut), message).with_model_text(told))
         }
     }
 }

@@ -10,8 +10,11 @@ use tokio::time::Instant;
 use super::checked::Checked;
 use crate::cancel::Cancellation;
 use crate::dispatch::DispatchContext;
-use crate::event::Event;
+use crate::error::Error;
+use crate::event::EventKind;
+use crate::gate::TurnGate;
 use crate::tool::{Meta, Tool};
+use crate::within::{TimeLimit, Waits};
 
 /// The context of one call, given to its handler by value: all of the [`DispatchContext`], and what belongs to the call
 /// alone.
@@ -40,6 +43,19 @@ pub(super) struct CallFacts {
     pub(super) deadline: Option<Instant>,
     /// Made when somebody asks for it: most handlers never do.
     pub(super) cancellation: OnceLock<Cancellation>,
+    /// Time that it spent waiting for somebody, which does not count.
+    pub(super) waits: Waits,
+}
+
+impl CallFacts {
+    /// How long it may take.
+    pub(super) fn time(&self, start: Instant) -> TimeLimit<'_> {
+        TimeLimit {
+            start,
+            limit: self.tool.timeout(),
+            waits: Some(&self.waits),
+        }
+    }
 }
 
 impl Deref for CallFacts {
@@ -97,10 +113,20 @@ impl ToolContext {
         self.0.effect_key()
     }
 
-    /// When its time is over.
+    /// When its time is over, as far as is known now: waiting at a gate puts it off.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        self.0.deadline
+        self.0.deadline?.checked_add(self.0.waits.so_far())
+    }
+
+    /// Opens a gate and waits until somebody outside of the turn settles it. The time that this takes does not count
+    /// against the call's own.
+    ///
+    /// # Errors
+    /// As [`TurnContext::wait_for`](crate::TurnContext::wait_for).
+    pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
+        let _waiting = self.0.waits.begin();
+        self.wait_for_call(gate, Some(self.id().into())).await
     }
 
     /// What calls this call off: its dispatch's cancellation, or its own deadline.
@@ -112,7 +138,7 @@ impl ToolContext {
 
     /// Says how far it is.
     pub fn progress(&self, message: impl Into<String>) {
-        self.events().tell(|| Event::ToolExecutionProgress {
+        self.tell(|| EventKind::ToolExecutionProgress {
             id: self.0.call.id.shared(),
             call_id: self.0.call_id.shared(),
             tool: Arc::clone(&self.0.call.name),

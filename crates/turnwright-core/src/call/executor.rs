@@ -34,13 +34,13 @@ impl ToolExecutor {
     /// # Errors
     /// The call was refused, or the handler failed.
     pub async fn call(&self, args: impl Into<RawArgs>) -> Result<ToolOutput, Error> {
-        let proposed = self.propose(args);
+        let proposed = self.propose(args).unrecorded();
         let checked = match proposed.check_for(self.tool.clone()).await {
             Ok(checked) => checked,
             Err(refused) => return Err(refused.into_error()),
         };
         match checked.admit().await {
-            Ok(admitted) => admitted.run().await.into_result(),
+            Ok(admitted) => admitted.run().await.into_result().await,
             Err(refused) => Err(refused.into_error()),
         }
     }

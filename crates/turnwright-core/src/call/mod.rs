@@ -19,12 +19,13 @@
 //! ```
 
 mod admitted;
-mod approval;
+mod ask;
 mod checked;
+mod closer;
+mod complete;
 mod context;
 mod executor;
 mod ids;
-mod ledger;
 mod proposed;
 mod run;
 mod settle;
@@ -33,15 +34,11 @@ mod settle;
 mod tests;
 
 pub use admitted::AdmittedCall;
-pub use approval::{
-    Approval, ApprovalPolicy, ApprovalRequest, Approver, PendingCall, Review, always_ask,
-};
 pub use checked::CheckedCall;
 pub use context::ToolContext;
 pub use executor::ToolExecutor;
-pub use ledger::{BegunCall, EndState, Ledger, LedgerError};
 pub use proposed::{ProposedCall, RefusedCall};
 pub use run::RawOutcome;
 
 pub(crate) use ids::{CallIds, Id};
-pub(crate) use proposed::Call;
+pub(crate) use proposed::CallRequest;

@@ -1,5 +1,6 @@
 //! A call as it was proposed, and a call that was turned down.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -7,22 +8,51 @@ use tokio::time::Instant;
 use crate::call::{CheckedCall, Id};
 use crate::dispatch::DispatchContext;
 use crate::error::{Error, ErrorCode};
-use crate::event::Event;
-use crate::record::{Settled, ToolCall};
+use crate::event::EventKind;
+use crate::record::{ProviderState, Record, Settled, ToolCall};
 use crate::schema::{Limits, RawArgs, escape, nearest};
 use crate::tool::{self, Hex, Tool};
+use crate::turn::TurnEvent;
 
 /// What stays the same of a call from its proposal to its record.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) ctx: DispatchContext,
+    pub(crate) request: CallRequest,
+    pub(crate) ordinal: u64,
+    /// Whether a record is made of it.
+    pub(crate) recorded: bool,
+}
+
+/// What was proposed. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct CallRequest {
     pub(crate) id: Id,
-    pub(crate) provider_id: Option<String>,
+    pub(crate) provider_id: Option<Arc<str>>,
+    pub(crate) provider_state: Option<ProviderState>,
     pub(crate) name: Arc<str>,
     pub(crate) raw: RawArgs,
-    pub(crate) ordinal: u64,
     /// When it was proposed.
     pub(crate) created: Instant,
+}
+
+impl Deref for Call {
+    type Target = CallRequest;
+
+    fn deref(&self) -> &CallRequest {
+        &self.request
+    }
+}
+
+impl CallRequest {
+    /// What was asked for, as a digest, where no tool is known: under the limits that a tool has unless told.
+    pub(crate) fn call_id(&self) -> Hex {
+        let much = Limits::default().bytes();
+        match self.raw.text() {
+            Some(text) if text.len() > much => tool::of_unread(&self.name, &self.raw),
+            _ => tool::of_raw(&self.name, &self.raw),
+        }
+    }
 }
 
 /// A call that a model, or whoever decides, would like to have made. Nothing of it was looked at yet.
@@ -35,22 +65,47 @@ pub struct ProposedCall {
 impl ProposedCall {
     pub(crate) fn new(ctx: DispatchContext, name: Arc<str>, raw: RawArgs) -> Self {
         let (id, ordinal) = (ctx.next_call_id(), ctx.next_ordinal());
+        let request = CallRequest {
+            id,
+            provider_id: None,
+            provider_state: None,
+            name,
+            raw,
+            created: Instant::now(),
+        };
         ProposedCall {
             call: Call {
                 ctx,
-                id,
-                provider_id: None,
-                name,
-                raw,
+                request,
                 ordinal,
-                created: Instant::now(),
+                recorded: true,
             },
         }
     }
 
+    /// Nobody wants a record of it.
+    pub(super) fn unrecorded(mut self) -> Self {
+        self.call.recorded = false;
+        self
+    }
+
+    pub(super) fn request(&self) -> &CallRequest {
+        &self.call.request
+    }
+
+    pub(super) fn context(&self) -> &DispatchContext {
+        &self.call.ctx
+    }
+
     /// The provider's own id for it: for the wire, and for nothing else.
-    pub fn with_provider_id(mut self, id: impl Into<String>) -> Self {
-        self.call.provider_id = Some(id.into());
+    pub fn with_provider_id(mut self, id: impl Into<Arc<str>>) -> Self {
+        self.call.request.provider_id = Some(id.into());
+        self
+    }
+
+    /// What the provider wants back with it.
+    pub fn with_provider_state(mut self, state: ProviderState) -> Self {
+        self.call.request.provider_state = Some(state);
         self
     }
 
@@ -75,14 +130,7 @@ impl ProposedCall {
             Some(tool) => self.check_for(tool).await,
             None => {
                 let error = unknown_tool(&self.call);
-                // No tool, no limits of its own: those that a tool has unless told.
-                let much = Limits::default().bytes();
-                let call_id = match self.call.raw.text() {
-                    Some(text) if text.len() > much => {
-                        tool::of_unread(&self.call.name, &self.call.raw)
-                    }
-                    _ => tool::of_raw(&self.call.name, &self.call.raw),
-                };
+                let call_id = self.call.call_id();
                 Err(RefusedCall::new(self.call, call_id, error))
             }
         }
@@ -150,7 +198,7 @@ struct Refused {
 
 impl RefusedCall {
     pub(crate) fn new(call: Call, call_id: Hex, error: Error) -> Self {
-        call.ctx.events().tell(|| Event::ToolCallRefused {
+        call.ctx.tell(|| EventKind::ToolCallRefused {
             id: call.id.shared(),
             call_id: call_id.shared(),
             tool: Arc::clone(&call.name),
@@ -191,12 +239,23 @@ impl RefusedCall {
     }
 
     /// Makes it a record of the turn: an answer to the model, with what it needs to try again.
-    pub fn settle(self) -> Arc<ToolCall> {
+    pub async fn settle(self) -> Arc<ToolCall> {
+        let ctx = self.inner.call.ctx.clone();
+        let record = self.record();
+        ctx.put_on_record(vec![Record::ToolCall(Arc::clone(&record))])
+            .await;
+        ctx.emit(|| TurnEvent::ToolCall(Arc::clone(&record))).await;
+        record
+    }
+
+    /// The record that comes of it.
+    pub(super) fn record(&self) -> Arc<ToolCall> {
         let Refused {
             call,
             call_id,
             error,
-        } = *self.inner;
-        ToolCall::keep(&call, call_id, Settled::refusal(error.model_text()))
+        } = &*self.inner;
+        let settled = Settled::refusal(error.model_text());
+        ToolCall::open(call.request.clone(), *call_id).closed(settled)
     }
 }

@@ -4,21 +4,25 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::checked::CheckedCall;
 use super::context::CallFacts;
-use super::proposed::{ProposedCall, RefusedCall};
-use super::run::{RawOutcome, within};
+use super::run::{RawOutcome, cut_off};
 use crate::artifact::{ArtifactKind, IsText, SpooledArtifact};
 use crate::error::{Error, ErrorCode};
-use crate::record::{Settled, ToolCall, ToolResults};
+use crate::record::{Record, Settled, ToolCall, ToolResults};
 use crate::spool::ByteReader;
-use crate::tool::{Body, Content, Tool};
+use crate::tool::{Body, Content};
+use crate::within::{TimeLimit, within};
 
 impl RawOutcome {
     /// Keeps what the handler gave and makes the call a record of its turn. Whether the result stands in the prompt itself
     /// is decided here, once.
     pub async fn settle(self) -> Arc<ToolCall> {
-        let RawOutcome { facts, result } = self;
+        let RawOutcome {
+            facts,
+            result,
+            closer,
+            state,
+        } = self;
         let tool = &facts.tool;
         let mut settled = Settled {
             results: ToolResults::Nothing,
@@ -41,7 +45,20 @@ impl RawOutcome {
             }
             Err(error) => settled.results = failure(&error),
         }
-        ToolCall::keep(&facts.call, facts.call_id, settled)
+        match closer {
+            Some(closer) => match Box::pin(closer.settle(settled, state)).await {
+                Some(record) => record,
+                // Nobody wanted a record.
+                None => facts.record(Settled::refusal("")),
+            },
+            // It came to nothing before it was put on record.
+            None => {
+                let record = facts.record(settled);
+                let records = vec![Record::ToolCall(Arc::clone(&record))];
+                facts.call.ctx.put_on_record(records).await;
+                record
+            }
+        }
     }
 }
 
@@ -80,36 +97,23 @@ fn failure(error: &Error) -> ToolResults {
 /// A stream comes within the time of its call, and stops with it.
 async fn spool(facts: &CallFacts, body: Body) -> Result<Arc<dyn ByteReader>, Error> {
     let (call, now) = (&facts.call, Instant::now());
-    let left = facts.deadline.map(|end| end.saturating_duration_since(now));
+    let deadline = facts
+        .deadline
+        .and_then(|end| end.checked_add(facts.waits.so_far()));
+    let left = deadline.map(|end| end.saturating_duration_since(now));
     let kept = call.ctx.spool().put(call.id.as_str(), body);
-    match within(now, left, call.ctx.cancellation(), kept).await {
+    let time = TimeLimit::from_now(left);
+    match within(time, call.ctx.cancellation(), kept).await {
         Ok(Ok(reader)) => Ok(reader),
         Ok(Err(error)) => {
             Err(Error::new(ErrorCode::Spool, "the result could not be kept").with_source(error))
         }
-        Err(cut) => Err(cut.error(&facts.tool, true)),
+        Err(cut) => Err(cut_off(cut, &facts.tool, true)),
     }
 }
 
-/// Takes a call all the way to its record, whatever happens on it.
-async fn complete(checked: Result<CheckedCall, RefusedCall>) -> Arc<ToolCall> {
-    let admitted = match checked {
-        Ok(checked) => checked.admit().await,
-        Err(refused) => Err(refused),
-    };
-    match admitted {
-        Ok(admitted) => admitted.run().await.settle().await,
-        Err(refused) => refused.settle(),
-    }
-}
-
-impl ProposedCall {
-    /// Takes the call all the way: checked, admitted, run, settled. Whatever happens becomes the record.
-    pub async fn complete(self) -> Arc<ToolCall> {
-        complete(self.check().await).await
-    }
-
-    pub(super) async fn complete_for(self, tool: Tool) -> Arc<ToolCall> {
-        complete(self.check_for(tool).await).await
+impl CallFacts {
+    fn record(&self, settled: Settled) -> Arc<ToolCall> {
+        ToolCall::open(self.call.request.clone(), self.call_id).closed(settled)
     }
 }

@@ -1,26 +1,24 @@
 //! The handle that executors, middleware and tools work with.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
-use super::records::Records;
+use parking_lot::Mutex;
+
+use super::builder::DispatchContextBuilder;
+use super::reporter::Reporter;
 use super::signal::Signals;
-use crate::artifact::ArtifactLimits;
-use crate::call::{ApprovalPolicy, Approver, CallIds, Id, Ledger, ProposedCall};
-use crate::cancel::Cancellation;
-use crate::event::EventBus;
-use crate::record::ToolCall;
-use crate::registry::ToolRegistry;
+use crate::artifact::Forge;
+use crate::call::ProposedCall;
+use crate::error::Error;
+use crate::record::{Message, ToolCall};
 use crate::schema::RawArgs;
-use crate::spool::{Spool, Unkept};
-use crate::stash::Stash;
-use crate::trust::Taint;
+use crate::turn::TurnContext;
 
-/// What stands in a prompt itself unless told.
-const INLINE_LIMIT: u64 = 4 * 1024;
-
-/// One dispatch: its tools, stash, events, calls and cancellation. A handle: clones share it.
+/// One dispatch: all of its [`TurnContext`], the signal that ends it, and the calls that it proposes. A handle: clones
+/// share it.
 ///
 /// Usable by itself, to try and to test tools without a model:
 ///
@@ -51,38 +49,11 @@ const INLINE_LIMIT: u64 = 4 * 1024;
 pub struct DispatchContext(Arc<Inner>);
 
 struct Inner {
-    turn_id: String,
-    tools: ToolRegistry,
-    stash: Stash,
-    events: EventBus,
-    cancellation: Cancellation,
+    turn: TurnContext,
     signals: Arc<Signals>,
-    records: Records,
-    inline_limit: u64,
-    artifact_limits: ArtifactLimits,
-    ids: CallIds,
-    ordinals: AtomicU64,
-    policy: Option<Arc<dyn ApprovalPolicy>>,
-    approver: Option<Arc<dyn Approver>>,
-    ledger: Option<Arc<dyn Ledger>>,
-    spool: Arc<dyn Spool>,
-}
-
-/// Makes a [`DispatchContext`].
-#[derive(Default)]
-#[must_use]
-pub struct DispatchContextBuilder {
-    turn_id: Option<String>,
-    tools: ToolRegistry,
-    stash: Stash,
-    events: EventBus,
-    cancellation: Cancellation,
-    policy: Option<Arc<dyn ApprovalPolicy>>,
-    approver: Option<Arc<dyn Approver>>,
-    ledger: Option<Arc<dyn Ledger>>,
-    spool: Option<Arc<dyn Spool>>,
-    inline_limit: Option<u64>,
-    artifact_limits: ArtifactLimits,
+    iteration: AtomicU32,
+    /// The artifact tools, kept up to date; none where nobody wants them.
+    forge: Option<Mutex<Forge>>,
 }
 
 impl DispatchContext {
@@ -97,62 +68,50 @@ impl DispatchContext {
         DispatchContextBuilder::default()
     }
 
-    /// The turn that this belongs to.
-    #[must_use]
-    pub fn turn_id(&self) -> &str {
-        &self.0.turn_id
+    /// A dispatch of a turn.
+    pub(crate) fn of_turn(turn: TurnContext) -> Self {
+        let forge = turn
+            .setup()
+            .forge
+            .map(|policy| Mutex::new(Forge::new(policy)));
+        let ctx = DispatchContext(Arc::new(Inner {
+            turn,
+            signals: Arc::default(),
+            iteration: AtomicU32::new(0),
+            forge,
+        }));
+        ctx.tools().bind_context(&ctx).keep();
+        ctx
     }
 
-    /// The turn's tools.
+    /// The turn that it belongs to.
     #[must_use]
-    pub fn tools(&self) -> &ToolRegistry {
-        &self.0.tools
+    pub fn turn(&self) -> &TurnContext {
+        &self.0.turn
     }
 
-    /// The turn's stash.
+    /// Which iteration it is in, counted from 1. 0 outside of a runner.
     #[must_use]
-    pub fn stash(&self) -> &Stash {
-        &self.0.stash
+    pub fn iteration(&self) -> u32 {
+        self.0.iteration.load(Ordering::Acquire)
     }
 
-    /// Where events go.
+    /// Says what happens as it happens.
     #[must_use]
-    pub fn events(&self) -> &EventBus {
-        &self.0.events
+    pub fn reporter(&self) -> Reporter {
+        Reporter::new(self.turn().clone())
     }
 
-    /// What calls the dispatch off.
-    #[must_use]
-    pub fn cancellation(&self) -> &Cancellation {
-        &self.0.cancellation
-    }
-
-    /// The most bytes of text that stand in the prompt themselves, where the tool says nothing else.
-    #[must_use]
-    pub fn inline_limit(&self) -> u64 {
-        self.0.inline_limit
-    }
-
-    /// The bounds under which the artifacts of this dispatch answer.
-    #[must_use]
-    pub fn artifact_limits(&self) -> ArtifactLimits {
-        self.0.artifact_limits
-    }
-
-    /// How tainted the prompt is as it stands: every tier in it, earlier turns included.
-    #[must_use]
-    pub fn taint(&self) -> Taint {
-        let mut taint = Taint::default();
-        let records = self.records();
-        let calls = records.tool_calls.read();
-        calls.values().for_each(|call| taint.add_tool_call(call));
-        let found = records.retrievables.read();
-        found
-            .values()
-            .for_each(|found| taint.add_retrievable(found));
-        let said = records.messages.read();
-        said.values().for_each(|said| taint.add_message(said));
-        taint
+    /// Says something as the model and ends the dispatch as done.
+    ///
+    /// # Errors
+    /// The message is empty or could not be stored; the dispatch was ended before.
+    pub async fn answer(&self, text: impl Into<String>) -> Result<Arc<Message>, Error> {
+        let mut message = self.reporter().message();
+        message.push(text).await;
+        let message = message.finish().await?;
+        self.ack()?;
+        Ok(message)
     }
 
     /// Proposes a call: the beginning of the one path on which tools run.
@@ -160,7 +119,7 @@ impl DispatchContext {
         ProposedCall::new(self.clone(), tool.into().into(), args.into())
     }
 
-    /// Proposes a call and takes it all the way: checked, admitted, run, settled. Whatever happens becomes the record.
+    /// Proposes one call and takes it all the way: see [`DispatchContext::call_tools`].
     pub async fn call(&self, tool: impl Into<String>, args: impl Into<RawArgs>) -> Arc<ToolCall> {
         self.propose(tool, args).complete().await
     }
@@ -171,136 +130,40 @@ impl DispatchContext {
         WeakDispatchContext(Arc::downgrade(&self.0))
     }
 
-    pub(super) fn records(&self) -> &Records {
-        &self.0.records
-    }
-
     pub(super) fn signals(&self) -> &Arc<Signals> {
         &self.0.signals
     }
 
-    /// An id for a call, unlike any in this turn.
-    pub(crate) fn next_call_id(&self) -> Id {
-        loop {
-            let id = self.0.ids.next();
-            if !self.records().tool_calls.read().contains_key(id.as_str()) {
-                return id;
-            }
+    pub(crate) fn begin_iteration(&self) {
+        self.0.iteration.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Makes the artifact tools of the moment.
+    pub(crate) fn forge(&self) -> Result<(), Error> {
+        match &self.0.forge {
+            Some(forge) => forge.lock().refresh(self),
+            None => Ok(()),
         }
-    }
-
-    pub(crate) fn next_ordinal(&self) -> u64 {
-        self.0.ordinals.fetch_add(1, Ordering::Relaxed)
-    }
-
-    pub(crate) fn policy(&self) -> Option<&Arc<dyn ApprovalPolicy>> {
-        self.0.policy.as_ref()
-    }
-
-    pub(crate) fn approver(&self) -> Option<&Arc<dyn Approver>> {
-        self.0.approver.as_ref()
-    }
-
-    pub(crate) fn ledger(&self) -> Option<&Arc<dyn Ledger>> {
-        self.0.ledger.as_ref()
-    }
-
-    pub(crate) fn spool(&self) -> &Arc<dyn Spool> {
-        &self.0.spool
     }
 }
 
-impl DispatchContextBuilder {
-    /// The turn that it belongs to. A new id unless told.
-    pub fn turn_id(mut self, id: impl Into<String>) -> Self {
-        self.turn_id = Some(id.into());
-        self
-    }
+impl Deref for DispatchContext {
+    type Target = TurnContext;
 
-    /// The tools.
-    pub fn tools(mut self, tools: ToolRegistry) -> Self {
-        self.tools = tools;
-        self
+    fn deref(&self) -> &TurnContext {
+        &self.0.turn
     }
+}
 
-    /// The stash.
-    pub fn stash(mut self, stash: Stash) -> Self {
-        self.stash = stash;
-        self
+impl AsRef<TurnContext> for DispatchContext {
+    fn as_ref(&self) -> &TurnContext {
+        &self.0.turn
     }
+}
 
-    /// Where events go.
-    pub fn events(mut self, events: EventBus) -> Self {
-        self.events = events;
+impl AsRef<TurnContext> for TurnContext {
+    fn as_ref(&self) -> &TurnContext {
         self
-    }
-
-    /// What calls it off.
-    pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
-        self.cancellation = cancellation;
-        self
-    }
-
-    /// Who decides whether a call may run, asked before the tool's own policy. Everything may run unless told.
-    pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
-        self.policy = Some(Arc::new(policy));
-        self
-    }
-
-    /// Who answers where a policy asks. Nobody unless told, and nobody's answer is no.
-    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
-        self.approver = Some(Arc::new(approver));
-        self
-    }
-
-    /// Who notes calls that may change the world. Nobody unless told.
-    pub fn ledger(mut self, ledger: impl Ledger + 'static) -> Self {
-        self.ledger = Some(Arc::new(ledger));
-        self
-    }
-
-    /// Where results are kept. In memory unless told.
-    pub fn spool(mut self, spool: impl Spool + 'static) -> Self {
-        self.spool = Some(Arc::new(spool));
-        self
-    }
-
-    /// The most bytes of text that stand in the prompt themselves, where the tool says nothing else. 4 KiB unless told;
-    /// more becomes a handle.
-    pub fn inline_limit(mut self, bytes: u64) -> Self {
-        self.inline_limit = Some(bytes);
-        self
-    }
-
-    /// The bounds under which artifacts answer.
-    pub fn artifact_limits(mut self, limits: ArtifactLimits) -> Self {
-        self.artifact_limits = limits;
-        self
-    }
-
-    /// Makes the dispatch.
-    #[must_use]
-    pub fn build(self) -> DispatchContext {
-        let turn_id = self
-            .turn_id
-            .unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
-        DispatchContext(Arc::new(Inner {
-            ids: CallIds::new(&turn_id),
-            turn_id,
-            tools: self.tools,
-            stash: self.stash,
-            events: self.events,
-            cancellation: self.cancellation,
-            signals: Arc::default(),
-            records: Records::default(),
-            inline_limit: self.inline_limit.unwrap_or(INLINE_LIMIT),
-            artifact_limits: self.artifact_limits,
-            ordinals: AtomicU64::new(0),
-            policy: self.policy,
-            approver: self.approver,
-            ledger: self.ledger,
-            spool: self.spool.unwrap_or_else(|| Arc::new(Unkept)),
-        }))
     }
 }
 
@@ -319,17 +182,8 @@ impl WeakDispatchContext {
 impl fmt::Debug for DispatchContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DispatchContext")
-            .field("turn_id", &self.0.turn_id)
-            .field("tools", &self.0.tools)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for DispatchContextBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DispatchContextBuilder")
-            .field("turn_id", &self.turn_id)
-            .field("tools", &self.tools)
+            .field("turn_id", &self.turn_id())
+            .field("tools", self.tools())
             .finish_non_exhaustive()
     }
 }

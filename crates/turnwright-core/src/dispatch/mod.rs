@@ -1,11 +1,16 @@
-//! One dispatch: what an executor and the tools that it runs share.
+//! What an executor and its tools share.
 
+mod builder;
 mod context;
-mod records;
+mod executor;
+mod reporter;
 mod signal;
 
 #[cfg(test)]
 mod tests;
 
-pub use context::{DispatchContext, DispatchContextBuilder, WeakDispatchContext};
+pub use builder::DispatchContextBuilder;
+pub use context::{DispatchContext, WeakDispatchContext};
+pub use executor::Executor;
+pub use reporter::{MessageWriter, Reporter, ThoughtWriter};
 pub use signal::{AckGuard, Signal};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 use super::DispatchContext;
-use crate::error::{Error, ErrorCode};
+use crate::error::{BoxError, Error, ErrorCode};
 
 /// How a dispatch was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,17 @@ pub enum Signal {
     Nack,
 }
 
+impl Signal {
+    /// The name under which it is told.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Signal::Ack => "ack",
+            Signal::Nack => "nack",
+        }
+    }
+}
+
 type OnAck = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
@@ -27,7 +38,7 @@ pub(super) struct Signals(Mutex<State>);
 #[derive(Default)]
 struct State {
     signal: Option<Signal>,
-    error: Option<Arc<Error>>,
+    error: Option<Error>,
     next: u64,
     on_ack: Vec<(u64, OnAck)>,
 }
@@ -46,11 +57,15 @@ impl DispatchContext {
         Ok(())
     }
 
-    /// Ends the dispatch as refused.
+    /// Ends the dispatch as refused, with any error: one that is not ours becomes the source of `E_LLM_EXECUTION_REFUSED`.
     ///
     /// # Errors
     /// `E_LLM_EXECUTION_ALREADY_SIGNALLED` if it was ended before: the first signal counts.
-    pub fn nack(&self, error: Error) -> Result<(), Error> {
+    pub fn nack(&self, error: impl Into<BoxError>) -> Result<(), Error> {
+        let error = match error.into().downcast::<Error>() {
+            Ok(ours) => *ours,
+            Err(other) => Error::new(ErrorCode::Refused, other.to_string()).with_source(other),
+        };
         self.signals().give(Signal::Nack, Some(error)).map(drop)
     }
 
@@ -62,8 +77,14 @@ impl DispatchContext {
 
     /// Why it was refused, if it was.
     #[must_use]
-    pub fn nack_error(&self) -> Option<Arc<Error>> {
+    pub fn nack_error(&self) -> Option<Error> {
         self.signals().0.lock().error.clone()
+    }
+
+    /// Why it was refused.
+    pub(crate) fn refusal(&self) -> Error {
+        let error = self.nack_error();
+        error.unwrap_or_else(|| Error::new(ErrorCode::Refused, "the executor refused"))
     }
 
     /// Runs `work` inside [`DispatchContext::ack`], unless the guard is dropped before. Never on a nack.
@@ -88,7 +109,7 @@ impl Signals {
             return Err(Error::new(ErrorCode::AlreadySignalled, message));
         }
         state.signal = Some(signal);
-        state.error = error.map(Arc::new);
+        state.error = error;
         // Run, or dropped on a nack, by the caller: outside of the lock.
         Ok(std::mem::take(&mut state.on_ack))
     }

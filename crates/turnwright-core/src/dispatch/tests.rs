@@ -154,7 +154,7 @@ fn observers_cannot_break_anything_and_stop_when_dropped() {
         count.fetch_add(1, Ordering::Relaxed);
     });
     let tell = || {
-        ctx.events().tell(|| Event::Warning {
+        ctx.tell(|| EventKind::Warning {
             message: "x".to_owned(),
         });
     };
@@ -163,6 +163,5 @@ fn observers_cannot_break_anything_and_stop_when_dropped() {
     tell();
     drop(broken);
     assert_eq!(seen.load(Ordering::Relaxed), 1);
-    ctx.events()
-        .tell(|| panic!("nobody listens, so nothing is made"));
+    ctx.tell(|| panic!("nobody listens, so nothing is made"));
 }

@@ -37,6 +37,8 @@ pub enum Author {
     User,
     /// The model.
     Assistant,
+    /// The framework itself: what it has to say to the model about its answer.
+    Framework,
     /// Another agent, whose words are nobody's instructions here.
     #[non_exhaustive]
     Agent {
@@ -63,6 +65,11 @@ impl Message {
         Message::by(Author::Assistant, text.into())
     }
 
+    /// What the framework has to say to the model.
+    pub(crate) fn framework(text: impl Into<String>) -> MessageBuilder {
+        Message::by(Author::Framework, text.into())
+    }
+
     /// What another agent said. Nobody knows what it read, so its words are third-party-public unless you say more with
     /// [`MessageBuilder::tier`].
     pub fn agent(name: impl Into<String>, text: impl Into<String>) -> MessageBuilder {
@@ -81,6 +88,11 @@ impl Message {
             media: Vec::new(),
             provider_state: None,
         })
+    }
+
+    /// Whether the model said it.
+    pub(crate) fn is_answer(&self) -> bool {
+        self.author == Author::Assistant
     }
 
     /// Who said it.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::provider_state::ProviderState;
 use crate::artifact::SpooledArtifact;
-use crate::call::{Call, Id};
+use crate::call::{CallRequest, Id};
 use crate::media::Media;
 use crate::schema::RawArgs;
 use crate::tool::Hex;
@@ -16,9 +16,10 @@ use crate::tool::Hex;
 /// A call: what was asked for, what ran, and what came of it. Immutable.
 ///
 /// The call path makes them; [`ToolCall::builder`] makes one by hand, for calls that were made elsewhere.
+#[derive(Clone)]
 pub struct ToolCall {
     pub(super) id: WhichCall,
-    pub(super) provider_id: Option<String>,
+    pub(super) provider_id: Option<Arc<str>>,
     pub(super) tool: Arc<str>,
     pub(super) raw: RawArgs,
     pub(super) edited: Option<Value>,
@@ -34,6 +35,7 @@ pub struct ToolCall {
 }
 
 /// An id that the call path gave, or one from elsewhere.
+#[derive(Clone)]
 pub(super) enum WhichCall {
     Given(Id),
     Told(Box<str>),
@@ -69,8 +71,13 @@ pub(crate) struct Settled {
 impl Settled {
     /// The framework's own words, which need no fence.
     pub(crate) fn refusal(text: &str) -> Self {
+        Settled::framework(ToolResults::Refusal(text.to_owned()))
+    }
+
+    /// What the framework says of a call.
+    pub(crate) fn framework(results: ToolResults) -> Self {
         Settled {
-            results: ToolResults::Refusal(text.to_owned()),
+            results,
             trusted: false,
             inline: true,
             from_artifact_tool: false,
@@ -80,28 +87,40 @@ impl Settled {
 }
 
 impl ToolCall {
-    /// Makes the record and adds it to its turn's.
-    pub(crate) fn keep(call: &Call, checksum: Hex, settled: Settled) -> Arc<Self> {
-        let completed_at = SystemTime::now();
-        let age = call.created.elapsed();
-        let record = Arc::new(ToolCall {
-            id: WhichCall::Given(call.id),
-            provider_id: call.provider_id.clone(),
-            tool: Arc::clone(&call.name),
-            raw: call.raw.clone(),
-            edited: settled.edited,
+    /// The record of a call that was proposed, and of which nothing came yet.
+    pub(crate) fn open(request: CallRequest, checksum: Hex) -> Arc<Self> {
+        let now = SystemTime::now();
+        let created_at = now.checked_sub(request.created.elapsed()).unwrap_or(now);
+        Arc::new(ToolCall {
+            id: WhichCall::Given(request.id),
+            provider_id: request.provider_id,
+            tool: request.name,
+            raw: request.raw,
+            edited: None,
             checksum,
-            results: settled.results,
-            trusted: settled.trusted,
-            inline: settled.inline,
-            from_artifact_tool: settled.from_artifact_tool,
-            provider_state: None,
-            created_at: completed_at.checked_sub(age).unwrap_or(completed_at),
-            updated_at: completed_at,
-            completed_at: Some(completed_at),
-        });
-        call.ctx.store_tool_call(Arc::clone(&record));
-        record
+            results: ToolResults::Nothing,
+            trusted: false,
+            inline: true,
+            from_artifact_tool: false,
+            provider_state: request.provider_state,
+            created_at,
+            updated_at: now,
+            completed_at: None,
+        })
+    }
+
+    /// The same call, settled.
+    pub(crate) fn closed(self: Arc<Self>, settled: Settled) -> Arc<Self> {
+        let now = SystemTime::now();
+        let mut record = Arc::unwrap_or_clone(self);
+        record.results = settled.results;
+        record.edited = settled.edited;
+        record.trusted = settled.trusted;
+        record.inline = settled.inline;
+        record.from_artifact_tool = settled.from_artifact_tool;
+        record.updated_at = now;
+        record.completed_at = Some(now);
+        Arc::new(record)
     }
 
     /// Which call it was: ours, unique in the conversation, short enough to be copied by a small model.

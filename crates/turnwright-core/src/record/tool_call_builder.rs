@@ -70,7 +70,7 @@ impl ToolCallBuilder {
     }
 
     /// The provider's own id.
-    pub fn provider_id(mut self, id: impl Into<String>) -> Self {
+    pub fn provider_id(mut self, id: impl Into<Arc<str>>) -> Self {
         self.call.provider_id = Some(id.into());
         self
     }

@@ -22,17 +22,22 @@ impl Wrong {
 
     /// An id goes to the model and comes back: short, and nothing that cannot be seen.
     pub(crate) fn check_id(&mut self, id: &str) {
+        self.check_named_id("id", id);
+    }
+
+    /// The same for an id that stands in another field.
+    pub(crate) fn check_named_id(&mut self, field: &str, id: &str) {
         let length = id.chars().count();
-        self.check("id", length > 0, "is empty");
-        self.check("id", length <= LONGEST_ID, "has more than 256 characters");
+        self.check(field, length > 0, "is empty");
+        self.check(field, length <= LONGEST_ID, "has more than 256 characters");
         let visible = !id.chars().any(|c| c.is_control() || is_unseen(c));
         self.check(
-            "id",
+            field,
             visible,
             "has control characters, or others that are not seen",
         );
         let plain = matches!(neutralise(id), Cow::Borrowed(_));
-        self.check("id", plain, "looks like a tag of the framework");
+        self.check(field, plain, "looks like a tag of the framework");
     }
 
     /// `E_INVALID_INITIAL_…` if anything is wrong.

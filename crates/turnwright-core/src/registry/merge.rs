@@ -1,6 +1,11 @@
 //! Several registries made into one.
 
-use super::{Shelf, ToolRegistry, clash};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+use super::shelf::Shelf;
+use super::{ToolRegistry, clash};
 use crate::error::Error;
 use crate::tool::OnCollision;
 
@@ -20,40 +25,42 @@ impl ToolRegistry {
         registries: impl IntoIterator<Item = &'r ToolRegistry>,
         policy: MergePolicy,
     ) -> Result<ToolRegistry, Error> {
-        let merged = ToolRegistry::default();
-        {
-            let mut shelf = merged.0.write();
-            for registry in registries {
-                // A snapshot: the same registry may be given twice, or change meanwhile.
-                let incoming = registry.0.read().clone();
-                shelf.take_in(incoming, policy)?;
-            }
+        let mut registries = registries.into_iter();
+        // The first is taken as it is: nothing of it can clash.
+        let mut merged = match registries.next() {
+            Some(first) => Arc::clone(&first.0.read()),
+            None => Arc::default(),
+        };
+        for registry in registries {
+            // A snapshot: the same registry may be given twice, or change meanwhile.
+            let incoming = Arc::clone(&registry.0.read());
+            Arc::make_mut(&mut merged).take_in(&incoming, policy)?;
         }
-        Ok(merged)
+        Ok(ToolRegistry(Arc::new(RwLock::new(merged))))
     }
 }
 
 impl Shelf {
-    fn take_in(&mut self, incoming: Shelf, policy: MergePolicy) -> Result<(), Error> {
-        for (name, tool) in incoming.tools {
+    fn take_in(&mut self, incoming: &Shelf, policy: MergePolicy) -> Result<(), Error> {
+        for tool in incoming.tools() {
             let decision = match tool.on_collision() {
                 OnCollision::Throw => policy,
                 own => own,
             };
-            match (self.tools.contains_key(&name), decision) {
+            match (self.has(tool.name()), decision) {
                 (false, _) | (true, OnCollision::Replace) => {
-                    self.tools.insert(name, tool);
+                    self.lay(tool.clone());
                 }
                 (true, OnCollision::Keep) => {}
                 (true, OnCollision::Throw) => {
                     return Err(clash(
-                        &name,
+                        tool.name(),
                         "let one say what happens by `on_collision`, or give the merge a policy",
                     ));
                 }
             }
         }
-        self.hidden.extend(incoming.hidden);
+        self.hidden.extend(incoming.hidden.iter().cloned());
         Ok(())
     }
 }

@@ -17,36 +17,36 @@
 //! ```
 
 mod bind;
+mod exchange;
 mod merge;
+mod shelf;
 
+#[cfg(test)]
+mod forks;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use parking_lot::RwLock;
 
 pub use bind::BoundRegistry;
 pub use merge::MergePolicy;
 
+pub(crate) use exchange::Exchange;
+pub(crate) use shelf::ShelfMark;
+
 use crate::error::{Error, ErrorCode};
 use crate::tool::Tool;
+use shelf::Shelf;
 
 /// Tools by name, in the order in which they came. A handle: clones share it, [`ToolRegistry::fork`] copies it.
 ///
 /// It keeps tools, and that is all: it does not retry, limit, authorise, cache, deduplicate or order. Reading takes a
 /// snapshot; nothing is locked while a tool runs.
 #[derive(Clone, Default)]
-pub struct ToolRegistry(Arc<RwLock<Shelf>>);
-
-#[derive(Clone, Default)]
-struct Shelf {
-    tools: IndexMap<String, Tool>,
-    hidden: HashSet<String>,
-}
+pub struct ToolRegistry(Arc<RwLock<Arc<Shelf>>>);
 
 impl ToolRegistry {
     /// A registry of these tools.
@@ -67,44 +67,42 @@ impl ToolRegistry {
     /// `E_TOOL_ALREADY_REGISTERED`, naming the tool.
     pub fn register(&self, tool: Tool) -> Result<(), Error> {
         let mut shelf = self.0.write();
-        if shelf.tools.contains_key(tool.name()) {
+        if shelf.has(tool.name()) {
             return Err(clash(
                 tool.name(),
                 "call `register_overwriting` if that is meant",
             ));
         }
-        shelf.tools.insert(tool.name().to_owned(), tool);
+        Arc::make_mut(&mut shelf).lay(tool);
         Ok(())
     }
 
     /// Adds a tool in the place of one of its name, which it gives back. Hidden stays hidden.
     pub fn register_overwriting(&self, tool: Tool) -> Option<Tool> {
-        self.0.write().tools.insert(tool.name().to_owned(), tool)
+        Arc::make_mut(&mut self.0.write()).lay(tool)
     }
 
     /// Takes a tool away, and what was said of its name.
     pub fn unregister(&self, name: &str) -> Option<Tool> {
-        let mut shelf = self.0.write();
-        shelf.hidden.remove(name);
-        shelf.tools.shift_remove(name)
+        self.change_if(|shelf| shelf.has(name), |shelf| shelf.take(name))
     }
 
     /// The tool of that name, hidden or not.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Tool> {
-        self.0.read().tools.get(name).cloned()
+        self.0.read().get(name).cloned()
     }
 
     /// Whether there is a tool of that name, hidden or not.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        self.0.read().tools.contains_key(name)
+        self.0.read().has(name)
     }
 
     /// How many tools there are, hidden ones included.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.read().tools.len()
+        self.0.read().len()
     }
 
     /// Whether there is none.
@@ -116,7 +114,7 @@ impl ToolRegistry {
     /// All tools, in the order in which they came, as they are now.
     #[must_use]
     pub fn all(&self) -> Vec<Tool> {
-        self.0.read().tools.values().cloned().collect()
+        self.0.read().tools().cloned().collect()
     }
 
     /// The tools that a model is shown, in order.
@@ -137,50 +135,54 @@ impl ToolRegistry {
             return if hidden {
                 Vec::new()
             } else {
-                shelf.tools.values().cloned().collect()
+                shelf.tools().cloned().collect()
             };
         }
-        let wanted = |name: &&str| shelf.hidden.contains(*name) == hidden;
-        shelf
-            .tools
-            .iter()
-            .filter(|(name, _)| wanted(&name.as_str()))
-            .map(|(_, tool)| tool.clone())
-            .collect()
+        let wanted = |tool: &&Tool| shelf.hidden.contains(tool.name()) == hidden;
+        shelf.tools().filter(wanted).cloned().collect()
     }
 
     /// Hides a tool from the model; it can still be called. `false` if there is none of that name.
     pub fn hide(&self, name: &str) -> bool {
         let mut shelf = self.0.write();
-        let there = shelf.tools.contains_key(name);
-        if there {
-            shelf.hidden.insert(name.to_owned());
+        let Some(name) = shelf.get(name).map(|tool| Arc::clone(tool.shared_name())) else {
+            return false;
+        };
+        if !shelf.hidden.contains(&name) {
+            Arc::make_mut(&mut shelf).hidden.insert(name);
         }
-        there
+        true
     }
 
     /// Shows a tool again. `false` if it was not hidden.
     pub fn unhide(&self, name: &str) -> bool {
-        self.0.write().hidden.remove(name)
+        self.change_if(
+            |shelf| shelf.hidden.contains(name),
+            |shelf| shelf.hidden.remove(name),
+        )
     }
 
     /// Hides exactly these; names of no tool are passed over.
     pub fn set_hidden<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) {
         // Collected first: the iterator is foreign code and may look at this registry.
-        let names: Vec<String> = names
-            .into_iter()
-            .map(|name| name.as_ref().to_owned())
-            .collect();
+        let names: Vec<N> = names.into_iter().collect();
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let mut shelf = self.0.write();
-        shelf.hidden = names
+        let hidden = names
             .into_iter()
-            .filter(|name| shelf.tools.contains_key(name))
+            .filter_map(|name| Some(Arc::clone(shelf.get(name)?.shared_name())))
             .collect();
+        if shelf.hidden != hidden {
+            Arc::make_mut(&mut shelf).hidden = hidden;
+        }
     }
 
     /// Shows all.
     pub fn clear_hidden(&self) {
-        self.0.write().hidden.clear();
+        self.change_if(
+            |shelf| !shelf.hidden.is_empty(),
+            |shelf| shelf.hidden.clear(),
+        );
     }
 
     /// Whether the tool of that name is hidden.
@@ -191,23 +193,30 @@ impl ToolRegistry {
 
     /// Takes all ephemeral tools away, and gives them.
     pub fn prune_ephemeral(&self) -> Vec<Tool> {
-        let mut shelf = self.0.write();
-        let Shelf { tools, hidden } = &mut *shelf;
-        let mut pruned = Vec::new();
-        tools.retain(|name, tool| {
-            if tool.is_ephemeral() {
-                hidden.remove(name);
-                pruned.push(tool.clone());
-            }
-            !tool.is_ephemeral()
-        });
-        pruned
+        self.change_if(
+            |shelf| shelf.tools().any(Tool::is_ephemeral),
+            |shelf| shelf.take_all(Tool::is_ephemeral),
+        )
     }
 
-    /// A copy that shares nothing: what happens to one is not seen by the other.
+    /// A copy: what happens to one is not seen by the other. Costs next to nothing until one of them is changed.
     #[must_use]
     pub fn fork(&self) -> Self {
-        ToolRegistry(Arc::new(RwLock::new(self.0.read().clone())))
+        let shelf = Arc::clone(&self.0.read());
+        ToolRegistry(Arc::new(RwLock::new(shelf)))
+    }
+
+    /// Nothing is copied for a change that would change nothing.
+    fn change_if<T: Default>(
+        &self,
+        needed: impl FnOnce(&Shelf) -> bool,
+        change: impl FnOnce(&mut Shelf) -> T,
+    ) -> T {
+        let mut shelf = self.0.write();
+        match needed(&shelf) {
+            true => change(Arc::make_mut(&mut shelf)),
+            false => T::default(),
+        }
     }
 }
 
@@ -220,6 +229,9 @@ fn clash(name: &str, advice: &str) -> Error {
 
 impl fmt::Debug for ToolRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.read().tools.keys()).finish()
+        let shelf = self.0.read();
+        f.debug_set()
+            .entries(shelf.tools().map(Tool::name))
+            .finish()
     }
 }

@@ -21,6 +21,19 @@ pub(crate) struct ExternalCheck {
     ask: Arc<dyn Fn(Value) -> Answer + Send + Sync>,
 }
 
+impl ExternalCheck {
+    pub(crate) fn new<F, Fut>(name: Arc<str>, check: F) -> Self
+    where
+        F: Fn(Value) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), Rejection>> + Send + 'static,
+    {
+        ExternalCheck {
+            name,
+            ask: Arc::new(move |args| Box::pin(check(args))),
+        }
+    }
+}
+
 /// Why an external check says no.
 ///
 /// `?` turns any error into one: the model then reads only that the check could not be made.
@@ -86,10 +99,16 @@ impl Schema {
         F: Fn(Value) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<(), Rejection>> + Send + 'static,
     {
-        self.external.push(ExternalCheck {
-            name: name.into().into(),
-            ask: Arc::new(move |args| Box::pin(check(args))),
-        });
+        self.external
+            .push(ExternalCheck::new(name.into().into(), check));
+        self
+    }
+
+    /// The same contract with one more check.
+    pub(crate) fn checked_by(mut self, check: ExternalCheck) -> Self {
+        // Schemas that are made often have one: no room for more is held.
+        self.external.reserve_exact(1);
+        self.external.push(check);
         self
     }
 

@@ -32,6 +32,14 @@ impl Batch {
         Batch::default()
     }
 
+    /// Puts these records.
+    pub fn of(records: impl IntoIterator<Item = Record>) -> Self {
+        Batch {
+            changes: records.into_iter().map(Change::Put).collect(),
+            ..Batch::default()
+        }
+    }
+
     /// And puts this record.
     pub fn put(mut self, record: impl Into<Record>) -> Self {
         self.changes.push(Change::Put(record.into()));

@@ -74,3 +74,18 @@ impl fmt::Display for Scope {
 /// How often a scope was changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Revision(pub u64);
+
+#[async_trait]
+impl<S: Store + ?Sized> Store for Arc<S> {
+    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+        S::apply(self, scope, batch).await
+    }
+
+    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
+        S::load(self, scope, query).await
+    }
+
+    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
+        S::scopes(self, filter).await
+    }
+}

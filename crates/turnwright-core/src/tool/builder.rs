@@ -15,9 +15,10 @@ use super::effects::{Concurrency, Effects, OnCollision};
 use super::handler::Handler;
 use super::meta::Meta;
 use super::output::IntoToolResult;
-use super::{Inner, Tool};
+use super::{Facts, Inner, Tool};
+use crate::approval::ApprovalPolicy;
 use crate::artifact::{ArtifactKind, Inline};
-use crate::call::{ApprovalPolicy, ToolContext};
+use crate::call::ToolContext;
 use crate::error::{Error, ErrorCode};
 use crate::schema::{IntoSchema, Limits, Rejection, Schema, SchemaProblem, escape};
 
@@ -245,11 +246,9 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
                     Some(limits) => schema.with_limits(limits),
                     None => schema,
                 };
-                let tool = Tool(Arc::new(Inner {
+                let facts = Facts {
                     name: self.name.into(),
                     description: self.description,
-                    schema,
-                    handler,
                     artifact_kind: self.artifact_kind,
                     inline: self.inline,
                     artifact_tool: self.artifact_tool,
@@ -262,6 +261,11 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
                     concurrency: self.concurrency,
                     approval: self.approval,
                     fingerprint: OnceLock::new(),
+                };
+                let tool = Tool(Arc::new(Inner {
+                    facts: Arc::new(facts),
+                    schema,
+                    handler,
                 }));
                 // A value takes whatever a schema accepts.
                 let takes_all = TypeId::of::<A>() == TypeId::of::<Value>();

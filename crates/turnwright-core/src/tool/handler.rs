@@ -65,6 +65,20 @@ impl Handler {
         }))
     }
 
+    /// For handlers of the framework's own, that take the arguments as they are and run nothing before they are polled.
+    pub(crate) fn from_values<F, Fut>(handler: F) -> Self
+    where
+        F: Fn(Value) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoToolResult> + Send + 'static,
+    {
+        Handler(Arc::new(move |args| {
+            let work = handler(args.clone());
+            Ok(BoundHandler(Box::new(move |_| {
+                Work::Async(Box::pin(async move { work.await.into_tool_result() }))
+            })))
+        }))
+    }
+
     pub(crate) fn bind(&self, args: &Value) -> Result<BoundHandler, serde_json::Error> {
         (self.0)(args)
     }

@@ -57,14 +57,14 @@ pub use output::{
 
 pub(crate) use call_id::{digest_of, of_raw, of_unread, of_value};
 pub(crate) use canonical::Hex;
-pub(crate) use handler::{BoundHandler, HandlerResult, Work};
+pub(crate) use handler::{BoundHandler, Handler, HandlerResult, Work};
 
+use crate::approval::ApprovalPolicy;
 use crate::artifact::{ArtifactKind, Inline};
-use crate::call::{ApprovalPolicy, ToolExecutor};
+use crate::call::ToolExecutor;
 use crate::dispatch::DispatchContext;
 use crate::error::Error;
-use crate::schema::{CheckedArgs, Fault, Faults, RawArgs, Schema};
-use handler::Handler;
+use crate::schema::{CheckedArgs, ExternalCheck, Fault, Faults, RawArgs, Schema};
 
 /// A capability that a model may call: a name, a description, a schema, and a handler that nothing but the call path
 /// reaches. Immutable, cheap to clone.
@@ -72,10 +72,15 @@ use handler::Handler;
 pub struct Tool(Arc<Inner>);
 
 struct Inner {
-    name: Arc<str>,
-    description: String,
+    facts: Arc<Facts>,
     schema: Schema,
     handler: Handler,
+}
+
+/// What the author says of a tool: shared by tools that differ only in what they reach.
+struct Facts {
+    name: Arc<str>,
+    description: String,
     artifact_kind: ArtifactKind,
     inline: Inline,
     artifact_tool: bool,
@@ -107,17 +112,32 @@ impl Tool {
     /// The name.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.0.name
+        &self.0.facts.name
     }
 
     pub(crate) fn shared_name(&self) -> &Arc<str> {
-        &self.0.name
+        &self.0.facts.name
+    }
+
+    /// Whether both are one tool, not only equal ones.
+    pub(crate) fn is_same(&self, other: &Tool) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The same contract, with one more external check and another handler behind it. Cheap: nothing that a model is
+    /// shown is made again, nor its fingerprint.
+    pub(crate) fn reaching(&self, check: ExternalCheck, handler: Handler) -> Tool {
+        Tool(Arc::new(Inner {
+            facts: Arc::clone(&self.0.facts),
+            schema: self.0.schema.clone().checked_by(check),
+            handler,
+        }))
     }
 
     /// The description.
     #[must_use]
     pub fn description(&self) -> &str {
-        &self.0.description
+        &self.0.facts.description
     }
 
     /// The contract.
@@ -129,73 +149,73 @@ impl Tool {
     /// What its results are, unless the handler says otherwise.
     #[must_use]
     pub fn artifact_kind(&self) -> ArtifactKind {
-        self.0.artifact_kind
+        self.0.facts.artifact_kind
     }
 
     /// Whether its results stand in the prompt themselves.
     #[must_use]
     pub fn inline(&self) -> Inline {
-        self.0.inline
+        self.0.facts.inline
     }
 
     /// Whether it reads artifacts: then its answers are text, are never trusted, and cannot be read by such a tool.
     #[must_use]
     pub fn is_artifact_tool(&self) -> bool {
-        self.0.artifact_tool
+        self.0.facts.artifact_tool
     }
 
     /// What the author said of it.
     #[must_use]
     pub fn meta(&self) -> &Meta {
-        &self.0.meta
+        &self.0.facts.meta
     }
 
     /// Whether it lives for one dispatch only.
     #[must_use]
     pub fn is_ephemeral(&self) -> bool {
-        self.0.ephemeral
+        self.0.facts.ephemeral
     }
 
     /// Whether the author vouches for the text that it returns.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
-        self.0.trusted
+        self.0.facts.trusted
     }
 
     /// What happens when it meets another of its name in a merge.
     #[must_use]
     pub fn on_collision(&self) -> OnCollision {
-        self.0.on_collision
+        self.0.facts.on_collision
     }
 
     /// What it does to the world.
     #[must_use]
     pub fn effects(&self) -> Effects {
-        self.0.effects
+        self.0.facts.effects
     }
 
     /// How long a call may take.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
-        self.0.timeout
+        self.0.facts.timeout
     }
 
     /// Beside what it may run.
     #[must_use]
     pub fn concurrency(&self) -> Concurrency {
-        self.0.concurrency
+        self.0.facts.concurrency
     }
 
     pub(crate) fn approval(&self) -> Option<&Arc<dyn ApprovalPolicy>> {
-        self.0.approval.as_ref()
+        self.0.facts.approval.as_ref()
     }
 
     /// What a model is shown: the three things of which the contract consists.
     #[must_use]
     pub fn describe(&self) -> ToolDescription<'_> {
         ToolDescription {
-            name: &self.0.name,
-            description: &self.0.description,
+            name: &self.0.facts.name,
+            description: &self.0.facts.description,
             input_schema: self.0.schema.document(),
         }
     }
@@ -203,9 +223,9 @@ impl Tool {
     /// A digest of what [`Tool::describe`] gives: equal for equal contracts.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
-        self.0.fingerprint.get_or_init(|| {
+        self.0.facts.fingerprint.get_or_init(|| {
             digest_of(&json!({
-                "name": &*self.0.name, "description": self.0.description, "inputSchema": self.0.schema.document(),
+                "name": &*self.0.facts.name, "description": self.0.facts.description, "inputSchema": self.0.schema.document(),
             }))
         })
     }
@@ -246,7 +266,7 @@ impl Tool {
     }
 
     pub(crate) fn refusal(&self, faults: Faults) -> Error {
-        Error::invalid_args(Some(&format!("`{}`", self.0.name)), faults)
+        Error::invalid_args(Some(&format!("`{}`", self.0.facts.name)), faults)
     }
 
     /// The schema's verdict, then the type's.
@@ -282,8 +302,8 @@ impl Tool {
 impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tool")
-            .field("name", &self.0.name)
-            .field("description", &self.0.description)
+            .field("name", &self.0.facts.name)
+            .field("description", &self.0.facts.description)
             .finish_non_exhaustive()
     }
 }

@@ -2,6 +2,10 @@
 
 use std::fmt;
 use std::io;
+use std::sync::OnceLock;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
 
 /// The secret of one conversation, under which its envelopes get their codes.
 ///
@@ -20,6 +24,32 @@ impl ConversationSecret {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
         Ok(ConversationSecret(bytes))
+    }
+
+    /// The one that this process uses where nobody gave another.
+    ///
+    /// # Errors
+    ///
+    /// As [`ConversationSecret::random`].
+    pub(crate) fn of_process() -> io::Result<Self> {
+        static SECRET: OnceLock<ConversationSecret> = OnceLock::new();
+        if let Some(secret) = SECRET.get() {
+            return Ok(secret.clone());
+        }
+        let made = ConversationSecret::random()?;
+        Ok(SECRET.get_or_init(|| made).clone())
+    }
+
+    /// The secret of one conversation among several that share this one.
+    #[must_use]
+    pub fn of_scope(&self, name: &str) -> Self {
+        // A key of any length is taken.
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
+            return self.clone();
+        };
+        mac.update(b"conversation:");
+        mac.update(name.as_bytes());
+        ConversationSecret(mac.finalize().into_bytes().into())
     }
 
     /// One that was kept.

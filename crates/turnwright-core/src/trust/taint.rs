@@ -15,7 +15,7 @@ use crate::record::{Author, Message, Retrievable, Retrieved, ToolCall, ToolResul
 ///
 /// let ctx = DispatchContext::standalone();
 /// assert!(!ctx.taint().is_tainted());
-/// ctx.store_retrievable(Retrievable::text("From a wiki.", TrustTier::ThirdPartyPublic).build()?);
+/// ctx.add_retrievable(Retrievable::text("From a wiki.", TrustTier::ThirdPartyPublic).build()?);
 /// assert_eq!(ctx.taint().least(), Some(TrustTier::ThirdPartyPublic));
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
@@ -90,7 +90,7 @@ impl Taint {
     pub fn add_message(&mut self, message: &Message) {
         match message.author() {
             Author::User => self.add(TrustTier::FirstParty),
-            Author::Assistant => {}
+            Author::Assistant | Author::Framework => {}
             Author::Agent { tier, .. } => self.add(*tier),
         }
         message

@@ -18,7 +18,7 @@ fn asked_of(reader: impl ByteReader + 'static, kind: ArtifactKind) -> DispatchCo
     let call = ToolCall::builder("made_by_hand", "{}")
         .id("call-1")
         .results(ToolResults::Artifacts(vec![artifact]));
-    ctx.store_tool_call(call.build().unwrap());
+    ctx.add_tool_call(call.build().unwrap());
     for tool in ForgePolicy::Stable.forge(&ctx).unwrap().all() {
         ctx.tools().register(tool).unwrap();
     }

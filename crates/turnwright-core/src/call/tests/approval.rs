@@ -21,7 +21,7 @@ impl Approver for Arc<Clerk> {
 
 fn guarded() -> Tool {
     number("t")
-        .approval(always_ask("it costs money"))
+        .approval(crate::approval::always("it costs money"))
         .handler(|args: Value, _| async move { args["n"].to_string() })
         .build()
         .unwrap()

@@ -1,43 +1,64 @@
-//! What stands in the ledger.
+//! What stands in the store of a call, before and after it runs.
 
 use super::*;
+use crate::record::{CallState, Record};
+use crate::store::{
+    Batch, Change, Loaded, MemoryStore, Query, Revision, Scope, ScopeFilter, Store, StoreError,
+};
 
-/// Keeps what it is told; fails when it is told to.
+/// Keeps what it is told, batch by batch; fails when it is told to.
 #[derive(Default)]
 struct Book {
-    lines: Mutex<Vec<String>>,
-    fail_begun: AtomicBool,
-    fail_ended: AtomicBool,
+    kept: MemoryStore,
+    batches: Mutex<Vec<String>>,
+    fail: AtomicBool,
 }
 
 #[async_trait]
-impl Ledger for Arc<Book> {
-    async fn begun(&self, calls: &[BegunCall]) -> Result<(), LedgerError> {
-        if self.fail_begun.load(Ordering::Relaxed) {
-            return Err("disk full".into());
+impl Store for Book {
+    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+        if self.fail.load(Ordering::Relaxed) {
+            return Err(StoreError::failed("disk full"));
         }
-        let keys: Vec<&str> = calls.iter().map(|call| call.effect_key.as_str()).collect();
-        self.lines.lock().push(format!("begun {}", keys.len()));
-        Ok(())
+        let told = batch.changes.iter().map(|change| match change {
+            Change::Put(Record::Ledger(entry)) => entry.state().as_str().to_owned(),
+            Change::Put(Record::ToolCall(call)) if call.is_complete() => "record".to_owned(),
+            Change::Put(Record::ToolCall(_)) => "open".to_owned(),
+            _ => "other".to_owned(),
+        });
+        self.batches.lock().push(told.collect::<Vec<_>>().join(" "));
+        self.kept.apply(scope, batch).await
     }
 
-    async fn ended(&self, _: &str, state: EndState) -> Result<(), LedgerError> {
-        if self.fail_ended.load(Ordering::Relaxed) {
-            return Err("disk full".into());
-        }
-        self.lines.lock().push(format!("{state:?}"));
-        Ok(())
+    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
+        self.kept.load(scope, query).await
+    }
+
+    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
+        self.kept.scopes(filter).await
     }
 }
 
-#[tokio::test]
-async fn what_may_write_stands_in_the_ledger_before_it_runs() {
-    let book = Arc::new(Book::default());
-    let ctx = DispatchContext::builder().ledger(Arc::clone(&book)).build();
-    let ran = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&ran);
-    let writer = number("w")
-        .timeout(Duration::from_millis(20))
+impl Book {
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.batches.lock())
+    }
+}
+
+fn kept_in(book: &Arc<Book>, tools: impl IntoIterator<Item = Tool>) -> DispatchContext {
+    DispatchContext::builder()
+        .store(Arc::clone(book), Scope::new("c"))
+        .tools(ToolRegistry::new(tools).unwrap())
+        .build()
+}
+
+fn writer() -> ToolBuilder<Value> {
+    number("w").timeout(Duration::from_millis(20))
+}
+
+fn write(ran: &Arc<AtomicUsize>) -> Tool {
+    let count = Arc::clone(ran);
+    writer()
         .handler(move |args: Value, _| {
             count.fetch_add(1, Ordering::Relaxed);
             async move {
@@ -49,116 +70,141 @@ async fn what_may_write_stands_in_the_ledger_before_it_runs() {
             }
         })
         .build()
-        .unwrap();
-    for args in [r#"{"n": 1}"#, r#"{"n": 2}"#, r#"{"n": 3}"#] {
-        let _ = writer.executor(&ctx).call(args).await;
-    }
-    assert_eq!(
-        *book.lines.lock(),
-        ["begun 1", "Done", "begun 1", "Failed", "begun 1", "Unknown"]
-    );
+        .unwrap()
+}
 
-    let reader = number("r")
+fn reader() -> Tool {
+    number("r")
         .effects(Effects::ReadOnly)
         .handler(|_: Value, _| async { "" })
         .build()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn what_may_write_stands_in_the_ledger_before_it_runs_and_its_end_stands_with_its_record() {
+    let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
+    let ctx = kept_in(&book, [write(&ran), reader()]);
+    for (args, end) in [("1", "done"), ("2", "failed"), ("3", "unknown")] {
+        ctx.call("w", format!(r#"{{"n": {args}}}"#)).await;
+        assert_eq!(
+            book.take(),
+            ["open begun".to_owned(), format!("{end} record")]
+        );
+    }
+    ctx.call("r", "{}").await;
+    assert_eq!(
+        book.take(),
+        ["open", "record"],
+        "what only reads is not noted"
+    );
+    ctx.call("w", r#"{"n": -1}"#).await;
+    assert_eq!(book.take(), ["record"], "what is refused was never begun");
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_wants_a_record_of_still_stands_in_the_ledger() {
+    let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
+    let ctx = kept_in(&book, []);
+    write(&ran).executor(&ctx).call("{}").await.unwrap();
+    assert_eq!(book.take(), ["begun", "done"]);
+    reader().executor(&ctx).call("{}").await.unwrap();
+    assert!(book.take().is_empty());
+}
+
+#[tokio::test]
+async fn what_could_not_be_noted_does_not_run_and_ends_the_turn() {
+    let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
+    let ctx = kept_in(&book, [write(&ran)]);
+    book.fail.store(true, Ordering::Relaxed);
+    let call = ctx.call("w", "{}").await;
+    assert_eq!(ran.load(Ordering::Relaxed), 0);
+    assert_eq!(
+        call.text().await.unwrap(),
+        "The call could not be recorded, so it was not run."
+    );
+    assert!(ctx.cancellation().is_cancelled());
+}
+
+#[tokio::test]
+async fn a_call_whose_end_could_not_be_noted_stays_begun_and_ends_the_turn() {
+    let book = Arc::new(Book::default());
+    let spoiler = Arc::clone(&book);
+    let tool = writer()
+        .handler(move |_: Value, _| {
+            spoiler.fail.store(true, Ordering::Relaxed);
+            async { "done" }
+        })
+        .build()
         .unwrap();
-    reader.executor(&ctx).call("{}").await.unwrap();
-    assert_eq!(book.lines.lock().len(), 6, "what only reads is not noted");
-
-    book.fail_begun.store(true, Ordering::Relaxed);
-    let error = writer.executor(&ctx).call("{}").await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::Ledger);
-    assert_eq!(
-        ran.load(Ordering::Relaxed),
-        3,
-        "what could not be noted does not run"
-    );
-
-    book.fail_begun.store(false, Ordering::Relaxed);
-    book.fail_ended.store(true, Ordering::Relaxed);
-    let watched = watch(ctx);
-    assert_eq!(
-        writer
-            .executor(&watched.ctx)
-            .call("{}")
-            .await
-            .unwrap()
-            .as_text(),
-        Some("done"),
-        "what ran, ran"
-    );
-    assert_eq!(
-        watched.names(),
-        ["toolExecutionStart", "toolExecutionEnd", "warning"]
+    let ctx = kept_in(&book, [tool]);
+    let call = ctx.call("w", "{}").await;
+    assert_eq!(call.text().await.as_deref(), Some("done"), "what ran, ran");
+    assert!(ctx.cancellation().is_cancelled());
+    let kept = book.load(ctx.scope(), &Query::all()).await.unwrap();
+    let kept: Vec<&Record> = kept.records.iter().map(|stored| &stored.record).collect();
+    let [Record::ToolCall(call), Record::Ledger(entry)] = kept[..] else {
+        panic!("{kept:?}");
+    };
+    assert!(!call.is_complete());
+    assert_eq!(entry.state(), CallState::Begun);
+    assert!(
+        !ctx.tool_calls()[0].is_complete(),
+        "the turn has what the store has"
     );
 }
 
 #[tokio::test]
-async fn calls_that_start_together_are_noted_in_one_batch() {
-    let book = Arc::new(Book::default());
-    let tools = [
-        number("w")
-            .handler(|_: Value, _| async { "" })
-            .build()
-            .unwrap(),
-        number("r")
-            .effects(Effects::ReadOnly)
-            .handler(|_: Value, _| async { "" })
-            .build()
-            .unwrap(),
-    ];
-    let ctx = DispatchContext::builder()
-        .ledger(Arc::clone(&book))
-        .tools(ToolRegistry::new(tools).unwrap())
-        .build();
-    let mut admitted = Vec::new();
-    for name in ["w", "r", "w"] {
-        admitted.push(
-            ctx.propose(name, "{}")
-                .check()
-                .await
-                .unwrap()
-                .admit()
-                .await
-                .unwrap(),
-        );
-    }
-    AdmittedCall::begin_together(&mut admitted).await.unwrap();
-    for call in admitted {
-        call.run().await.settle().await;
-    }
-    assert_eq!(*book.lines.lock(), ["begun 2", "Done", "Done"]);
-    assert_eq!(ctx.tool_calls().len(), 3);
+async fn calls_that_start_together_are_noted_in_one_batch_in_the_proposed_order() {
+    let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
+    let ctx = kept_in(&book, [write(&ran), reader()]);
+    let calls = ctx
+        .call_tools(["w", "r", "x", "w"].map(|name| ctx.propose(name, "{}")))
+        .await;
+    let names: Vec<&str> = calls.iter().map(|call| call.tool()).collect();
+    assert_eq!(names, ["w", "r", "x", "w"]);
+    let mut batches = book.take();
+    assert_eq!(batches.remove(0), "open begun open record open begun");
+    batches.sort();
+    assert_eq!(batches, ["done record", "done record", "record"]);
+    let kept: Vec<String> = ctx.tool_calls().iter().map(|it| it.tool().into()).collect();
+    assert_eq!(kept, names);
 }
 
 #[tokio::test]
 async fn a_call_that_was_begun_and_then_not_run_had_no_effect() {
+    let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
+    let ctx = kept_in(&book, [write(&ran)]);
+    let checked = ctx.propose("w", "{}").check().await.unwrap();
+    let mut admitted = checked.admit().await.unwrap();
+    admitted.begin(None).await.unwrap();
+    ctx.cancellation().cancel();
+    let call = admitted.run().await.settle().await;
+    assert_eq!(
+        call.text().await.unwrap(),
+        "The call was cancelled. Nothing was run."
+    );
+    assert_eq!(book.take(), ["open begun", "failed record"]);
+    assert_eq!(ran.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_on_its_way_is_closed_as_cut_off() {
     let book = Arc::new(Book::default());
     let tool = number("w")
-        .handler(|_: Value, _| async { "" })
+        .handler(|_: Value, _| std::future::pending::<&str>())
         .build()
         .unwrap();
-    let ctx = DispatchContext::builder()
-        .ledger(Arc::clone(&book))
-        .tools(ToolRegistry::new([tool]).unwrap())
-        .build();
-    let mut admitted = vec![
-        ctx.propose("w", "{}")
-            .check()
-            .await
-            .unwrap()
-            .admit()
-            .await
-            .unwrap(),
-    ];
-    AdmittedCall::begin_together(&mut admitted).await.unwrap();
-    ctx.cancellation().cancel();
-    for call in admitted {
-        assert_eq!(
-            call.run().await.error().unwrap().code(),
-            ErrorCode::ToolCancelled
-        );
-    }
-    assert_eq!(*book.lines.lock(), ["begun 1", "Failed"]);
+    let ctx = kept_in(&book, [tool]);
+    let mut call = Box::pin(ctx.call("w", "{}"));
+    assert!(futures_util::poll!(call.as_mut()).is_pending());
+    drop(call);
+    ctx.tasks().close();
+    ctx.tasks().wait().await;
+    assert_eq!(book.take(), ["open begun", "unknown record"]);
+    let calls = ctx.tool_calls();
+    let [call] = &calls[..] else { panic!() };
+    assert!(matches!(call.results(), ToolResults::Failure(_)));
+    let told = call.text().await.unwrap();
+    assert!(told.contains("may have taken effect"), "{told}");
 }

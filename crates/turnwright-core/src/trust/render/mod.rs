@@ -142,7 +142,9 @@ impl Renderer {
         let mut parts = Vec::new();
         if !message.text().is_empty() {
             parts.push(Part::Text(match message.author() {
-                Author::User | Author::Assistant => neutralise(message.text()).into_owned(),
+                Author::User | Author::Assistant | Author::Framework => {
+                    neutralise(message.text()).into_owned()
+                }
                 Author::Agent { name, tier } => Envelope::new(Fence::Agent, message.id())
                     .attribute("name", name)
                     .attribute("tier", tier.as_str())

@@ -1,12 +1,30 @@
 //! Who decides whether a call may run.
+//!
+//! A policy looks at a checked call and allows it, denies it, rewrites its arguments or asks. Asking opens a gate for exactly
+//! this call with exactly these arguments; an [`Approver`] answers, or somebody by the turn's
+//! [`Gates`](crate::gate::Gates). An answer counts once. No answer is no.
+//!
+//! ```
+//! use turnwright_core::approval::{always, when, when_tainted};
+//! use turnwright_core::{DispatchContext, PendingCall, TurnRunner};
+//!
+//! # let executor = |_: DispatchContext| async { Ok(()) };
+//! let runner = TurnRunner::builder(executor)
+//!     .policy(when(|call: &PendingCall<'_>| call.tool().name() == "send_mail", "mail leaves the house"))
+//!     .policy(when_tainted("somebody else's text stands in the prompt"))
+//!     .build()?;
+//! # let _ = always("");
+//! # Ok::<(), turnwright_core::Error>(())
+//! ```
 
 use std::fmt;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::dispatch::DispatchContext;
-use crate::tool::Tool;
+use crate::tool::{Effects, Tool};
 
 /// A policy: looks at a checked call and decides. Closures over [`PendingCall`] are policies.
 ///
@@ -43,11 +61,30 @@ where
 }
 
 /// A policy that asks for every call.
-pub fn always_ask(reason: impl Into<String>) -> impl ApprovalPolicy {
+pub fn always(reason: impl Into<String>) -> impl ApprovalPolicy {
+    when(|_: &PendingCall<'_>| true, reason)
+}
+
+/// A policy that asks for calls of which something is true.
+pub fn when<F>(is_so: F, reason: impl Into<String>) -> impl ApprovalPolicy
+where
+    F: Fn(&PendingCall<'_>) -> bool + Send + Sync,
+{
     let reason = reason.into();
-    move |_: &PendingCall<'_>| Review::Ask {
-        reason: reason.clone(),
+    move |call: &PendingCall<'_>| match is_so(call) {
+        true => Review::ask(reason.clone()),
+        false => Review::Allow,
     }
+}
+
+/// A policy that asks for calls that may change the world, while anything in the prompt was written by somebody else: what
+/// was proposed may be what they wanted.
+pub fn when_tainted(reason: impl Into<String>) -> impl ApprovalPolicy {
+    let writes = |call: &PendingCall<'_>| call.tool().effects() != Effects::ReadOnly;
+    when(
+        move |call: &PendingCall<'_>| writes(call) && call.context().taint().is_tainted(),
+        reason,
+    )
 }
 
 /// What a policy decides.
@@ -88,11 +125,11 @@ impl Review {
 
 /// A checked call, as a policy sees it.
 pub struct PendingCall<'c> {
-    pub(super) id: &'c str,
-    pub(super) call_id: &'c str,
-    pub(super) tool: &'c Tool,
-    pub(super) args: &'c Value,
-    pub(super) ctx: &'c DispatchContext,
+    pub(crate) id: &'c str,
+    pub(crate) call_id: &'c str,
+    pub(crate) tool: &'c Tool,
+    pub(crate) args: &'c Value,
+    pub(crate) ctx: &'c DispatchContext,
 }
 
 impl PendingCall<'_> {
@@ -160,6 +197,8 @@ where
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
+    /// The gate that is open for it.
+    pub gate: String,
     /// Which call.
     pub id: String,
     /// The tool's name.
@@ -172,6 +211,8 @@ pub struct ApprovalRequest {
     pub args_digest: String,
     /// Why somebody is asked.
     pub reason: String,
+    /// How long there is to answer.
+    pub expires_in: Duration,
 }
 
 impl fmt::Debug for ApprovalRequest {

@@ -1,0 +1,138 @@
+//! Asking somebody whether a call may run.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::OnceLock;
+
+use futures_util::FutureExt as _;
+use futures_util::future::{Either, select};
+use serde_json::{Value, json};
+
+use crate::approval::{Approval, ApprovalRequest, PendingCall};
+use crate::error::{Error, ErrorCode};
+use crate::gate::TurnGate;
+use crate::panic::drop_quietly;
+use crate::schema::{Schema, any, object, string};
+use crate::tool;
+
+/// The name of every gate at which an approval is waited for.
+pub(crate) const APPROVAL: &str = "approval";
+
+/// Opens a gate for exactly this call, this tool and these arguments, and takes the first answer: of the approver, or of
+/// somebody at the gate. No answer is no.
+pub(super) async fn ask(call: &PendingCall<'_>, reason: String) -> Approval {
+    let setup = call.ctx.setup();
+    let gates = call.ctx.gates();
+    let (approver, by_gate) = (setup.approver.as_ref(), gates.can_be_answered());
+    if approver.is_none() && !by_gate {
+        return refused("nobody can be asked");
+    }
+    let digest = tool::digest_of(call.args);
+    let request = ApprovalRequest {
+        gate: gate_id(call, &digest),
+        id: call.id.to_owned(),
+        tool: call.tool.name().to_owned(),
+        fingerprint: call.tool.fingerprint().to_owned(),
+        args_digest: digest,
+        args: call.args.clone(),
+        reason,
+        expires_in: setup.approval_timeout,
+    };
+    let asked = match open(call, &request) {
+        Ok(asked) => asked,
+        Err(error) => return refused(error.message()),
+    };
+    let answer = asked.answer();
+    let Some(approver) = approver else {
+        return read(answer.await);
+    };
+    let approver = AssertUnwindSafe(async { approver.ask(request).await }).catch_unwind();
+    match select(pin!(answer), pin!(approver)).await {
+        // Nobody is left at the gate, but the approver is.
+        Either::Left((Err(error), approver)) if error.code() == ErrorCode::GateNotSupported => {
+            of_approver(approver.await)
+        }
+        Either::Left((answer, _)) => read(answer),
+        Either::Right((answer, _)) => of_approver(answer),
+    }
+}
+
+fn of_approver(answer: Result<Approval, Box<dyn std::any::Any + Send>>) -> Approval {
+    answer.unwrap_or_else(|panic| {
+        drop_quietly(panic);
+        refused("no answer could be had")
+    })
+}
+
+fn refused(reason: &str) -> Approval {
+    Approval::Refused {
+        reason: reason.to_owned(),
+    }
+}
+
+/// The same for the same question, and for no other.
+fn gate_id(call: &PendingCall<'_>, digest: &str) -> String {
+    let bound = tool::digest_of(&json!([call.id, call.tool.fingerprint(), digest]));
+    let short = bound.get(..12).unwrap_or(&bound);
+    format!("{APPROVAL}-{}-{short}", call.id)
+}
+
+fn open(call: &PendingCall<'_>, request: &ApprovalRequest) -> Result<crate::gate::Asked, Error> {
+    let gate = TurnGate::new(APPROVAL)
+        .question(json!({
+            "tool": request.tool, "args": request.args, "reason": request.reason,
+            "fingerprint": request.fingerprint, "argsDigest": request.args_digest,
+        }))
+        .schema(answer_schema()?)
+        .timeout(request.expires_in)
+        .build()?;
+    call.ctx
+        .ask(request.gate.as_str().into(), gate, Some(call.id.into()))
+}
+
+/// What counts as an answer.
+fn answer_schema() -> Result<Schema, Error> {
+    static SCHEMA: OnceLock<Schema> = OnceLock::new();
+    if let Some(schema) = SCHEMA.get() {
+        return Ok(schema.clone());
+    }
+    let decision = string()
+        .one_of_values(["approve", "edit", "refuse"])
+        .required();
+    let made = object()
+        .field("decision", decision)
+        .field(
+            "args",
+            any().description("The arguments to run with, where the decision is `edit`."),
+        )
+        .field(
+            "reason",
+            string().description("Why not, where the decision is `refuse`."),
+        )
+        .build()?;
+    Ok(SCHEMA.get_or_init(|| made).clone())
+}
+
+fn read(answer: Result<Value, Error>) -> Approval {
+    let mut answer = match answer {
+        Ok(answer) => answer,
+        Err(error) if error.code() == ErrorCode::GateTimeout => {
+            return refused("nobody answered in time");
+        }
+        Err(error) if error.code() == ErrorCode::GateNotSupported => {
+            return refused("nobody can be asked any more");
+        }
+        Err(error) => return refused(error.model_text()),
+    };
+    match answer.get("decision").and_then(Value::as_str) {
+        Some("approve") => Approval::Granted,
+        Some("edit") => match answer.get_mut("args").map(Value::take) {
+            Some(args) => Approval::Edited(args),
+            None => refused("the answer said `edit` and brought no arguments"),
+        },
+        _ => match answer.get("reason").and_then(Value::as_str) {
+            Some(reason) => refused(reason),
+            None => refused("somebody declined"),
+        },
+    }
+}

@@ -1,0 +1,144 @@
+//! Sees to it that a call that was begun is accounted for.
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+
+use super::run::cancelled;
+use crate::dispatch::DispatchContext;
+use crate::error::{Error, ErrorCode};
+use crate::record::{CallState, LedgerEntry, Record, Settled, ToolCall, ToolResults};
+use crate::tool::Tool;
+use crate::turn::TurnEvent;
+
+/// What stands in the records of a call that is on its way. Dropped before the call is settled, it closes the call
+/// honestly: as one that was cut off.
+pub(super) struct Closer(Option<Open>);
+
+struct Open {
+    ctx: DispatchContext,
+    /// The record as it was opened; a call that nobody wants a record of has none.
+    record: Option<Arc<ToolCall>>,
+    /// The line of the ledger, for a call that may change the world.
+    entry: Option<Arc<LedgerEntry>>,
+    tool: Option<Tool>,
+    /// Its handler was reached.
+    started: bool,
+    runtime: Option<Handle>,
+}
+
+impl Closer {
+    pub(super) fn new(ctx: &DispatchContext, record: Option<Arc<ToolCall>>) -> Self {
+        Closer(Some(Open {
+            ctx: ctx.clone(),
+            record,
+            entry: None,
+            tool: None,
+            started: false,
+            runtime: Handle::try_current().ok(),
+        }))
+    }
+
+    /// It is about to run.
+    pub(super) fn begun(&mut self, tool: &Tool, entry: Option<Arc<LedgerEntry>>) {
+        if let Some(open) = &mut self.0 {
+            (open.tool, open.entry) = (Some(tool.clone()), entry);
+        }
+    }
+
+    /// Its handler is reached.
+    pub(super) fn started(&mut self) {
+        if let Some(open) = &mut self.0 {
+            open.started = true;
+        }
+    }
+
+    /// Settles the call: stores what came of it, with the line of the ledger, and reports it.
+    pub(super) async fn settle(
+        mut self,
+        settled: Settled,
+        state: CallState,
+    ) -> Option<Arc<ToolCall>> {
+        let open = self.0.take()?;
+        open.settle(settled, state).await
+    }
+
+    /// Notes the end of a call that nobody wants a record of.
+    pub(super) async fn end(mut self, state: CallState) {
+        if let Some(open) = self.0.take() {
+            let entry = open.entry.as_ref().map(|entry| entry.ended(state));
+            open.ctx
+                .put_on_record(entry.map(Record::Ledger).into_iter().collect())
+                .await;
+        }
+    }
+}
+
+impl Open {
+    async fn settle(self, settled: Settled, state: CallState) -> Option<Arc<ToolCall>> {
+        let mut records = Vec::with_capacity(2);
+        let record = self.record.map(|record| record.closed(settled));
+        records.extend(self.entry.map(|entry| Record::Ledger(entry.ended(state))));
+        records.extend(record.clone().map(Record::ToolCall));
+        self.ctx.put_on_record(records).await;
+        if let Some(record) = &record {
+            self.ctx
+                .emit(|| TurnEvent::ToolCall(Arc::clone(record)))
+                .await;
+        }
+        record
+    }
+
+    /// What is true of a call that was cut off here.
+    fn cut_off(&self) -> (Settled, CallState) {
+        let told = match &self.tool {
+            Some(tool) => cancelled(tool, self.started),
+            None => Error::new(ErrorCode::ToolCancelled, "the call was dropped")
+                .with_model_text("The call was cancelled. Nothing was run."),
+        };
+        match self.started {
+            true => {
+                let failure = ToolResults::Failure(told.model_text().to_owned());
+                (Settled::framework(failure), CallState::Unknown)
+            }
+            false => (Settled::refusal(told.model_text()), CallState::Failed),
+        }
+    }
+}
+
+impl Drop for Closer {
+    fn drop(&mut self) {
+        if let Some(open) = self.0.take()
+            && let Some(runtime) = open.runtime.clone()
+            && (open.record.is_some() || open.entry.is_some())
+        {
+            let tasks = open.ctx.tasks().clone();
+            let (settled, state) = open.cut_off();
+            tasks.spawn_on(
+                async move { drop(open.settle(settled, state).await) },
+                &runtime,
+            );
+        }
+    }
+}
+
+impl DispatchContext {
+    /// Stores what is known of calls. A turn that cannot keep its records cannot go on.
+    pub(super) async fn put_on_record(&self, records: Vec<Record>) -> bool {
+        if records.is_empty() {
+            return true;
+        }
+        let written = self.write(records).await;
+        let fine = written.is_ok();
+        if let Err(error) = written {
+            self.fail(error);
+        }
+        fine
+    }
+}
+
+impl std::fmt::Debug for Closer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Closer")
+    }
+}

@@ -1,0 +1,239 @@
+//! Calls that are taken all the way, one or several together.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::admitted::AdmittedCall;
+use super::closer::Closer;
+use super::proposed::{CallRequest, ProposedCall, RefusedCall};
+use crate::dispatch::DispatchContext;
+use crate::record::{CallState, Record, Settled, ToolCall};
+use crate::tool::{Concurrency, Tool};
+use crate::turn::TurnEvent;
+
+type Decided = Result<AdmittedCall, RefusedCall>;
+
+impl ProposedCall {
+    /// Takes the call all the way: checked, admitted, run, settled. Whatever happens becomes the record.
+    pub async fn complete(self) -> Arc<ToolCall> {
+        complete_one(self, None).await
+    }
+
+    pub(super) async fn complete_for(self, tool: Tool) -> Arc<ToolCall> {
+        complete_one(self, Some(tool)).await
+    }
+
+    async fn decide(self, tool: Option<Tool>) -> Decided {
+        let checked = match tool {
+            Some(tool) => self.check_for(tool).await?,
+            None => self.check().await?,
+        };
+        checked.admit().await
+    }
+}
+
+impl DispatchContext {
+    /// Has calls run that were proposed together, and gives their records in the proposed order: the one way for an executor
+    /// to have tools run.
+    ///
+    /// They run side by side, each in a task of its own, within the runner's limit; one whose tool asks to run alone waits for
+    /// those before it, and those after it wait. A call that waits for approval holds no place. Whatever happens to a call
+    /// becomes its record, which the model reads: an unknown tool, arguments that are not JSON or do not pass, a failure. It
+    /// stops no other call. Each record is stored when it is there; a call that is dropped on its way is closed as cut off.
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolRegistry};
+    /// use serde_json::{Value, json};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let double = Tool::dynamic("double", json!({
+    ///         "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"],
+    ///     }))
+    ///     .description("Doubles a number.")
+    ///     .handler(|args: Value, _: ToolContext| async move { (2 * args["n"].as_i64().unwrap_or(0)).to_string() })
+    ///     .build()?;
+    /// let ctx = DispatchContext::builder().tools(ToolRegistry::new([double])?).build();
+    /// let calls = ctx.call_tools([
+    ///     ctx.propose("double", r#"{"n": 4}"#),
+    ///     ctx.propose("duble", r#"{"n": 5}"#),
+    /// ]).await;
+    /// assert_eq!(calls[0].text().await.as_deref(), Some("8"));
+    /// let told = calls[1].text().await.unwrap();
+    /// assert!(told.contains("Did you mean `double`?"), "{told}");
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    pub async fn call_tools(
+        &self,
+        proposed: impl IntoIterator<Item = ProposedCall>,
+    ) -> Vec<Arc<ToolCall>> {
+        let mut left: Vec<ProposedCall> = proposed.into_iter().collect();
+        let mut records = Vec::with_capacity(left.len());
+        while !left.is_empty() {
+            let rest = left.split_off(self.run_together(&left));
+            let together = std::mem::replace(&mut left, rest);
+            // Apart, so that one call alone does not carry the room for several.
+            match <[ProposedCall; 1]>::try_from(together) {
+                Ok([only]) => records.push(only.complete().await),
+                Err(several) => records.extend(Box::pin(self.complete_together(several)).await),
+            }
+        }
+        records
+    }
+
+    /// How many of these calls, from the first on, may run side by side.
+    fn run_together(&self, calls: &[ProposedCall]) -> usize {
+        let alone = |call: &ProposedCall| {
+            let tool = self.tools().get(call.tool_name());
+            tool.is_some_and(|tool| tool.concurrency() == Concurrency::Exclusive)
+        };
+        match calls.iter().position(alone) {
+            Some(0) => 1,
+            Some(first) => first,
+            None => calls.len(),
+        }
+    }
+
+    async fn complete_together(&self, calls: Vec<ProposedCall>) -> Vec<Arc<ToolCall>> {
+        if Handle::try_current().is_err() {
+            // Without a runtime there are no tasks: one after the other then.
+            let mut records = Vec::with_capacity(calls.len());
+            for call in calls {
+                records.push(call.complete().await);
+            }
+            return records;
+        }
+        let mut steps = Vec::with_capacity(calls.len());
+        for call in calls {
+            steps.push(Step::of(call, None).await);
+        }
+        put_on_record(self, &mut steps).await;
+        let places = Arc::new(Semaphore::new(self.setup().parallel_calls));
+        let mut tasks = JoinSet::new();
+        for (at, step) in steps.into_iter().enumerate() {
+            let (ctx, places) = (self.clone(), Arc::clone(&places));
+            let work = async move { (at, step.finish(&ctx, Some(&places)).await) };
+            tasks.spawn(self.tasks().track_future(work));
+        }
+        let mut records: Vec<(usize, Arc<ToolCall>)> = Vec::with_capacity(tasks.len());
+        while let Some(joined) = tasks.join_next().await {
+            // A task ends early only with its runtime.
+            records.extend(joined.ok());
+        }
+        records.sort_unstable_by_key(|(at, _)| *at);
+        records.into_iter().map(|(_, record)| record).collect()
+    }
+}
+
+async fn complete_one(call: ProposedCall, tool: Option<Tool>) -> Arc<ToolCall> {
+    let ctx = call.context().clone();
+    match Step::of(call, tool).await {
+        Step::Admitted(admitted) => admitted.run().await.settle().await,
+        Step::Refused(refused) => Box::pin(refused.settle()).await,
+        Step::Settled(record) => record,
+        mut waiting @ Step::Waiting { .. } => {
+            Box::pin(async {
+                put_on_record(&ctx, std::slice::from_mut(&mut waiting)).await;
+                waiting.finish(&ctx, None).await
+            })
+            .await
+        }
+    }
+}
+
+type Decision = Pin<Box<dyn Future<Output = Decided> + Send>>;
+
+/// How far a call is that was looked at.
+enum Step {
+    Refused(RefusedCall),
+    Admitted(AdmittedCall),
+    /// Somebody else decides: an external check, a policy, a person.
+    Waiting {
+        request: CallRequest,
+        decision: Decision,
+        closer: Option<Closer>,
+    },
+    /// Refused, and on record as such.
+    Settled(Arc<ToolCall>),
+}
+
+impl Step {
+    /// Looks at a call once.
+    async fn of(call: ProposedCall, tool: Option<Tool>) -> Self {
+        let request = call.request().clone();
+        let mut decision: Decision = Box::pin(call.decide(tool));
+        match poll_fn(|cx| Poll::Ready(decision.as_mut().poll(cx))).await {
+            Poll::Ready(Ok(admitted)) => Step::Admitted(admitted),
+            Poll::Ready(Err(refused)) => Step::Refused(refused),
+            Poll::Pending => Step::Waiting {
+                request,
+                decision,
+                closer: None,
+            },
+        }
+    }
+
+    async fn finish(self, ctx: &DispatchContext, places: Option<&Semaphore>) -> Arc<ToolCall> {
+        let admitted = match self {
+            Step::Refused(refused) => return refused.settle().await,
+            Step::Settled(record) => {
+                ctx.emit(|| TurnEvent::ToolCall(Arc::clone(&record))).await;
+                return record;
+            }
+            Step::Admitted(admitted) => admitted,
+            Step::Waiting {
+                decision, closer, ..
+            } => match (decision.await, closer) {
+                (Ok(mut admitted), closer) => match admitted.begin(closer).await {
+                    Ok(()) => admitted,
+                    Err(error) => return admitted.not_run(error).settle().await,
+                },
+                (Err(refused), Some(closer)) => {
+                    let settled = Settled::refusal(refused.error().model_text());
+                    let record = closer.settle(settled, CallState::Failed).await;
+                    return record.unwrap_or_else(|| refused.record());
+                }
+                (Err(refused), None) => return refused.settle().await,
+            },
+        };
+        // Only one that may run takes a place.
+        let _place = match places {
+            Some(places) => places.acquire().await.ok(),
+            None => None,
+        };
+        admitted.run().await.settle().await
+    }
+}
+
+/// Puts calls on record, in their order and in one batch: those that may start as begun, those that wait as open, those
+/// that were refused as what they are.
+async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step]) {
+    let mut records = Vec::with_capacity(2 * steps.len());
+    for step in steps {
+        let taken = match step {
+            Step::Admitted(admitted) => {
+                records.extend(admitted.open(None));
+                continue;
+            }
+            Step::Waiting {
+                request, closer, ..
+            } => {
+                let record = ToolCall::open(request.clone(), request.call_id());
+                records.push(Record::ToolCall(Arc::clone(&record)));
+                *closer = Some(Closer::new(ctx, Some(record)));
+                continue;
+            }
+            Step::Settled(_) => continue,
+            Step::Refused(refused) => refused.record(),
+        };
+        records.push(Record::ToolCall(Arc::clone(&taken)));
+        *step = Step::Settled(taken);
+    }
+    // If this fails the turn does, and nothing is run any more.
+    ctx.put_on_record(records).await;
+}

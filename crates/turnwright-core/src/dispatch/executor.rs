@@ -1,0 +1,57 @@
+//! The seam to a model, or to anything that decides.
+
+use async_trait::async_trait;
+
+use super::DispatchContext;
+use crate::error::BoxError;
+
+/// Decides what happens in an iteration: a model, or anything else. Async closures over [`DispatchContext`] are executors.
+///
+/// It reads the records and the tools of its context, says what it has to say by the
+/// [`Reporter`](super::Reporter), has tools run by [`DispatchContext::call_tools`], and returns. With
+/// [`ack`](DispatchContext::ack) or [`nack`](DispatchContext::nack) the dispatch ends; without, the next iteration sees
+/// what came of the calls.
+///
+/// ```
+/// use turnwright_core::DispatchContext;
+/// use turnwright_core::dispatch::Executor;
+///
+/// let executor = |ctx: DispatchContext| async move {
+///     match ctx.tool_calls().last() {
+///         None => drop(ctx.call_tools([ctx.propose("look_up", r#"{"word": "turn"}"#)]).await),
+///         Some(call) => drop(ctx.answer(call.text().await.unwrap_or_default()).await?),
+///     }
+///     Ok(())
+/// };
+/// # fn is<E: Executor>(_: E) {}
+/// # is(executor);
+/// ```
+#[async_trait]
+pub trait Executor: Send + Sync {
+    /// Does one iteration.
+    ///
+    /// # Errors
+    /// Whatever went wrong: the turn fails with `E_LLM_EXECUTION_EXECUTOR_ERROR`, which keeps it.
+    async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError>;
+
+    /// What it is called in traces and logs: the provider, such as `openai`.
+    fn name(&self) -> &str {
+        "executor"
+    }
+
+    /// The model that it asks, if it asks one.
+    fn model(&self) -> Option<&str> {
+        None
+    }
+}
+
+#[async_trait]
+impl<F, Fut> Executor for F
+where
+    F: Fn(DispatchContext) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<(), BoxError>> + Send,
+{
+    async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
+        self(ctx).await
+    }
+}

@@ -1,0 +1,164 @@
+//! What an executor says as it happens.
+
+use std::sync::Arc;
+
+use crate::error::Error;
+use crate::event::{Level, Usage};
+use crate::record::{Message, ProviderState, Thought};
+use crate::turn::{Delta, TurnContext, TurnEvent};
+
+/// Says what happens as it happens: pieces of messages, thoughts and calls for whoever reads the turn's stream, and words to
+/// operators.
+///
+/// A piece costs the same however long the text is already.
+#[derive(Clone, Debug)]
+pub struct Reporter {
+    turn: TurnContext,
+}
+
+impl Reporter {
+    pub(super) fn new(turn: TurnContext) -> Self {
+        Reporter { turn }
+    }
+
+    /// Starts a message of the model.
+    #[must_use]
+    pub fn message(&self) -> MessageWriter {
+        MessageWriter(Text::new(&self.turn))
+    }
+
+    /// Starts a thought of the model.
+    #[must_use]
+    pub fn thought(&self) -> ThoughtWriter {
+        ThoughtWriter(Text::new(&self.turn))
+    }
+
+    /// Gives a piece of the arguments of a call that the model proposes.
+    pub async fn tool_call(&self, tool: &Arc<str>, delta: Delta) {
+        let event = || TurnEvent::ToolCallDelta {
+            tool: Arc::clone(tool),
+            delta,
+        };
+        self.turn.emit(event).await;
+    }
+
+    /// Says that the pieces under this id so far are void: a request was made again.
+    pub async fn discard(&self, id: &Arc<str>) {
+        let event = || TurnEvent::Discarded { id: Arc::clone(id) };
+        self.turn.emit(event).await;
+    }
+
+    /// Says how much of the model was used.
+    pub fn usage(&self, usage: Usage) {
+        self.turn.add_usage(usage);
+    }
+
+    /// Says something to operators.
+    pub fn log(&self, level: Level, message: impl Into<String>) {
+        self.turn.log(level, message);
+    }
+}
+
+/// A text that comes in pieces.
+#[derive(Debug)]
+struct Text {
+    turn: TurnContext,
+    id: Arc<str>,
+    text: String,
+    state: Option<ProviderState>,
+}
+
+impl Text {
+    fn new(turn: &TurnContext) -> Self {
+        Text {
+            turn: turn.clone(),
+            id: uuid::Uuid::now_v7().to_string().into(),
+            text: String::new(),
+            state: None,
+        }
+    }
+
+    async fn push(&mut self, piece: String, event: fn(Delta) -> TurnEvent) {
+        if piece.is_empty() {
+            return;
+        }
+        let offset = self.text.len();
+        self.text.push_str(&piece);
+        let id = &self.id;
+        let event = || event(Delta::new(Arc::clone(id), offset, piece));
+        self.turn.emit(event).await;
+    }
+
+    /// Begins anew: whoever reads is told that what came so far is void.
+    async fn restart(&mut self) {
+        if self.text.is_empty() {
+            return;
+        }
+        self.text.clear();
+        let id = &self.id;
+        let event = || TurnEvent::Discarded { id: Arc::clone(id) };
+        self.turn.emit(event).await;
+    }
+}
+
+/// One table makes the writers: they differ in the record that comes of them.
+macro_rules! writers {
+    ($($(#[$doc:meta])* $writer:ident: $record:ident by $make:path, $delta:path, $store:ident, $event:path;)+) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        #[must_use = "what was written is no record until it is finished"]
+        pub struct $writer(Text);
+
+        impl $writer {
+            /// The id of the record that comes of it, and of its pieces.
+            #[must_use]
+            pub fn id(&self) -> &Arc<str> {
+                &self.0.id
+            }
+
+            /// The text so far.
+            #[must_use]
+            pub fn text(&self) -> &str {
+                &self.0.text
+            }
+
+            /// Adds a piece, and waits for whoever reads the stream if they are slow.
+            pub async fn push(&mut self, piece: impl Into<String>) {
+                self.0.push(piece.into(), $delta).await;
+            }
+
+            /// Begins anew, and tells whoever reads that what came so far is void.
+            pub async fn restart(&mut self) {
+                self.0.restart().await;
+            }
+
+            /// What the provider wants back.
+            pub fn provider_state(&mut self, state: ProviderState) {
+                self.0.state = Some(state);
+            }
+
+            /// Makes it a record of the turn, and stores it.
+            ///
+            /// # Errors
+            /// There is no text, or the store failed.
+            pub async fn finish(self) -> Result<Arc<$record>, Error> {
+                let Text { turn, id, text, state } = self.0;
+                let mut record = $make(text).id(&*id);
+                if let Some(state) = state {
+                    record = record.provider_state(state);
+                }
+                let record = record.build()?;
+                turn.$store(Arc::clone(&record)).await?;
+                turn.emit(|| $event(Arc::clone(&record))).await;
+                Ok(record)
+            }
+        }
+    )+};
+}
+
+writers! {
+    /// A message of the model that comes in pieces.
+    MessageWriter: Message by Message::assistant, TurnEvent::MessageDelta, store_message, TurnEvent::Message;
+    /// A thought of the model that comes in pieces.
+    ThoughtWriter: Thought by Thought::new, TurnEvent::ThoughtDelta, store_thought, TurnEvent::Thought;
+}

@@ -1,0 +1,117 @@
+//! Where events go.
+
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+
+use parking_lot::RwLock;
+
+use super::{Event, EventKind};
+
+type Observe = Arc<dyn Fn(&Event) + Send + Sync>;
+
+/// Where events go. Clones share it.
+#[derive(Clone, Default)]
+pub struct EventBus {
+    own: Arc<Observers>,
+    /// Those who see everything of several turns.
+    above: Option<Arc<Observers>>,
+}
+
+#[derive(Default)]
+struct Observers {
+    list: RwLock<Arc<[(u64, Observe)]>>,
+    next: AtomicU64,
+    count: AtomicUsize,
+}
+
+impl EventBus {
+    /// A bus whose observers see what is told on this one too, and not the other way round.
+    pub(crate) fn below(&self) -> Self {
+        EventBus {
+            own: Arc::default(),
+            above: Some(Arc::clone(&self.own)),
+        }
+    }
+
+    /// Tells `observer` everything from now on, until the guard is dropped.
+    pub fn observe(&self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Observer {
+        let key = self.own.next.fetch_add(1, Ordering::Relaxed);
+        self.own.change(|list| list.push((key, Arc::new(observer))));
+        Observer {
+            bus: Arc::downgrade(&self.own),
+            key,
+        }
+    }
+
+    /// Tells an event; it is made only if somebody listens.
+    pub(crate) fn tell(&self, turn_id: &Arc<str>, kind: impl FnOnce() -> EventKind) {
+        let listening = |observers: &Observers| observers.count.load(Ordering::Acquire) > 0;
+        if !listening(&self.own) && !self.above.as_deref().is_some_and(listening) {
+            return;
+        }
+        let event = Event {
+            turn_id: Arc::clone(turn_id),
+            kind: kind(),
+        };
+        for observers in self.above.iter().chain([&self.own]) {
+            // A snapshot of the list: an observer may add or drop observers.
+            let list = Arc::clone(&observers.list.read());
+            for (_, observe) in list.iter() {
+                // An observer that panics has only itself to blame; the turn goes on.
+                let _ = std::panic::catch_unwind(AssertUnwindSafe(|| observe(&event)));
+            }
+        }
+    }
+}
+
+impl Observers {
+    fn change(&self, change: impl FnOnce(&mut Vec<(u64, Observe)>)) {
+        let mut list = self.list.write();
+        let mut changed = list.to_vec();
+        change(&mut changed);
+        self.count.store(changed.len(), Ordering::Release);
+        let before = std::mem::replace(&mut *list, changed.into());
+        drop(list);
+        // Outside of the lock: what an observer captured may use the bus.
+        drop(before);
+    }
+}
+
+impl fmt::Debug for EventBus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventBus")
+            .field("observers", &self.own.count.load(Ordering::Relaxed))
+            .finish()
+    }
+}
+
+/// Keeps an observer listening; dropping it ends that.
+#[derive(Debug)]
+#[must_use = "dropping this ends the observation at once; `keep` it for the life of the bus"]
+pub struct Observer {
+    bus: Weak<Observers>,
+    key: u64,
+}
+
+impl Observer {
+    /// Leaves the observer listening for as long as the bus lives.
+    pub fn keep(mut self) {
+        self.bus = Weak::new();
+    }
+}
+
+impl fmt::Debug for Observers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observers")
+    }
+}
+
+impl Drop for Observer {
+    fn drop(&mut self) {
+        if let Some(bus) = self.bus.upgrade() {
+            bus.change(|list| list.retain(|(key, _)| *key != self.key));
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Gates: where a turn waits for somebody outside of it.
+//!
+//! Middleware and handlers wait with `ctx.wait_for(gate)`; whoever is asked answers by the [`Gates`] of the turn. Approvals
+//! are gates too: see [`crate::approval`].
+//!
+//! ```
+//! use turnwright_core::gate::TurnGate;
+//! use turnwright_core::schema::{object, string};
+//!
+//! let gate = TurnGate::new("delivery_address")
+//!     .question("Where shall it go?")
+//!     .schema(object().field("street", string().required()))
+//!     .build()?;
+//! assert_eq!(gate.name(), "delivery_address");
+//! # Ok::<(), turnwright_core::Error>(())
+//! ```
+
+mod gates;
+mod table;
+mod wait;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+pub use gates::{Gates, OpenGate};
+
+pub(crate) use table::GateTable;
+pub(crate) use wait::Asked;
+
+use crate::error::{Error, ErrorCode};
+use crate::record::Wrong;
+use crate::schema::{IntoSchema, Schema};
+
+/// A question to somebody outside of the turn, and what counts as an answer.
+#[derive(Clone)]
+pub struct TurnGate {
+    name: Arc<str>,
+    question: Value,
+    schema: Option<Schema>,
+    timeout: Option<Duration>,
+}
+
+/// Makes a [`TurnGate`].
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct TurnGateBuilder {
+    gate: TurnGate,
+    schema: Option<Result<Schema, Error>>,
+}
+
+impl TurnGate {
+    /// Starts a gate of this name: what sort of question it is, for whoever answers.
+    #[expect(
+        clippy::new_ret_no_self,
+        reason = "nothing is made before it is checked"
+    )]
+    pub fn new(name: impl Into<Arc<str>>) -> TurnGateBuilder {
+        TurnGateBuilder {
+            gate: TurnGate {
+                name: name.into(),
+                question: Value::Null,
+                schema: None,
+                timeout: None,
+            },
+            schema: None,
+        }
+    }
+
+    /// What sort of question it is.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is asked.
+    #[must_use]
+    pub fn question(&self) -> &Value {
+        &self.question
+    }
+
+    /// What an answer must be.
+    #[must_use]
+    pub fn schema(&self) -> Option<&Schema> {
+        self.schema.as_ref()
+    }
+
+    /// How long is waited.
+    #[must_use]
+    pub fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+}
+
+impl TurnGateBuilder {
+    /// What is asked: text, or whatever your screen shows.
+    pub fn question(mut self, question: impl Into<Value>) -> Self {
+        self.gate.question = question.into();
+        self
+    }
+
+    /// What an answer must be: it is checked like arguments. Anything unless told.
+    pub fn schema(mut self, schema: impl IntoSchema) -> Self {
+        self.schema = Some(schema.into_schema());
+        self
+    }
+
+    /// How long is waited. Until the turn ends unless told.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.gate.timeout = Some(limit);
+        self
+    }
+
+    /// Makes the gate.
+    ///
+    /// # Errors
+    /// `E_INVALID_INITIAL_TURN_GATE_VALUE`, which names every wrong field.
+    pub fn build(self) -> Result<TurnGate, Error> {
+        let mut gate = self.gate;
+        let mut wrong = Wrong::default();
+        let named = !gate.name.trim().is_empty() && gate.name.len() <= 64;
+        wrong.check("name", named, "must have 1 to 64 characters");
+        match self.schema {
+            Some(Ok(schema)) => {
+                let plain = !schema.has_external();
+                wrong.check(
+                    "schema",
+                    plain,
+                    "has external checks, which a gate cannot ask",
+                );
+                gate.schema = Some(schema);
+            }
+            Some(Err(error)) => wrong.check("schema", false, error.message()),
+            None => {}
+        }
+        let waits = gate.timeout.is_none_or(|limit| !limit.is_zero());
+        wrong.check("timeout", waits, "is zero: nobody could answer");
+        wrong.finish(ErrorCode::InvalidTurnGate, "gate")?;
+        Ok(gate)
+    }
+}
+
+impl fmt::Debug for TurnGate {
+    /// What is asked may be secret: it is not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnGate")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for TurnGateBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.gate.fmt(f)
+    }
+}

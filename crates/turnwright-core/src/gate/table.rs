@@ -1,0 +1,144 @@
+//! The open gates of a turn.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use indexmap::IndexMap;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::sync::{Notify, oneshot};
+
+use super::TurnGate;
+use crate::error::{Error, ErrorCode};
+
+/// How somebody settled a gate.
+pub(crate) enum Settling {
+    Resolved(Value),
+    Rejected(String),
+}
+
+/// A gate where a turn waits.
+pub(super) struct Waiting {
+    pub(super) gate: TurnGate,
+    pub(super) tool_call: Option<Arc<str>>,
+    settle: oneshot::Sender<Settling>,
+}
+
+#[derive(Default)]
+pub(crate) struct GateTable {
+    state: Mutex<State>,
+    /// Those outside who can answer.
+    answerers: AtomicUsize,
+    /// A gate was opened, or the turn ended.
+    pub(super) changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    open: IndexMap<Arc<str>, Waiting>,
+    /// How many gates of a name there were.
+    named: HashMap<Arc<str>, u64>,
+    ended: bool,
+}
+
+impl GateTable {
+    /// An id for a gate of this name: unlike any in the turn, and the same whenever the same turn is played again.
+    pub(super) fn next_id(&self, name: &Arc<str>, tool_call: Option<&str>) -> Arc<str> {
+        let key: Arc<str> = match tool_call {
+            Some(call) => format!("{name}-{call}").into(),
+            None => Arc::clone(name),
+        };
+        let mut state = self.state.lock();
+        let count = state.named.entry(Arc::clone(&key)).or_default();
+        *count += 1;
+        format!("{key}-{count}").into()
+    }
+
+    /// Opens a gate. `None` if one of its id is open already.
+    pub(super) fn open(
+        &self,
+        id: &Arc<str>,
+        gate: TurnGate,
+        tool_call: Option<Arc<str>>,
+    ) -> Option<oneshot::Receiver<Settling>> {
+        let (settle, settled) = oneshot::channel();
+        let mut state = self.state.lock();
+        if state.open.contains_key(id) {
+            return None;
+        }
+        let waiting = Waiting {
+            gate,
+            tool_call,
+            settle,
+        };
+        state.open.insert(Arc::clone(id), waiting);
+        drop(state);
+        self.changed.notify_waiters();
+        Some(settled)
+    }
+
+    /// Settles a gate: once, and only with an answer that it takes. `false` if it is not open.
+    pub(super) fn settle(&self, id: &str, settling: Settling) -> Result<bool, Error> {
+        let schema = match self.state.lock().open.get(id) {
+            Some(waiting) => waiting.gate.schema.clone(),
+            None => return Ok(false),
+        };
+        let settling = match (settling, schema) {
+            (Settling::Resolved(answer), Some(schema)) => match schema.check(answer) {
+                Ok(checked) => Settling::Resolved(checked.into_value()),
+                Err(error) => {
+                    let message =
+                        format!("the gate does not take this answer: {}", error.message());
+                    return Err(Error::new(ErrorCode::InvalidGateResolution, message)
+                        .with_model_text(error.model_text().to_owned())
+                        .with_source(error));
+                }
+            },
+            (settling, _) => settling,
+        };
+        // Somebody else may have been quicker: then this one is ignored.
+        let taken = self.state.lock().open.shift_remove(id);
+        Ok(taken.is_some_and(|waiting| waiting.settle.send(settling).is_ok()))
+    }
+
+    /// Forgets a gate where nobody waits any more.
+    pub(super) fn close(&self, id: &str) {
+        drop(self.state.lock().open.shift_remove(id));
+    }
+
+    pub(super) fn view<T>(&self, see: impl Fn(&Arc<str>, &Waiting) -> T) -> Vec<T> {
+        let state = self.state.lock();
+        state
+            .open
+            .iter()
+            .map(|(id, waiting)| see(id, waiting))
+            .collect()
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.state.lock().ended
+    }
+
+    /// No gate will be opened any more.
+    pub(crate) fn end(&self) {
+        self.state.lock().ended = true;
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn can_be_answered(&self) -> bool {
+        self.answerers.load(Ordering::Acquire) > 0
+    }
+
+    pub(super) fn answerer_came(&self) {
+        self.answerers.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// When the last one goes, whoever waits learns that no answer will come.
+    pub(super) fn answerer_went(&self) {
+        if self.answerers.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let left = std::mem::take(&mut self.state.lock().open);
+            drop(left);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Waiting at a gate.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::TurnGate;
+use super::table::Settling;
+use crate::error::{Error, ErrorCode};
+use crate::event::EventKind;
+use crate::schema::escape;
+use crate::turn::TurnContext;
+use crate::within::{Cut, TimeLimit, within};
+
+/// A gate that is open, seen from inside of the turn. Dropping it closes the gate.
+pub(crate) struct Asked {
+    turn: TurnContext,
+    id: Arc<str>,
+    gate: TurnGate,
+    settled: Option<oneshot::Receiver<Settling>>,
+    how: &'static str,
+}
+
+impl TurnContext {
+    /// Opens a gate and waits until somebody outside of the turn settles it.
+    ///
+    /// # Errors
+    /// `E_TURN_GATE_REJECTED`, `E_TURN_GATE_TIMEOUT`, `E_TURN_GATE_ABORTED` if the turn ends before, and
+    /// `E_LLM_EXECUTION_GATE_NOT_SUPPORTED` if nobody is there who could answer.
+    pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
+        self.wait_for_call(gate, None).await
+    }
+
+    pub(crate) async fn wait_for_call(
+        &self,
+        gate: TurnGate,
+        tool_call: Option<Arc<str>>,
+    ) -> Result<Value, Error> {
+        if !self.gates().can_be_answered() {
+            return Err(nobody(&gate));
+        }
+        let id = self.gates().next_id(&gate.name, tool_call.as_deref());
+        self.ask(id, gate, tool_call)?.answer().await
+    }
+
+    /// Opens a gate under an id.
+    pub(crate) fn ask(
+        &self,
+        id: Arc<str>,
+        gate: TurnGate,
+        tool_call: Option<Arc<str>>,
+    ) -> Result<Asked, Error> {
+        let settled = self.gates().open(&id, gate.clone(), tool_call.clone());
+        let Some(settled) = settled else {
+            let message = format!("a gate \"{}\" is open already", escape(&id, 80));
+            return Err(Error::new(ErrorCode::InvalidTurnGate, message));
+        };
+        self.tell(|| EventKind::GateOpened {
+            id: Arc::clone(&id),
+            name: Arc::clone(&gate.name),
+            tool_call,
+            question: gate.question.clone(),
+        });
+        Ok(Asked {
+            turn: self.clone(),
+            id,
+            gate,
+            settled: Some(settled),
+            how: "aborted",
+        })
+    }
+}
+
+impl Asked {
+    /// Waits until somebody settles the gate.
+    pub(crate) async fn answer(mut self) -> Result<Value, Error> {
+        let Some(settled) = self.settled.take() else {
+            return Err(nobody(&self.gate));
+        };
+        let time = TimeLimit::from_now(self.gate.timeout);
+        let name = &self.gate.name;
+        match within(time, self.turn.cancellation(), settled).await {
+            Ok(Ok(Settling::Resolved(answer))) => {
+                self.how = "resolved";
+                Ok(answer)
+            }
+            Ok(Ok(Settling::Rejected(reason))) => {
+                self.how = "rejected";
+                let message = format!("`{name}` was declined: {reason}");
+                let told = format!("Whoever was asked declined. Reason: {reason}");
+                Err(Error::new(ErrorCode::GateRejected, message).with_model_text(told))
+            }
+            // Whoever could answer has gone.
+            Ok(Err(_)) => Err(nobody(&self.gate)),
+            Err(Cut::Timeout(limit)) => {
+                self.how = "timedOut";
+                let message = format!("nobody answered at `{name}` within {limit:?}");
+                Err(Error::new(ErrorCode::GateTimeout, message))
+            }
+            Err(Cut::Cancelled) => {
+                let message = format!("the turn ended while it waited at `{name}`");
+                Err(Error::new(ErrorCode::GateAborted, message))
+            }
+            Err(Cut::NoTimer) => {
+                let message = format!(
+                    "`{name}` has a timeout, which needs a tokio runtime with its timer enabled"
+                );
+                Err(Error::new(ErrorCode::GateNotSupported, message))
+            }
+        }
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        self.turn.gates().close(&self.id);
+        let (id, how) = (&self.id, self.how);
+        self.turn.tell(|| EventKind::GateClosed {
+            id: Arc::clone(id),
+            how,
+        });
+    }
+}
+
+fn nobody(gate: &TurnGate) -> Error {
+    let message = format!(
+        "nobody can answer at `{}`: start the turn with `start` and answer by its `gates()`, or give the runner an approver",
+        gate.name
+    );
+    Error::new(ErrorCode::GateNotSupported, message)
+}

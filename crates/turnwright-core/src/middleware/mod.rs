@@ -1,0 +1,5 @@
+//! Middleware that is ready made.
+
+mod hydrate;
+
+pub use hydrate::{Hydrate, hydrate};

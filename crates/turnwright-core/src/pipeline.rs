@@ -1,0 +1,190 @@
+//! Middleware: onions around what a turn does.
+//!
+//! Each piece gets the context and `next`. What it does before `next.run()` happens on the way in, what it does after on
+//! the way out; one that ends without either going on or aborting is a mistake, and is told as one.
+//!
+//! ```
+//! use turnwright_core::TurnContext;
+//! use turnwright_core::pipeline::Next;
+//!
+//! let timed = |ctx: TurnContext, next: Next<TurnContext>| async move {
+//!     let start = std::time::Instant::now();
+//!     next.run().await?;
+//!     ctx.log(turnwright_core::event::Level::Info, format!("took {:?}", start.elapsed()));
+//!     Ok(())
+//! };
+//! # fn is<M: turnwright_core::pipeline::Middleware<TurnContext>>(_: M) {}
+//! # is(timed);
+//! ```
+
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use futures_util::FutureExt as _;
+
+use crate::error::{BoxError, Error, ErrorCode};
+use crate::panic::text_of;
+
+/// A layer of an onion. Async closures over the context and [`Next`] are middleware.
+#[async_trait]
+pub trait Middleware<C: Send + Sync + 'static>: Send + Sync {
+    /// Does its work around `next`.
+    ///
+    /// # Errors
+    /// Whatever went wrong: layers further out see it as the error of their `next`.
+    async fn handle(&self, ctx: C, next: Next<C>) -> Result<(), BoxError>;
+
+    /// What it is called where something goes wrong with it.
+    fn name(&self) -> &'static str {
+        std::any::type_name::<Self>()
+    }
+}
+
+#[async_trait]
+impl<C, F, Fut> Middleware<C> for F
+where
+    C: Send + Sync + 'static,
+    F: Fn(C, Next<C>) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<(), BoxError>> + Send,
+{
+    async fn handle(&self, ctx: C, next: Next<C>) -> Result<(), BoxError> {
+        self(ctx, next).await
+    }
+}
+
+/// The rest of a pipeline. It runs once at most: `run` takes it.
+#[must_use = "a pipeline that does not go on skips everything after it: call `run`, or abort the turn"]
+pub struct Next<C> {
+    pass: Arc<Pass<C>>,
+    at: usize,
+}
+
+/// One way through a pipeline.
+struct Pass<C> {
+    layers: Arc<[Arc<dyn Middleware<C>>]>,
+    ctx: C,
+    /// The layers that were entered: one more than there are once the end was reached.
+    entered: AtomicUsize,
+}
+
+impl<C: Send + Sync + 'static> Pass<C> {
+    /// The layer that did not go on, if one did not.
+    fn left_at(&self) -> Option<&'static str> {
+        let entered = self.entered.load(Ordering::Acquire);
+        let last = self.layers.get(entered.checked_sub(1)?)?;
+        Some(last.name())
+    }
+}
+
+impl<C: Clone + Send + Sync + 'static> Next<C> {
+    /// Runs the layers further in.
+    ///
+    /// # Errors
+    /// What one of them failed with. A panic is a failure.
+    pub async fn run(self) -> Result<(), BoxError> {
+        let Next { pass, at } = self;
+        pass.entered.store(at + 1, Ordering::Release);
+        let Some(layer) = pass.layers.get(at).cloned() else {
+            return Ok(());
+        };
+        let ctx = pass.ctx.clone();
+        let next = Next { pass, at: at + 1 };
+        match AssertUnwindSafe(layer.handle(ctx, next))
+            .catch_unwind()
+            .await
+        {
+            Ok(result) => result,
+            Err(panic) => Err(format!("a middleware panicked: {}", text_of(panic)).into()),
+        }
+    }
+}
+
+impl<C> fmt::Debug for Next<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Next({} of {})", self.at, self.pass.layers.len())
+    }
+}
+
+/// Layers, the outermost first.
+#[derive(Clone)]
+pub(crate) struct Pipeline<C> {
+    name: &'static str,
+    failure: ErrorCode,
+    layers: Arc<[Arc<dyn Middleware<C>>]>,
+}
+
+/// Why what comes after a pipeline is not done.
+pub(crate) enum Broken {
+    Failed(Error),
+    ShortCircuited(Error),
+}
+
+impl<C: Clone + Send + Sync + 'static> Pipeline<C> {
+    pub(crate) fn new(
+        name: &'static str,
+        failure: ErrorCode,
+        layers: Vec<Arc<dyn Middleware<C>>>,
+    ) -> Self {
+        Pipeline {
+            name,
+            failure,
+            layers: layers.into(),
+        }
+    }
+
+    /// The same pipeline of other layers.
+    pub(crate) fn with(&self, layers: Vec<Arc<dyn Middleware<C>>>) -> Self {
+        Pipeline::new(self.name, self.failure, layers)
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(crate) fn layers(&self) -> &[Arc<dyn Middleware<C>>] {
+        &self.layers
+    }
+
+    /// Goes through all layers.
+    pub(crate) async fn run(&self, ctx: C) -> Result<(), Broken> {
+        if self.layers.is_empty() {
+            return Ok(());
+        }
+        let pass = Arc::new(Pass {
+            layers: Arc::clone(&self.layers),
+            ctx,
+            entered: AtomicUsize::new(0),
+        });
+        let next = Next {
+            pass: Arc::clone(&pass),
+            at: 0,
+        };
+        match next.run().await {
+            Err(source) => {
+                let message = format!("the {} pipeline failed: {source}", self.name);
+                Err(Broken::Failed(
+                    Error::new(self.failure, message).with_source(source),
+                ))
+            }
+            Ok(()) => match pass.left_at() {
+                None => Ok(()),
+                Some(layer) => Err(Broken::ShortCircuited(Error::new(
+                    ErrorCode::PipelineShortCircuited,
+                    format!(
+                        "`{layer}` of {} ended without `next.run()` and without `abort`: call one of them",
+                        self.name
+                    ),
+                ))),
+            },
+        }
+    }
+}
+
+impl<C> fmt::Debug for Pipeline<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pipeline({}, {} layers)", self.name, self.layers.len())
+    }
+}

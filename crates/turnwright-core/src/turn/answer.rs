@@ -1,0 +1,100 @@
+//! Answers of a type.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::TurnContext;
+use crate::error::{Error, ErrorCode};
+use crate::record::Message;
+use crate::schema::Schema;
+
+/// The form that the answer of a turn must have. A provider that can is told the schema; the answer is checked either way.
+#[derive(Clone)]
+pub struct AnswerFormat {
+    name: String,
+    schema: Schema,
+    retries: u32,
+}
+
+impl AnswerFormat {
+    /// An answer that fits this schema. The model may try again twice unless told.
+    pub fn new(name: impl Into<String>, schema: Schema) -> Self {
+        AnswerFormat {
+            name: name.into(),
+            schema,
+            retries: 2,
+        }
+    }
+
+    /// How often the model may try again.
+    #[must_use]
+    pub fn retries(mut self, times: u32) -> Self {
+        self.retries = times;
+        self
+    }
+
+    /// A name for it, as some providers want one.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The contract.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    pub(super) fn attempts(&self) -> u32 {
+        self.retries.saturating_add(1)
+    }
+
+    /// Checks an answer like arguments.
+    pub(super) async fn check(&self, text: &str) -> Result<Value, Error> {
+        let checked = self.schema.check_all(unfenced(text)).await;
+        checked.map(|args| args.into_value()).map_err(|error| {
+            let message = format!(
+                "the answer is not of the form that was asked for: {}",
+                error.message()
+            );
+            Error::new(ErrorCode::InvalidAnswer, message)
+                .with_model_text(error.model_text().to_owned())
+                .with_source(error)
+        })
+    }
+}
+
+/// Models like to put JSON into a code block, where it was not asked for.
+fn unfenced(text: &str) -> &str {
+    let text = text.trim();
+    let inside = text
+        .strip_prefix("```")
+        .and_then(|rest| rest.strip_suffix("```"))
+        .and_then(|rest| rest.split_once('\n'));
+    match inside {
+        Some((language, inside)) if language.trim().chars().all(char::is_alphanumeric) => {
+            inside.trim()
+        }
+        _ => text,
+    }
+}
+
+impl TurnContext {
+    /// Tells the model what is wrong with its answer.
+    pub(super) async fn ask_again(&self, error: &Error) -> Result<(), Error> {
+        let text = format!(
+            "Your answer was not accepted. {}\nAnswer again with the JSON object alone.",
+            error.model_text()
+        );
+        self.store_message(Message::framework(text).build()?).await
+    }
+}
+
+impl fmt::Debug for AnswerFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnswerFormat")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

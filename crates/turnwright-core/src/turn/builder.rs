@@ -1,0 +1,281 @@
+//! How a runner is put together.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::TurnContext;
+use super::runner::{Plan, TurnRunner};
+use super::setup::Setup;
+use crate::approval::{ApprovalPolicy, Approver};
+use crate::artifact::{ArtifactLimits, ForgePolicy};
+use crate::dispatch::{DispatchContext, Executor};
+use crate::error::{Error, ErrorCode};
+use crate::event::{Event, EventBus};
+use crate::pipeline::{Middleware, Pipeline};
+use crate::record::Wrong;
+use crate::registry::ToolRegistry;
+use crate::spool::{MemorySpool, Spool};
+use crate::store::{MemoryStore, Store};
+use crate::tool::Tool;
+use crate::trust::ConversationSecret;
+
+/// Events that a started turn may be ahead of its reader, unless told.
+const STREAM_CAPACITY: usize = 64;
+
+type Layers<C> = Vec<Arc<dyn Middleware<C>>>;
+
+/// Makes a [`TurnRunner`].
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct TurnRunnerBuilder {
+    executor: Arc<dyn Executor>,
+    setup: Setup,
+    tools: Vec<Result<Tool, Error>>,
+    turn_input: Layers<TurnContext>,
+    turn_output: Layers<TurnContext>,
+    dispatch_input: Layers<DispatchContext>,
+    dispatch_output: Layers<DispatchContext>,
+    events: EventBus,
+    deadline: Option<Duration>,
+    stream_capacity: usize,
+}
+
+impl TurnRunnerBuilder {
+    pub(super) fn new(executor: Arc<dyn Executor>) -> Self {
+        let setup = Setup {
+            store: Some(Arc::new(MemoryStore::default())),
+            spool: Arc::new(MemorySpool::default()),
+            ..Setup::default()
+        };
+        TurnRunnerBuilder {
+            executor,
+            setup,
+            tools: Vec::new(),
+            turn_input: Vec::new(),
+            turn_output: Vec::new(),
+            dispatch_input: Vec::new(),
+            dispatch_output: Vec::new(),
+            events: EventBus::default(),
+            deadline: None,
+            stream_capacity: STREAM_CAPACITY,
+        }
+    }
+
+    /// Where records are kept. In memory unless told.
+    pub fn store(mut self, store: impl Store + 'static) -> Self {
+        self.setup.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Where results are kept. In memory unless told.
+    pub fn spool(mut self, spool: impl Spool + 'static) -> Self {
+        self.setup.spool = Arc::new(spool);
+        self
+    }
+
+    /// The secret under which envelopes get their codes, each conversation its own. A random one of this process unless
+    /// told: give one that you keep if a conversation goes on in another process and its prompts are to stay as they were.
+    pub fn secret(mut self, secret: ConversationSecret) -> Self {
+        self.setup.secret = Some(secret);
+        self
+    }
+
+    /// A tool of every turn. Takes what `#[tool]` functions and builders give, errors included, which `build` tells.
+    pub fn tool(mut self, tool: impl IntoTool) -> Self {
+        self.tools.push(tool.into_tool());
+        self
+    }
+
+    /// Tools of every turn.
+    pub fn tools<T: IntoTool>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
+        self.tools
+            .extend(tools.into_iter().map(IntoTool::into_tool));
+        self
+    }
+
+    /// Around the beginning of a turn: further out the earlier it is said.
+    pub fn turn_input(mut self, layer: impl Middleware<TurnContext> + 'static) -> Self {
+        self.turn_input.push(Arc::new(layer));
+        self
+    }
+
+    /// Around the end of a turn that was answered or refused.
+    pub fn turn_output(mut self, layer: impl Middleware<TurnContext> + 'static) -> Self {
+        self.turn_output.push(Arc::new(layer));
+        self
+    }
+
+    /// Before the executor, in each iteration.
+    pub fn dispatch_input(mut self, layer: impl Middleware<DispatchContext> + 'static) -> Self {
+        self.dispatch_input.push(Arc::new(layer));
+        self
+    }
+
+    /// After the executor, in each iteration that ended without a signal.
+    pub fn dispatch_output(mut self, layer: impl Middleware<DispatchContext> + 'static) -> Self {
+        self.dispatch_output.push(Arc::new(layer));
+        self
+    }
+
+    /// Tells `observer` everything that happens in the turns of this runner.
+    pub fn observer(self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.events.observe(observer).keep();
+        self
+    }
+
+    /// Who decides whether a call may run, asked before the tool's own policy. May be said more than once.
+    pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
+        self.setup.policies.push(Arc::new(policy));
+        self
+    }
+
+    /// Who answers where a policy asks.
+    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
+        self.setup.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// How long somebody has to answer. 15 minutes unless told.
+    pub fn approval_timeout(mut self, limit: Duration) -> Self {
+        self.setup.approval_timeout = limit;
+        self
+    }
+
+    /// The most iterations of a dispatch. 64 unless told.
+    pub fn iteration_limit(mut self, most: u32) -> Self {
+        self.setup.iteration_limit = most;
+        self
+    }
+
+    /// The most calls of a turn that run at once. 16 unless told.
+    pub fn parallel_calls(mut self, most: usize) -> Self {
+        self.setup.parallel_calls = most;
+        self
+    }
+
+    /// How long a turn may take, where its input says nothing else.
+    pub fn deadline(mut self, limit: Duration) -> Self {
+        self.deadline = Some(limit);
+        self
+    }
+
+    /// The most bytes of text that stand in the prompt themselves, where the tool says nothing else. 4 KiB unless told;
+    /// more becomes a handle.
+    pub fn inline_limit(mut self, bytes: u64) -> Self {
+        self.setup.inline_limit = bytes;
+        self
+    }
+
+    /// The bounds under which artifacts answer.
+    pub fn artifact_limits(mut self, limits: ArtifactLimits) -> Self {
+        self.setup.artifact_limits = limits;
+        self
+    }
+
+    /// How tools for artifacts are forged before each iteration. [`ForgePolicy::Stable`] unless told.
+    pub fn artifact_tools(mut self, policy: ForgePolicy) -> Self {
+        self.setup.forge = Some(policy);
+        self
+    }
+
+    /// No tools for artifacts are forged, save by an executor or middleware of yours.
+    pub fn without_artifact_tools(mut self) -> Self {
+        self.setup.forge = None;
+        self
+    }
+
+    /// How many events a started turn may be ahead of its reader. 64 unless told.
+    pub fn stream_capacity(mut self, events: usize) -> Self {
+        self.stream_capacity = events;
+        self
+    }
+
+    /// Whether traces hold what was said, asked and answered. Not unless told.
+    pub fn trace_content(mut self, yes: bool) -> Self {
+        self.setup.trace_content = yes;
+        self
+    }
+
+    /// Makes the runner.
+    ///
+    /// # Errors
+    /// `E_INVALID_TURN_RUNNER_CONFIG`, which names every wrong field; the error of a tool that is not well defined;
+    /// `E_TOOL_ALREADY_REGISTERED` if two have one name.
+    pub fn build(self) -> Result<TurnRunner, Error> {
+        let mut wrong = Wrong::default();
+        let setup = &self.setup;
+        wrong.check(
+            "iteration_limit",
+            setup.iteration_limit > 0,
+            "is zero: no turn could begin",
+        );
+        wrong.check(
+            "parallel_calls",
+            setup.parallel_calls > 0,
+            "is zero: no call could run",
+        );
+        let few = setup.parallel_calls <= tokio::sync::Semaphore::MAX_PERMITS;
+        wrong.check("parallel_calls", few, "is more than can be counted");
+        let room =
+            self.stream_capacity > 0 && self.stream_capacity <= tokio::sync::Semaphore::MAX_PERMITS;
+        wrong.check("stream_capacity", room, "must be at least one event");
+        let answers = !setup.approval_timeout.is_zero();
+        wrong.check("approval_timeout", answers, "is zero: nobody could answer");
+        let lasts = self.deadline.is_none_or(|limit| !limit.is_zero());
+        wrong.check("deadline", lasts, "is zero: no turn could end in time");
+        wrong.finish(ErrorCode::InvalidTurnRunner, "runner")?;
+        if setup.secret.is_none() {
+            ConversationSecret::of_process().map_err(|error| {
+                let message = "the system has no randomness to give: give the runner a secret";
+                Error::new(ErrorCode::InvalidTurnRunner, message).with_source(error)
+            })?;
+        }
+        let tools = self
+            .tools
+            .into_iter()
+            .collect::<Result<Vec<Tool>, Error>>()?;
+        let (input, output) = (ErrorCode::InputPipeline, ErrorCode::OutputPipeline);
+        let dispatch = ErrorCode::DispatchPipeline;
+        Ok(TurnRunner::new(Plan {
+            executor: self.executor,
+            setup: Arc::new(self.setup),
+            tools: ToolRegistry::new(tools)?,
+            turn_input: Pipeline::new("turn-input", input, self.turn_input),
+            turn_output: Pipeline::new("turn-output", output, self.turn_output),
+            dispatch_input: Pipeline::new("dispatch-input", dispatch, self.dispatch_input),
+            dispatch_output: Pipeline::new("dispatch-output", dispatch, self.dispatch_output),
+            events: self.events,
+            deadline: self.deadline,
+            stream_capacity: self.stream_capacity,
+        }))
+    }
+}
+
+/// What can be given as a tool: a [`Tool`], or what making one gave.
+pub trait IntoTool {
+    /// The tool, or why there is none.
+    ///
+    /// # Errors
+    /// Its definition is wrong.
+    fn into_tool(self) -> Result<Tool, Error>;
+}
+
+impl IntoTool for Tool {
+    fn into_tool(self) -> Result<Tool, Error> {
+        Ok(self)
+    }
+}
+
+impl IntoTool for Result<Tool, Error> {
+    fn into_tool(self) -> Result<Tool, Error> {
+        self
+    }
+}
+
+impl fmt::Debug for TurnRunnerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnRunnerBuilder")
+            .field("tools", &self.tools.len())
+            .finish_non_exhaustive()
+    }
+}

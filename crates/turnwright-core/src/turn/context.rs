@@ -1,0 +1,291 @@
+//! The handle that everything in a turn works with.
+
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::mpsc;
+use tokio_util::task::TaskTracker;
+
+use super::answer::AnswerFormat;
+use super::records::Records;
+use super::setup::Setup;
+use super::stop::Stop;
+use super::stream::TurnEvent;
+use crate::artifact::ArtifactLimits;
+use crate::call::{CallIds, Id};
+use crate::cancel::Cancellation;
+use crate::event::{EventBus, EventKind, Level, Usage};
+use crate::gate::GateTable;
+use crate::registry::ToolRegistry;
+use crate::spool::Spool;
+use crate::stash::Stash;
+use crate::store::{Scope, Store};
+use crate::trust::{ConversationSecret, Taint};
+
+/// One turn: its records, tools, stash, events, gates and cancellation. A handle: clones share it.
+///
+/// Middleware of a turn gets it; a [`DispatchContext`](crate::DispatchContext) is one too, and more.
+#[derive(Clone)]
+pub struct TurnContext(Arc<Inner>);
+
+struct Inner {
+    parts: TurnParts,
+    records: RwLock<Records>,
+    ids: CallIds,
+    ordinals: AtomicU64,
+    usage: Mutex<Usage>,
+    stop: Mutex<Option<Stop>>,
+    gates: Arc<GateTable>,
+    /// Whoever reads what the turn says, until it has ended.
+    stream: Mutex<Option<mpsc::Sender<TurnEvent>>>,
+    /// What closes calls that were dropped on their way, and runs those that run side by side.
+    tasks: TaskTracker,
+    /// Held by whoever writes to the store: writes keep their order.
+    writes: tokio::sync::Mutex<()>,
+}
+
+/// What a turn is made of.
+pub(crate) struct TurnParts {
+    pub(crate) id: Arc<str>,
+    pub(crate) scope: Scope,
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) tools: ToolRegistry,
+    pub(crate) stash: Stash,
+    pub(crate) events: EventBus,
+    pub(crate) cancellation: Cancellation,
+    pub(crate) stream: Option<mpsc::Sender<TurnEvent>>,
+    pub(crate) answer: Option<Arc<AnswerFormat>>,
+}
+
+impl TurnContext {
+    pub(crate) fn new(mut parts: TurnParts) -> Self {
+        TurnContext(Arc::new(Inner {
+            stream: Mutex::new(parts.stream.take()),
+            ids: CallIds::new(&parts.id),
+            parts,
+            records: RwLock::default(),
+            ordinals: AtomicU64::new(0),
+            usage: Mutex::default(),
+            stop: Mutex::default(),
+            gates: Arc::default(),
+            tasks: TaskTracker::new(),
+            writes: tokio::sync::Mutex::default(),
+        }))
+    }
+
+    /// The turn's id.
+    #[must_use]
+    pub fn turn_id(&self) -> &str {
+        &self.0.parts.id
+    }
+
+    /// Where its records are kept: the conversation.
+    #[must_use]
+    pub fn scope(&self) -> &Scope {
+        &self.0.parts.scope
+    }
+
+    /// The turn's tools. What is done to them is seen by no other turn.
+    #[must_use]
+    pub fn tools(&self) -> &ToolRegistry {
+        &self.0.parts.tools
+    }
+
+    /// The turn's stash.
+    #[must_use]
+    pub fn stash(&self) -> &Stash {
+        &self.0.parts.stash
+    }
+
+    /// Where events go.
+    #[must_use]
+    pub fn events(&self) -> &EventBus {
+        &self.0.parts.events
+    }
+
+    /// What calls the turn off.
+    #[must_use]
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.0.parts.cancellation
+    }
+
+    /// Where records are kept, if anywhere.
+    #[must_use]
+    pub fn store(&self) -> Option<&Arc<dyn Store>> {
+        self.setup().store.as_ref()
+    }
+
+    /// Where results are kept.
+    #[must_use]
+    pub fn spool(&self) -> &Arc<dyn Spool> {
+        &self.setup().spool
+    }
+
+    /// The secret of this turn's conversation, under which its envelopes get their codes.
+    ///
+    /// # Errors
+    /// The runner was given none, and the system has no randomness to give.
+    pub fn secret(&self) -> io::Result<ConversationSecret> {
+        let secret = match &self.setup().secret {
+            Some(secret) => secret.clone(),
+            None => ConversationSecret::of_process()?,
+        };
+        Ok(secret.of_scope(self.scope().as_str()))
+    }
+
+    /// The most bytes of text that stand in the prompt themselves, where the tool says nothing else.
+    #[must_use]
+    pub fn inline_limit(&self) -> u64 {
+        self.setup().inline_limit
+    }
+
+    /// The bounds under which the artifacts of this turn answer.
+    #[must_use]
+    pub fn artifact_limits(&self) -> ArtifactLimits {
+        self.setup().artifact_limits
+    }
+
+    /// The form that the turn's answer must have, if one was asked for.
+    #[must_use]
+    pub fn answer_format(&self) -> Option<&AnswerFormat> {
+        self.0.parts.answer.as_deref()
+    }
+
+    /// How tainted the prompt is as it stands: every tier in it, earlier turns included.
+    #[must_use]
+    pub fn taint(&self) -> Taint {
+        let mut taint = Taint::default();
+        for call in self.tool_calls() {
+            taint.add_tool_call(&call);
+        }
+        for found in self.retrievables() {
+            taint.add_retrievable(&found);
+        }
+        for said in self.messages() {
+            taint.add_message(&said);
+        }
+        taint
+    }
+
+    /// What the turn has used of the model so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        *self.0.usage.lock()
+    }
+
+    /// Adds to what the turn has used, and tells it.
+    pub fn add_usage(&self, usage: Usage) {
+        *self.0.usage.lock() += usage;
+        self.tell(|| EventKind::Usage { usage });
+    }
+
+    /// Says something to operators.
+    pub fn log(&self, level: Level, message: impl Into<String>) {
+        self.tell(|| EventKind::Log {
+            level,
+            message: message.into(),
+        });
+    }
+
+    /// Says that an operator should look at something that stopped nothing.
+    pub fn warn(&self, message: impl Into<String>) {
+        self.tell(|| EventKind::Warning {
+            message: message.into(),
+        });
+    }
+
+    /// A handle that does not keep the turn alive.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakTurnContext {
+        WeakTurnContext(Arc::downgrade(&self.0))
+    }
+
+    pub(crate) fn tell(&self, kind: impl FnOnce() -> EventKind) {
+        self.events().tell(&self.0.parts.id, kind);
+    }
+
+    /// Gives an event to whoever reads the turn's stream, and waits for them if they are slow.
+    pub(crate) async fn emit(&self, event: impl FnOnce() -> TurnEvent) {
+        let stream = self.0.stream.lock().clone();
+        if let Some(stream) = stream {
+            super::stream::send(&stream, self.cancellation(), event).await;
+        }
+    }
+
+    /// Says no more: whoever reads the stream comes to its end.
+    pub(super) fn end_stream(&self) {
+        drop(self.0.stream.lock().take());
+    }
+
+    pub(crate) fn shared_id(&self) -> &Arc<str> {
+        &self.0.parts.id
+    }
+
+    pub(crate) fn setup(&self) -> &Setup {
+        &self.0.parts.setup
+    }
+
+    pub(crate) fn records(&self) -> &RwLock<Records> {
+        &self.0.records
+    }
+
+    pub(crate) fn gates(&self) -> &Arc<GateTable> {
+        &self.0.gates
+    }
+
+    pub(crate) fn tasks(&self) -> &TaskTracker {
+        &self.0.tasks
+    }
+
+    pub(super) fn writes(&self) -> &tokio::sync::Mutex<()> {
+        &self.0.writes
+    }
+
+    pub(super) fn stop_cell(&self) -> &Mutex<Option<Stop>> {
+        &self.0.stop
+    }
+
+    /// An id for a call, unlike any in this turn.
+    pub(crate) fn next_call_id(&self) -> Id {
+        loop {
+            let id = self.0.ids.next();
+            if !self.records().read().has_tool_call(id.as_str()) {
+                return id;
+            }
+        }
+    }
+
+    pub(crate) fn next_ordinal(&self) -> u64 {
+        self.0.ordinals.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// A [`TurnContext`] that does not keep the turn alive.
+#[derive(Clone)]
+pub struct WeakTurnContext(Weak<Inner>);
+
+impl WeakTurnContext {
+    /// The turn, if something else keeps it alive.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<TurnContext> {
+        self.0.upgrade().map(TurnContext)
+    }
+}
+
+impl fmt::Debug for TurnContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnContext")
+            .field("turn_id", &self.turn_id())
+            .field("tools", self.tools())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for WeakTurnContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WeakTurnContext")
+    }
+}

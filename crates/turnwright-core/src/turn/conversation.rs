@@ -1,0 +1,59 @@
+//! A chat that remembers.
+
+use std::sync::Arc;
+
+use super::handle::Turn;
+use super::input::TurnInput;
+use super::outcome::TurnOutcome;
+use super::runner::TurnRunner;
+
+/// Turns of one conversation, one after the other: each knows what was said, thought and called before.
+///
+/// ```
+/// use turnwright_core::{Conversation, DispatchContext, TurnRunner};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+///     ctx.answer(format!("{} messages so far", ctx.messages().len())).await?;
+///     Ok(())
+/// })
+/// .build()?;
+/// let mut chat = Conversation::new(&runner, "chat-1");
+/// assert_eq!(chat.say("hello").await.text, "1 messages so far");
+/// assert_eq!(chat.say("hello again").await.text, "3 messages so far");
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    runner: TurnRunner,
+    id: Arc<str>,
+}
+
+impl Conversation {
+    /// The conversation of this id: a new one, or one that the runner's store knows.
+    pub fn new(runner: &TurnRunner, id: impl Into<Arc<str>>) -> Self {
+        Conversation {
+            runner: runner.remembering(),
+            id: id.into(),
+        }
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Says something, and waits for what comes of it.
+    pub async fn say(&mut self, input: impl Into<TurnInput>) -> TurnOutcome {
+        self.runner
+            .run(input.into().conversation(Arc::clone(&self.id)))
+            .await
+    }
+
+    /// Says something, and gives the turn as it goes. Let it end before you say more.
+    pub fn start(&mut self, input: impl Into<TurnInput>) -> Turn {
+        self.runner
+            .start(input.into().conversation(Arc::clone(&self.id)))
+    }
+}

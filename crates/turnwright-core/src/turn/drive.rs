@@ -1,0 +1,298 @@
+//! The loop itself.
+
+use std::future::{Future, poll_fn};
+use std::panic::AssertUnwindSafe;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use tokio::time::Instant;
+
+use super::context::TurnContext;
+use super::outcome::{Ended, TurnOutcome};
+use super::runner::Plan;
+use super::stop::Limit;
+use crate::dispatch::{DispatchContext, Signal};
+use crate::error::{Error, ErrorCode};
+use crate::event::EventKind;
+use crate::panic::{drop_quietly, text_of};
+use crate::pipeline::{Broken, Pipeline};
+use crate::record::{Message, Record};
+
+/// Runs a turn to its end, whatever happens in it.
+pub(super) async fn drive(
+    plan: Arc<Plan>,
+    turn: TurnContext,
+    message: Option<Arc<Message>>,
+    deadline: Option<Duration>,
+) -> TurnOutcome {
+    let start = Instant::now();
+    turn.tell(|| EventKind::TurnStart {
+        conversation: turn.scope().as_str().into(),
+    });
+    let mut iterations = 0;
+    let play = Play {
+        plan: &plan,
+        turn: &turn,
+        iterations: &mut iterations,
+    };
+    let ended = until_stopped(&turn, deadline, play.whole(message)).await;
+    // What was begun is closed before the end is told.
+    turn.tasks().close();
+    turn.tasks().wait().await;
+    turn.gates().end();
+    if let Ended::Failed(error) = &ended.how {
+        turn.tell(|| EventKind::Error {
+            code: error.code().as_str(),
+            fatal: error.is_fatal(),
+            message: error.message().to_owned(),
+            pipeline: ended.pipeline,
+        });
+    }
+    let usage = turn.usage();
+    turn.tell(|| EventKind::TurnEnd {
+        ended: ended.how.name(),
+        code: ended.how.error().map(|error| error.code().as_str()),
+        duration: start.elapsed(),
+        usage,
+    });
+    turn.end_stream();
+    let records = turn.records().read();
+    TurnOutcome {
+        turn_id: Arc::clone(turn.shared_id()),
+        conversation: turn.scope().as_str().into(),
+        ended: ended.how,
+        text: records
+            .last_answer()
+            .map(|answer| answer.text().to_owned())
+            .unwrap_or_default(),
+        records: records.stored(),
+        usage,
+        iterations,
+    }
+}
+
+/// How a turn ended, and where.
+struct End {
+    how: Ended,
+    pipeline: Option<&'static str>,
+}
+
+impl From<Ended> for End {
+    fn from(how: Ended) -> Self {
+        End {
+            how,
+            pipeline: None,
+        }
+    }
+}
+
+/// Plays a turn until it ends by itself, is called off, or is out of time. What it awaits is dropped then.
+async fn until_stopped(
+    turn: &TurnContext,
+    deadline: Option<Duration>,
+    work: impl Future<Output = End>,
+) -> End {
+    let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind());
+    let mut cancelled = pin!(turn.cancellation().cancelled());
+    let mut timer: Option<Pin<Box<tokio::time::Sleep>>> = None;
+    let ended = poll_fn(|cx| {
+        // First, so that what unwinds without waiting may do so.
+        if let Poll::Ready(end) = work.as_mut().poll(cx) {
+            return Poll::Ready(Some(end));
+        }
+        if cancelled.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        if let Some(limit) = deadline {
+            let timer = timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+            if timer.as_mut().poll(cx).is_ready() {
+                turn.reach(Limit::Time(limit));
+                return Poll::Ready(None);
+            }
+        }
+        Poll::Pending
+    })
+    .await;
+    drop_quietly(work);
+    let explicitly = turn.stop_cell().lock().clone();
+    match (ended, explicitly) {
+        (_, Some(stop)) => Ended::from(stop).into(),
+        (Some(Ok(end)), None) => end,
+        (Some(Err(panic)), None) => {
+            let message = format!("the turn panicked: {}", text_of(panic));
+            Ended::Failed(Error::new(ErrorCode::Executor, message)).into()
+        }
+        (None, None) => Ended::Aborted {
+            reason: "the turn was cancelled".to_owned(),
+        }
+        .into(),
+    }
+}
+
+struct Play<'t> {
+    plan: &'t Plan,
+    turn: &'t TurnContext,
+    iterations: &'t mut u32,
+}
+
+impl Play<'_> {
+    async fn whole(mut self, message: Option<Arc<Message>>) -> End {
+        match self.pass(message).await {
+            Ok(how) => how.into(),
+            Err(end) => end,
+        }
+    }
+
+    async fn pass(&mut self, message: Option<Arc<Message>>) -> Result<Ended, End> {
+        let (plan, turn) = (self.plan, self.turn);
+        if let Some(message) = message {
+            let stored = turn.write(vec![Record::Message(message)]).await;
+            stored.map_err(Ended::Failed)?;
+        }
+        through(&plan.turn_input, turn).await?;
+        let how = self.dispatches().await?;
+        through(&plan.turn_output, turn).await?;
+        Ok(how)
+    }
+
+    /// One dispatch; more of them where an answer of a form is wanted and does not come.
+    async fn dispatches(&mut self) -> Result<Ended, End> {
+        let Some(format) = self.turn.answer_format() else {
+            return self.dispatch().await;
+        };
+        let mut left = format.attempts();
+        loop {
+            let how = self.dispatch().await?;
+            if !matches!(how, Ended::Answered) {
+                return Ok(how);
+            }
+            let answer = self.turn.records().read().last_answer();
+            let text = answer.as_ref().map_or("", |answer| answer.text());
+            let Err(error) = format.check(text).await else {
+                return Ok(how);
+            };
+            left -= 1;
+            if left == 0 {
+                return Err(Ended::Failed(error).into());
+            }
+            self.turn.ask_again(&error).await.map_err(Ended::Failed)?;
+        }
+    }
+
+    async fn dispatch(&mut self) -> Result<Ended, End> {
+        let ctx = DispatchContext::of_turn(self.turn.clone());
+        let _end = DispatchSpan::start(&ctx);
+        loop {
+            if ctx.iteration() >= self.plan.setup.iteration_limit {
+                self.turn.reach(Limit::Iterations(ctx.iteration()));
+                return Ok(Ended::Answered);
+            }
+            *self.iterations += 1;
+            self.iterate(&ctx).await?;
+            if self.turn.cancellation().is_cancelled() {
+                // Whoever waits for this sees that, and not what is said here.
+                return Ok(Ended::Answered);
+            }
+            match ctx.signal() {
+                Some(Signal::Ack) => return Ok(Ended::Answered),
+                Some(Signal::Nack) => return Ok(Ended::Refused(ctx.refusal())),
+                None => {}
+            }
+        }
+    }
+
+    /// One iteration. A signal ends it where it is given.
+    async fn iterate(&self, ctx: &DispatchContext) -> Result<(), End> {
+        let _end = IterationSpan::start(ctx);
+        let over = || ctx.signal().is_some() || ctx.cancellation().is_cancelled();
+        ctx.forge().map_err(Ended::Failed)?;
+        through(&self.plan.dispatch_input, ctx).await?;
+        if over() {
+            return Ok(());
+        }
+        self.execute(ctx).await?;
+        if over() {
+            return Ok(());
+        }
+        through(&self.plan.dispatch_output, ctx).await
+    }
+
+    async fn execute(&self, ctx: &DispatchContext) -> Result<(), End> {
+        let executor = &self.plan.executor;
+        let run = AssertUnwindSafe(executor.execute(ctx.clone())).catch_unwind();
+        let (message, source) = match run.await {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => (format!("the executor failed: {error}"), Some(error)),
+            Err(panic) => (format!("the executor panicked: {}", text_of(panic)), None),
+        };
+        let error = Error::new(ErrorCode::Executor, message);
+        Err(Ended::Failed(match source {
+            Some(source) => error.with_source(source),
+            None => error,
+        })
+        .into())
+    }
+}
+
+/// Goes through a pipeline. One that was left by an abort did what it was to do.
+async fn through<C>(pipeline: &Pipeline<C>, ctx: &C) -> Result<(), End>
+where
+    C: Clone + Send + Sync + AsRef<TurnContext> + 'static,
+{
+    let error = match pipeline.run(ctx.clone()).await {
+        Ok(()) => return Ok(()),
+        Err(Broken::ShortCircuited(_)) if ctx.as_ref().cancellation().is_cancelled() => {
+            return Ok(());
+        }
+        Err(Broken::Failed(error) | Broken::ShortCircuited(error)) => error,
+    };
+    Err(End {
+        how: Ended::Failed(error),
+        pipeline: Some(pipeline.name()),
+    })
+}
+
+/// Tells the start of a dispatch, and its end however it comes.
+struct DispatchSpan<'c>(&'c DispatchContext);
+
+impl<'c> DispatchSpan<'c> {
+    fn start(ctx: &'c DispatchContext) -> Self {
+        ctx.tell(|| EventKind::DispatchStart);
+        DispatchSpan(ctx)
+    }
+}
+
+impl Drop for DispatchSpan<'_> {
+    fn drop(&mut self) {
+        let ctx = self.0;
+        ctx.tell(|| EventKind::DispatchEnd {
+            signal: ctx.signal().map(Signal::as_str),
+            iterations: ctx.iteration(),
+        });
+    }
+}
+
+/// Tells the start of an iteration, and its end however it comes.
+struct IterationSpan<'c>(&'c DispatchContext);
+
+impl<'c> IterationSpan<'c> {
+    fn start(ctx: &'c DispatchContext) -> Self {
+        ctx.begin_iteration();
+        ctx.tell(|| EventKind::IterationStart {
+            iteration: ctx.iteration(),
+        });
+        IterationSpan(ctx)
+    }
+}
+
+impl Drop for IterationSpan<'_> {
+    fn drop(&mut self) {
+        let ctx = self.0;
+        ctx.tell(|| EventKind::IterationEnd {
+            iteration: ctx.iteration(),
+        });
+    }
+}

@@ -1,0 +1,174 @@
+//! Records of one kind, and which of them somebody has not seen.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+/// Records by their id: those of earlier turns first, then those that came, as they came.
+pub(super) struct Kept<T> {
+    by_id: IndexMap<Box<str>, One<T>>,
+    changes: u64,
+    /// The last change that is not found behind all others: a record was replaced, or came from an earlier turn.
+    last_inside: u64,
+    /// What was taken away, and by which change.
+    gone: Vec<(u64, Box<str>)>,
+}
+
+pub(super) struct One<T> {
+    pub(super) record: Arc<T>,
+    pub(super) place: Place,
+    /// The store has it, by this turn.
+    pub(super) stored: bool,
+    /// The change with which it came.
+    change: u64,
+}
+
+/// Where a record stands in the turn: what was there before comes first, then what came, as it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) came_now: bool,
+    pub(super) count: u64,
+}
+
+/// How a record came to the turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Came {
+    /// From an earlier turn.
+    Before,
+    /// For this turn only.
+    Now,
+    /// For this turn, and the store has it.
+    Stored,
+}
+
+/// How far somebody has seen the records of a kind. From the beginning unless told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen(u64);
+
+/// What somebody has not seen.
+pub(crate) struct Unseen<T> {
+    /// What came or was replaced, as it is now, in order.
+    pub(crate) records: Vec<Arc<T>>,
+    /// The ids of what was taken away.
+    pub(crate) gone: Vec<Box<str>>,
+    /// How far that is.
+    pub(crate) until: Seen,
+}
+
+impl<T> Unseen<T> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.gone.is_empty()
+    }
+}
+
+impl<T> Kept<T> {
+    /// Adds a record, or replaces that of the same id, which it gives back.
+    pub(super) fn keep(
+        &mut self,
+        id: &str,
+        record: &Arc<T>,
+        came: Came,
+        counts: &mut [u64; 2],
+    ) -> Option<Arc<T>> {
+        let record = Arc::clone(record);
+        if let Some(one) = self.by_id.get_mut(id) {
+            // What this turn has is newer than what was there before it.
+            if came == Came::Before {
+                return None;
+            }
+            self.changes += 1;
+            self.last_inside = self.changes;
+            (one.change, one.stored) = (self.changes, one.stored || came == Came::Stored);
+            return Some(std::mem::replace(&mut one.record, record));
+        }
+        self.changes += 1;
+        let [before, now] = counts;
+        let (came_now, count) = match came {
+            Came::Before => (false, before),
+            Came::Now | Came::Stored => (true, now),
+        };
+        *count += 1;
+        let one = One {
+            record,
+            place: Place {
+                came_now,
+                count: *count,
+            },
+            stored: came == Came::Stored,
+            change: self.changes,
+        };
+        match came {
+            Came::Now | Came::Stored => {
+                self.by_id.insert(id.into(), one);
+            }
+            Came::Before => {
+                let later = self.by_id.values().rev();
+                let later = later.take_while(|one| one.place.came_now).count();
+                if later > 0 {
+                    self.last_inside = self.changes;
+                }
+                let at = self.by_id.len() - later;
+                self.by_id.shift_insert(at, id.into(), one);
+            }
+        }
+        None
+    }
+
+    pub(super) fn remove(&mut self, id: &str) -> Option<Arc<T>> {
+        let one = self.by_id.shift_remove(id)?;
+        self.changes += 1;
+        self.gone.push((self.changes, id.into()));
+        Some(one.record)
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<&Arc<T>> {
+        self.by_id.get(id).map(|one| &one.record)
+    }
+
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.by_id.contains_key(id)
+    }
+
+    pub(super) fn all(&self) -> impl DoubleEndedIterator<Item = &One<T>> {
+        self.by_id.values()
+    }
+
+    /// What came, was replaced or was taken away since.
+    pub(super) fn since(&self, seen: Seen) -> Unseen<T> {
+        let mut unseen = Unseen {
+            records: Vec::new(),
+            gone: Vec::new(),
+            until: Seen(self.changes),
+        };
+        if unseen.until == seen {
+            return unseen;
+        }
+        let is_new = |one: &&One<T>| one.change > seen.0;
+        let record = |one: &One<T>| Arc::clone(&one.record);
+        if self.last_inside > seen.0 {
+            unseen.records = self.all().filter(is_new).map(record).collect();
+        } else {
+            // Nothing but additions: they stand together at the end.
+            unseen.records = self.all().rev().take_while(is_new).map(record).collect();
+            unseen.records.reverse();
+        }
+        let gone = self
+            .gone
+            .iter()
+            .rev()
+            .take_while(|(change, _)| *change > seen.0);
+        unseen.gone = gone.map(|(_, id)| id.clone()).collect();
+        unseen
+    }
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Kept {
+            by_id: IndexMap::new(),
+            changes: 0,
+            last_inside: 0,
+            gone: Vec::new(),
+        }
+    }
+}

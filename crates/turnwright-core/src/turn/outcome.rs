@@ -1,0 +1,155 @@
+//! What came of a turn.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::stop::{Limit, Stop};
+use crate::error::{Error, ErrorCode};
+use crate::event::Usage;
+use crate::record::{Message, Record, Thought, ToolCall};
+
+/// What came of a turn: how it ended, what was said, what was stored, what it used.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct TurnOutcome {
+    /// The turn.
+    pub turn_id: Arc<str>,
+    /// The conversation that it belongs to.
+    pub conversation: Arc<str>,
+    /// How it ended.
+    pub ended: Ended,
+    /// The last words of the model in this turn, complete ones; empty if there are none.
+    pub text: String,
+    /// What the turn stored, in order: what the store holds of it.
+    pub records: Vec<Record>,
+    /// What it used of the model.
+    pub usage: Usage,
+    /// The iterations that it took, of all its dispatches.
+    pub iterations: u32,
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Ended {
+    /// The dispatch was acknowledged.
+    Answered,
+    /// The dispatch was refused, with this error.
+    Refused(Error),
+    /// It was aborted, or called off from outside.
+    #[non_exhaustive]
+    Aborted {
+        /// Why.
+        reason: String,
+    },
+    /// It could not go on.
+    Failed(Error),
+    /// It came to a limit.
+    Limit(Limit),
+}
+
+impl TurnOutcome {
+    /// Of a turn of which nothing is left but why.
+    pub(super) fn unbegun(turn_id: Arc<str>, conversation: Arc<str>, error: Error) -> Self {
+        TurnOutcome {
+            turn_id,
+            conversation,
+            ended: Ended::Failed(error),
+            text: String::new(),
+            records: Vec::new(),
+            usage: Usage::default(),
+            iterations: 0,
+        }
+    }
+
+    /// Whether the model answered.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        matches!(self.ended, Ended::Answered)
+    }
+
+    /// The answer, or why there is none.
+    ///
+    /// # Errors
+    /// The error that it was refused or failed with, `E_TURN_ABORTED` or `E_TURN_LIMIT`.
+    pub fn into_answer(self) -> Result<String, Error> {
+        match self.ended.error() {
+            None => Ok(self.text),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// What was said in this turn, by whomever.
+    pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
+        self.records.iter().filter_map(|record| match record {
+            Record::Message(message) => Some(message),
+            _ => None,
+        })
+    }
+
+    /// What the model thought in this turn.
+    pub fn thoughts(&self) -> impl Iterator<Item = &Arc<Thought>> {
+        self.records.iter().filter_map(|record| match record {
+            Record::Thought(thought) => Some(thought),
+            _ => None,
+        })
+    }
+
+    /// The calls of this turn.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &Arc<ToolCall>> {
+        self.records.iter().filter_map(|record| match record {
+            Record::ToolCall(call) => Some(call),
+            _ => None,
+        })
+    }
+}
+
+impl Ended {
+    /// The name under which it is told.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Ended::Answered => "answered",
+            Ended::Refused(_) => "refused",
+            Ended::Aborted { .. } => "aborted",
+            Ended::Failed(_) => "failed",
+            Ended::Limit(_) => "limit",
+        }
+    }
+
+    /// Why there is no answer, as an error.
+    #[must_use]
+    pub fn error(&self) -> Option<Error> {
+        match self {
+            Ended::Answered => None,
+            Ended::Refused(error) | Ended::Failed(error) => Some(error.clone()),
+            Ended::Aborted { reason } => Some(Error::new(
+                ErrorCode::TurnAborted,
+                format!("the turn was aborted: {reason}"),
+            )),
+            Ended::Limit(limit) => Some(limit.to_error()),
+        }
+    }
+}
+
+impl From<Stop> for Ended {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Aborted(reason) => Ended::Aborted { reason },
+            Stop::Limit(limit) => Ended::Limit(limit),
+            Stop::Failed(error) => Ended::Failed(error),
+        }
+    }
+}
+
+impl fmt::Debug for TurnOutcome {
+    /// What was said may be secret: it is not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnOutcome")
+            .field("turn_id", &self.turn_id)
+            .field("ended", &self.ended)
+            .field("records", &self.records.len())
+            .field("usage", &self.usage)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,192 @@
+//! The records of a turn, as they are now.
+
+use std::future::{Future as _, poll_fn};
+use std::sync::Arc;
+use std::task::Poll;
+
+use tokio::runtime::Handle;
+
+use super::TurnContext;
+use super::kept::{Came, Kept, Place, Seen, Unseen};
+use crate::error::{Error, ErrorCode};
+use crate::record::{Memory, Message, Record, Retrievable, StandingInstruction, Thought, ToolCall};
+use crate::store::Batch;
+
+/// One table makes what is held of each kind of record and how it is reached.
+macro_rules! records {
+    ($($field:ident: $kind:ident($record:ident), $add:ident, $store:ident, $remove:ident, $what:literal;)+) => {
+        #[derive(Default)]
+        pub(crate) struct Records {
+            $($field: Kept<$record>,)+
+            /// Records that came from earlier turns, and those that came now.
+            counts: [u64; 2],
+        }
+
+        impl Records {
+            /// Adds a record or replaces that of the same id, which it gives back.
+            fn put(&mut self, record: &Record, came: Came) -> Option<Record> {
+                match record {
+                    $(Record::$kind(record) => self
+                        .$field
+                        .keep(record.id(), record, came, &mut self.counts)
+                        .map(Record::$kind),)+
+                    // The store's own.
+                    Record::Ledger(_) => None,
+                }
+            }
+
+            fn all(&self, wanted: impl Fn(bool) -> bool) -> Vec<Record> {
+                let mut all: Vec<(Place, Record)> = Vec::new();
+                $(for one in self.$field.all().filter(|one| wanted(one.stored)) {
+                    all.push((one.place, Record::$kind(Arc::clone(&one.record))));
+                })+
+                all.sort_unstable_by_key(|(place, _)| *place);
+                all.into_iter().map(|(_, record)| record).collect()
+            }
+        }
+
+        impl TurnContext {
+            $(
+                #[doc = concat!("The ", $what, " of this turn, in order, as they are now: those of earlier turns first.")]
+                #[must_use]
+                pub fn $field(&self) -> Vec<Arc<$record>> {
+                    let records = self.records().read();
+                    records.$field.all().map(|one| Arc::clone(&one.record)).collect()
+                }
+
+                #[doc = concat!("Adds to the ", $what, " of this turn, or replaces that of the same id. Nothing is stored.")]
+                pub fn $add(&self, record: Arc<$record>) {
+                    // What was replaced ends after the lock: that may be foreign code.
+                    let _replaced = self.records().write().put(&Record::$kind(record), Came::Now);
+                }
+
+                #[doc = concat!("Stores one of the ", $what, " and adds it to this turn, or replaces that of the same id.")]
+                ///
+                /// # Errors
+                /// `E_STORE_ERROR`: the turn does not have it either then.
+                pub async fn $store(&self, record: Arc<$record>) -> Result<(), Error> {
+                    self.write(vec![Record::$kind(record)]).await
+                }
+
+                #[doc = concat!("Takes one of the ", $what, " out of this turn. The store keeps what it has.")]
+                pub fn $remove(&self, id: &str) -> Option<Arc<$record>> {
+                    self.records().write().$field.remove(id)
+                }
+            )+
+        }
+    };
+}
+
+records! {
+    instructions: Instruction(StandingInstruction), add_instruction, store_instruction, remove_instruction, "standing instructions";
+    memories: Memory(Memory), add_memory, store_memory, remove_memory, "memories";
+    retrievables: Retrievable(Retrievable), add_retrievable, store_retrievable, remove_retrievable, "retrievables";
+    messages: Message(Message), add_message, store_message, remove_message, "messages";
+    thoughts: Thought(Thought), add_thought, store_thought, remove_thought, "thoughts";
+    tool_calls: ToolCall(ToolCall), add_tool_call, store_tool_call, remove_tool_call, "calls";
+}
+
+impl Records {
+    pub(crate) fn has_tool_call(&self, id: &str) -> bool {
+        self.tool_calls.has(id)
+    }
+
+    pub(super) fn last_answer(&self) -> Option<Arc<Message>> {
+        let said = self
+            .messages
+            .all()
+            .rev()
+            .take_while(|one| one.place.came_now);
+        let mut answers = said.filter(|one| one.record.is_answer());
+        answers.next().map(|one| Arc::clone(&one.record))
+    }
+
+    /// What this turn stored, in order.
+    pub(super) fn stored(&self) -> Vec<Record> {
+        self.all(|stored| stored)
+    }
+}
+
+impl TurnContext {
+    /// Every record of this turn as it is now, of all kinds, in the order in which they came: those of earlier turns first.
+    #[must_use]
+    pub fn timeline(&self) -> Vec<Record> {
+        self.records().read().all(|_| true)
+    }
+
+    /// The call of that id, if it is one of this turn's.
+    #[must_use]
+    pub fn tool_call(&self, id: &str) -> Option<Arc<ToolCall>> {
+        self.records().read().tool_calls.get(id).cloned()
+    }
+
+    /// The retrievable of that id, if it is one of this turn's.
+    #[must_use]
+    pub fn retrievable(&self, id: &str) -> Option<Arc<Retrievable>> {
+        self.records().read().retrievables.get(id).cloned()
+    }
+
+    /// The calls that somebody has not seen.
+    pub(crate) fn tool_calls_since(&self, seen: Seen) -> Unseen<ToolCall> {
+        self.records().read().tool_calls.since(seen)
+    }
+
+    /// The retrievables that somebody has not seen.
+    pub(crate) fn retrievables_since(&self, seen: Seen) -> Unseen<Retrievable> {
+        self.records().read().retrievables.since(seen)
+    }
+
+    /// Adds records of earlier turns, in their order: they stand before everything that came in this turn, and count as
+    /// this turn's. One that the turn has already stays as it is.
+    pub fn hydrate(&self, records: impl IntoIterator<Item = Record>) {
+        // Collected first: the iterator is foreign code and may look at this turn.
+        let found: Vec<Record> = records.into_iter().collect();
+        let mut records = self.records().write();
+        for record in &found {
+            // Nothing is replaced by what was there before.
+            let _nothing = records.put(record, Came::Before);
+        }
+    }
+
+    /// Stores records, all or none, and adds them to this turn. Once begun it is brought to its end, also if nobody waits
+    /// for it any more: what the store holds is what the turn has.
+    pub(crate) async fn write(&self, records: Vec<Record>) -> Result<(), Error> {
+        let Some(store) = self.store() else {
+            self.keep_stored(&records);
+            return Ok(());
+        };
+        let (turn, store) = (self.clone(), Arc::clone(store));
+        let mut work = Box::pin(async move {
+            // One after the other, in the order in which they were begun.
+            let _turn = turn.writes().lock().await;
+            let batch = Batch::of(records.iter().cloned());
+            store.apply(turn.scope(), batch).await?;
+            turn.keep_stored(&records);
+            Ok(())
+        });
+        // Most stores answer at once, and then no task is needed.
+        match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+            Poll::Ready(written) => written,
+            Poll::Pending => match Handle::try_current() {
+                Ok(runtime) => {
+                    let written = self.tasks().spawn_on(work, &runtime).await;
+                    written.unwrap_or_else(|lost| {
+                        Err(Error::new(ErrorCode::Store, "the store panicked").with_source(lost))
+                    })
+                }
+                Err(_) => work.await,
+            },
+        }
+    }
+
+    fn keep_stored(&self, records: &[Record]) {
+        let mut kept = self.records().write();
+        let replaced: Vec<Option<Record>> = records
+            .iter()
+            .map(|record| kept.put(record, Came::Stored))
+            .collect();
+        drop(kept);
+        // Ends after the lock: that may be foreign code.
+        drop(replaced);
+    }
+}

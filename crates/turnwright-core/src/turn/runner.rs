@@ -1,0 +1,178 @@
+//! What runs turns.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::answer::AnswerFormat;
+use super::builder::TurnRunnerBuilder;
+use super::context::{TurnContext, TurnParts};
+use super::drive::drive;
+use super::handle::{Turn, TurnHandle, TurnStream};
+use super::input::TurnInput;
+use super::outcome::TurnOutcome;
+use super::setup::Setup;
+use crate::cancel::Cancellation;
+use crate::dispatch::{DispatchContext, Executor};
+use crate::error::{Error, ErrorCode};
+use crate::event::{EventBus, Observer};
+use crate::middleware::{Hydrate, hydrate};
+use crate::pipeline::Pipeline;
+use crate::record::Message;
+use crate::registry::ToolRegistry;
+use crate::stash::Stash;
+use crate::store::Scope;
+
+/// Runs turns: an executor, with everything around it. Cheap to clone; any number of turns run at once.
+#[derive(Clone)]
+pub struct TurnRunner(Arc<Plan>);
+
+/// How turns are run.
+#[derive(Clone)]
+pub(super) struct Plan {
+    pub(super) executor: Arc<dyn Executor>,
+    pub(super) setup: Arc<Setup>,
+    pub(super) tools: ToolRegistry,
+    pub(super) turn_input: Pipeline<TurnContext>,
+    pub(super) turn_output: Pipeline<TurnContext>,
+    pub(super) dispatch_input: Pipeline<DispatchContext>,
+    pub(super) dispatch_output: Pipeline<DispatchContext>,
+    pub(super) events: EventBus,
+    pub(super) deadline: Option<Duration>,
+    pub(super) stream_capacity: usize,
+}
+
+impl TurnRunner {
+    /// A runner around an executor, with a store in memory and no middleware at all.
+    pub fn builder(executor: impl Executor + 'static) -> TurnRunnerBuilder {
+        TurnRunnerBuilder::new(Arc::new(executor))
+    }
+
+    pub(super) fn new(plan: Plan) -> Self {
+        TurnRunner(Arc::new(plan))
+    }
+
+    /// Runs a turn to its end. Dropping the future calls the turn off.
+    pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
+        self.launch(input.into(), None, None).outcome().await
+    }
+
+    /// Starts a turn, in a task of its own. What it gives is a stream of what the turn says, and becomes the outcome when it
+    /// is awaited. Dropping it calls the turn off.
+    ///
+    /// The stream is bounded: the turn waits for whoever reads it.
+    pub fn start(&self, input: impl Into<TurnInput>) -> Turn {
+        self.start_as(input.into(), None)
+    }
+
+    pub(super) fn start_as(&self, input: TurnInput, answer: Option<Arc<AnswerFormat>>) -> Turn {
+        let (sender, receiver) = mpsc::channel(self.0.stream_capacity);
+        let handle = self.launch(input, answer, Some(sender));
+        Turn::new(handle, TurnStream::new(receiver))
+    }
+
+    /// The same runner, with hydration around everything unless it is there already.
+    pub(super) fn remembering(&self) -> Self {
+        let mut layers = self.0.turn_input.layers().to_vec();
+        if layers.iter().any(|layer| layer.name() == Hydrate::NAME) {
+            return self.clone();
+        }
+        layers.insert(0, Arc::new(hydrate()));
+        let mut plan = Plan::clone(&self.0);
+        plan.turn_input = plan.turn_input.with(layers);
+        TurnRunner::new(plan)
+    }
+
+    /// The outcome of a turn that cannot be begun.
+    pub(super) fn refuse(&self, input: TurnInput, error: Error) -> TurnOutcome {
+        let fresh_id = || Arc::<str>::from(uuid::Uuid::now_v7().to_string());
+        TurnOutcome::unbegun(
+            input.turn_id.unwrap_or_else(fresh_id),
+            input.conversation.unwrap_or_else(fresh_id),
+            error,
+        )
+    }
+
+    /// Tells `observer` everything that happens in the turns of this runner, until the guard is dropped.
+    pub fn observe(
+        &self,
+        observer: impl Fn(&crate::event::Event) + Send + Sync + 'static,
+    ) -> Observer {
+        self.0.events.observe(observer)
+    }
+
+    pub(super) fn launch(
+        &self,
+        input: TurnInput,
+        answer: Option<Arc<AnswerFormat>>,
+        stream: Option<mpsc::Sender<super::TurnEvent>>,
+    ) -> TurnHandle {
+        let fresh_id = || Arc::<str>::from(uuid::Uuid::now_v7().to_string());
+        let turn_id = input.turn_id.clone().unwrap_or_else(fresh_id);
+        let conversation = input.conversation.clone().unwrap_or_else(fresh_id);
+        let failed = |error: Error| {
+            let ids = (Arc::clone(&turn_id), Arc::clone(&conversation));
+            TurnHandle::ready(TurnOutcome::unbegun(ids.0, ids.1, error))
+        };
+        let (message, parts) = match self.prepare(&input, &turn_id, &conversation, answer, stream) {
+            Ok(prepared) => prepared,
+            Err(error) => return failed(error),
+        };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            let message = "a turn runs in a task of its own: call this inside of a tokio runtime";
+            return failed(Error::new(ErrorCode::InvalidTurnContext, message));
+        };
+        let turn = TurnContext::new(parts);
+        let gates = Arc::clone(turn.gates());
+        let cancellation = turn.cancellation().clone();
+        let deadline = input.deadline.or(self.0.deadline);
+        let task = runtime.spawn(drive(Arc::clone(&self.0), turn, message, deadline));
+        TurnHandle::new(turn_id, conversation, cancellation, gates, task)
+    }
+
+    fn prepare(
+        &self,
+        input: &TurnInput,
+        turn_id: &Arc<str>,
+        conversation: &Arc<str>,
+        answer: Option<Arc<AnswerFormat>>,
+        stream: Option<mpsc::Sender<super::TurnEvent>>,
+    ) -> Result<(Option<Arc<Message>>, TurnParts), Error> {
+        let message = input.message()?;
+        let tools = self.0.tools.fork();
+        for tool in &input.tools {
+            tools.register(tool.clone())?;
+        }
+        let stash = Stash::new();
+        for (path, value) in &input.stash {
+            stash.set(path, value.clone())?;
+        }
+        let cancellation = match &input.cancellation {
+            Some(outer) => outer.child(),
+            None => Cancellation::new(),
+        };
+        let parts = TurnParts {
+            id: Arc::clone(turn_id),
+            scope: Scope::new(Arc::clone(conversation)),
+            setup: Arc::clone(&self.0.setup),
+            tools,
+            stash,
+            events: self.0.events.below(),
+            cancellation,
+            stream,
+            answer,
+        };
+        Ok((message, parts))
+    }
+}
+
+impl fmt::Debug for TurnRunner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnRunner")
+            .field("executor", &self.0.executor.name())
+            .field("tools", &self.0.tools)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,143 @@
+//! Work under a time limit and a cancellation.
+
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::{Instant, Sleep};
+
+use crate::cancel::Cancellation;
+
+/// Why something was cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    Timeout(Duration),
+    Cancelled,
+    /// There is no timer here to measure by.
+    NoTimer,
+}
+
+/// How long work may take.
+#[derive(Clone, Copy)]
+pub(crate) struct TimeLimit<'w> {
+    pub(crate) start: Instant,
+    pub(crate) limit: Option<Duration>,
+    /// Time that does not count.
+    pub(crate) waits: Option<&'w Waits>,
+}
+
+impl TimeLimit<'_> {
+    pub(crate) fn none() -> Self {
+        TimeLimit::from_now(None)
+    }
+
+    pub(crate) fn from_now(limit: Option<Duration>) -> Self {
+        TimeLimit {
+            start: Instant::now(),
+            limit,
+            waits: None,
+        }
+    }
+
+    /// When it is over, if it goes on from now.
+    fn end(&self) -> Option<Instant> {
+        let waited = self.waits.map_or(Some(Duration::ZERO), Waits::over)?;
+        self.start.checked_add(self.limit?)?.checked_add(waited)
+    }
+}
+
+/// Time that somebody spent waiting for a person, which is nobody's fault.
+#[derive(Default)]
+pub(crate) struct Waits(Mutex<Waited>);
+
+#[derive(Default)]
+struct Waited {
+    before: Duration,
+    since: Option<Instant>,
+    waiting: u32,
+}
+
+/// Counts a wait for as long as it is held.
+pub(crate) struct Waiting<'w>(&'w Waits);
+
+impl Waits {
+    pub(crate) fn begin(&self) -> Waiting<'_> {
+        let mut waited = self.0.lock();
+        waited.waiting += 1;
+        waited.since.get_or_insert_with(Instant::now);
+        Waiting(self)
+    }
+
+    pub(crate) fn so_far(&self) -> Duration {
+        let waited = self.0.lock();
+        waited.before + waited.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// How long was waited, unless somebody still waits.
+    fn over(&self) -> Option<Duration> {
+        let waited = self.0.lock();
+        waited.since.is_none().then_some(waited.before)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut waited = self.0.0.lock();
+        waited.waiting = waited.waiting.saturating_sub(1);
+        if waited.waiting == 0
+            && let Some(since) = waited.since.take()
+        {
+            waited.before += since.elapsed();
+        }
+    }
+}
+
+/// Waits for `work`, no longer than the limit, and not past a cancellation. The timer and the wait for the cancellation
+/// are made only if the work does not end at once.
+pub(crate) async fn within<F: Future>(
+    time: TimeLimit<'_>,
+    cancellation: &Cancellation,
+    work: F,
+) -> Result<F::Output, Cut> {
+    let mut work = pin!(work);
+    let mut cancelled: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
+    let mut timer: Option<Pin<Box<Sleep>>> = None;
+    poll_fn(move |cx| {
+        if let Poll::Ready(output) = work.as_mut().poll(cx) {
+            return Poll::Ready(Ok(output));
+        }
+        let cancelled = cancelled.get_or_insert_with(|| Box::pin(cancellation.cancelled()));
+        if cancelled.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(Cut::Cancelled));
+        }
+        let Some(limit) = time.limit else {
+            return Poll::Pending;
+        };
+        loop {
+            // While somebody is waited for, nothing need be measured: the end of that wait comes back here.
+            let Some(end) = time.end() else {
+                return Poll::Pending;
+            };
+            let timer = match timer.as_mut() {
+                Some(timer) => timer,
+                None => match catch_unwind(AssertUnwindSafe(|| tokio::time::sleep_until(end))) {
+                    Ok(made) => timer.insert(Box::pin(made)),
+                    Err(_) => return Poll::Ready(Err(Cut::NoTimer)),
+                },
+            };
+            if timer.deadline() != end {
+                timer.as_mut().reset(end);
+            }
+            if timer.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            if time.end() == Some(end) {
+                return Poll::Ready(Err(Cut::Timeout(limit)));
+            }
+        }
+    })
+    .await
+}
