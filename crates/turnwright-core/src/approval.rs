@@ -21,10 +21,10 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::dispatch::DispatchContext;
-use crate::tool::{Effects, Tool};
+use crate::tool::Tool;
 
 /// A policy: looks at a checked call and decides. Closures over [`PendingCall`] are policies.
 ///
@@ -77,12 +77,15 @@ where
     }
 }
 
-/// A policy that asks for calls that may change the world, while anything in the prompt was written by somebody else: what
-/// was proposed may be what they wanted.
+/// A policy that asks while anything in the prompt was written by somebody else: what was proposed may be what they
+/// wanted. Tools that read artifacts are not asked for: they reach nothing but what is there already.
+///
+/// As a runner's policy it asks for every other tool, also for one that only reads: a request can carry something out. Give it
+/// to single tools, or write `when(|call| … && call.context().taint().is_tainted(), …)`, where that is too much.
 pub fn when_tainted(reason: impl Into<String>) -> impl ApprovalPolicy {
-    let writes = |call: &PendingCall<'_>| call.tool().effects() != Effects::ReadOnly;
+    let reaches_out = |call: &PendingCall<'_>| !call.tool().is_artifact_tool();
     when(
-        move |call: &PendingCall<'_>| writes(call) && call.context().taint().is_tainted(),
+        move |call: &PendingCall<'_>| reaches_out(call) && call.context().taint().is_tainted(),
         reason,
     )
 }
@@ -238,6 +241,17 @@ pub enum Approval {
         /// Why, for the model.
         reason: String,
     },
+}
+
+impl Approval {
+    /// As an answer at the gate.
+    pub(crate) fn into_answer(self) -> Value {
+        match self {
+            Approval::Granted => json!({ "decision": "approve" }),
+            Approval::Edited(args) => json!({ "decision": "edit", "args": args }),
+            Approval::Refused { reason } => json!({ "decision": "refuse", "reason": reason }),
+        }
+    }
 }
 
 // Arguments may hold secrets: none of these shows them.

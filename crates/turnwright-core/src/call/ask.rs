@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::approval::{Approval, ApprovalRequest, PendingCall};
 use crate::error::{Error, ErrorCode};
-use crate::gate::TurnGate;
+use crate::gate::{Asked, Settling, TurnGate};
 use crate::panic::drop_quietly;
 use crate::schema::{Schema, any, object, string};
 use crate::tool;
@@ -38,30 +38,30 @@ pub(super) async fn ask(call: &PendingCall<'_>, reason: String) -> Approval {
         reason,
         expires_in: setup.approval_timeout,
     };
-    let asked = match open(call, &request) {
+    let asked = match open(call, &request, approver.is_some()) {
         Ok(asked) => asked,
         Err(error) => return refused(error.message()),
     };
-    let answer = asked.answer();
+    let answer = pin!(asked.answer());
     let Some(approver) = approver else {
         return read(answer.await);
     };
-    let approver = AssertUnwindSafe(async { approver.ask(request).await }).catch_unwind();
-    match select(pin!(answer), pin!(approver)).await {
-        // Nobody is left at the gate, but the approver is.
-        Either::Left((Err(error), approver)) if error.code() == ErrorCode::GateNotSupported => {
-            of_approver(approver.await)
-        }
+    let gate = request.gate.clone();
+    let asked = AssertUnwindSafe(async { approver.ask(request).await }).catch_unwind();
+    match select(answer, pin!(asked)).await {
         Either::Left((answer, _)) => read(answer),
-        Either::Right((answer, _)) => of_approver(answer),
+        Either::Right((said, answer)) => {
+            let said = said.unwrap_or_else(|panic| {
+                drop_quietly(panic);
+                refused("no answer could be had")
+            });
+            // By the gate like everybody else: the first answer counts, and one only.
+            if let Err(error) = gates.settle(&gate, Settling::Resolved(said.into_answer())) {
+                return refused(error.message());
+            }
+            read(answer.await)
+        }
     }
-}
-
-fn of_approver(answer: Result<Approval, Box<dyn std::any::Any + Send>>) -> Approval {
-    answer.unwrap_or_else(|panic| {
-        drop_quietly(panic);
-        refused("no answer could be had")
-    })
 }
 
 fn refused(reason: &str) -> Approval {
@@ -77,7 +77,11 @@ fn gate_id(call: &PendingCall<'_>, digest: &str) -> String {
     format!("{APPROVAL}-{}-{short}", call.id)
 }
 
-fn open(call: &PendingCall<'_>, request: &ApprovalRequest) -> Result<crate::gate::Asked, Error> {
+fn open(
+    call: &PendingCall<'_>,
+    request: &ApprovalRequest,
+    asked_inside: bool,
+) -> Result<Asked, Error> {
     let gate = TurnGate::new(APPROVAL)
         .question(json!({
             "tool": request.tool, "args": request.args, "reason": request.reason,
@@ -86,8 +90,8 @@ fn open(call: &PendingCall<'_>, request: &ApprovalRequest) -> Result<crate::gate
         .schema(answer_schema()?)
         .timeout(request.expires_in)
         .build()?;
-    call.ctx
-        .ask(request.gate.as_str().into(), gate, Some(call.id.into()))
+    let id = request.gate.as_str().into();
+    call.ctx.ask(id, gate, Some(call.id.into()), asked_inside)
 }
 
 /// What counts as an answer.

@@ -10,7 +10,7 @@ use crate::dispatch::DispatchContext;
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::record::{ProviderState, Record, Settled, ToolCall};
-use crate::schema::{Limits, RawArgs, escape, nearest};
+use crate::schema::{Limits, RawArgs, escape, near};
 use crate::tool::{self, Hex, Tool};
 use crate::turn::TurnEvent;
 
@@ -147,19 +147,21 @@ impl ProposedCall {
     }
 }
 
-/// Tells which tools there are, those with a similar name first.
+/// Tells which tools there are, those with a similar name first: one that holds the other counts as similar too.
 fn unknown_tool(call: &Call) -> Error {
     let visible = call.ctx.tools().visible();
+    let all = || visible.iter().map(Tool::name);
     let shown = escape(&call.name, 80);
-    let near = nearest(&call.name, visible.iter().map(Tool::name));
-    let mut names: Vec<&str> = near.into_iter().collect();
-    names.extend(
-        visible
-            .iter()
-            .map(Tool::name)
-            .filter(|name| Some(*name) != near),
-    );
-    let known = match (near, names.len()) {
+    let mut names = near(&call.name, all());
+    let (asked, close) = (call.name.to_lowercase(), names.len());
+    let holds = |name: &&str| asked.len() > 3 && (name.contains(&asked) || asked.contains(*name));
+    for name in all().filter(holds).chain(all()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let guess = names.first().filter(|name| close > 0 || holds(name));
+    let known = match (guess, names.len()) {
         (_, 0) => "There are no tools.".to_owned(),
         (Some(near), _) => format!("Did you mean `{near}`? There are: {}.", listed(&names)),
         (None, _) => format!("There are: {}.", listed(&names)),

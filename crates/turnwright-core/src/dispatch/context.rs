@@ -74,14 +74,12 @@ impl DispatchContext {
             .setup()
             .forge
             .map(|policy| Mutex::new(Forge::new(policy)));
-        let ctx = DispatchContext(Arc::new(Inner {
+        DispatchContext(Arc::new(Inner {
             turn,
             signals: Arc::default(),
             iteration: AtomicU32::new(0),
             forge,
-        }));
-        ctx.tools().bind_context(&ctx).keep();
-        ctx
+        }))
     }
 
     /// The turn that it belongs to.

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::table::{GateTable, Settling};
+use crate::approval::Approval;
 use crate::error::Error;
 
 /// The gates of a turn, for whoever answers. While one of these is held, somebody could answer; clones share it.
@@ -82,7 +83,16 @@ impl Gates {
     /// # Errors
     /// As [`Gates::resolve`]: the gate is none of an approval.
     pub fn approve(&self, id: &str) -> Result<bool, Error> {
-        self.resolve(id, json!({ "decision": "approve" }))
+        self.resolve(id, Approval::Granted.into_answer())
+    }
+
+    /// Declines a call that waits at this gate; the model is told why.
+    ///
+    /// # Errors
+    /// As [`Gates::approve`].
+    pub fn refuse(&self, id: &str, reason: impl Into<String>) -> Result<bool, Error> {
+        let reason = reason.into();
+        self.resolve(id, Approval::Refused { reason }.into_answer())
     }
 
     /// Approves a call that waits at this gate, with other arguments, which are checked in full.
@@ -90,7 +100,7 @@ impl Gates {
     /// # Errors
     /// As [`Gates::approve`].
     pub fn approve_edited(&self, id: &str, args: impl Into<Value>) -> Result<bool, Error> {
-        self.resolve(id, json!({ "decision": "edit", "args": args.into() }))
+        self.resolve(id, Approval::Edited(args.into()).into_answer())
     }
 }
 

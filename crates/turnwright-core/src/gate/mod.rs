@@ -27,7 +27,7 @@ use serde_json::Value;
 
 pub use gates::{Gates, OpenGate};
 
-pub(crate) use table::GateTable;
+pub(crate) use table::{GateTable, Settling};
 pub(crate) use wait::Asked;
 
 use crate::error::{Error, ErrorCode};

@@ -22,6 +22,8 @@ pub(crate) enum Settling {
 pub(super) struct Waiting {
     pub(super) gate: TurnGate,
     pub(super) tool_call: Option<Arc<str>>,
+    /// Somebody inside was asked too: it stays open when nobody is left outside.
+    asked_inside: bool,
     settle: oneshot::Sender<Settling>,
 }
 
@@ -61,6 +63,7 @@ impl GateTable {
         id: &Arc<str>,
         gate: TurnGate,
         tool_call: Option<Arc<str>>,
+        asked_inside: bool,
     ) -> Option<oneshot::Receiver<Settling>> {
         let (settle, settled) = oneshot::channel();
         let mut state = self.state.lock();
@@ -70,16 +73,21 @@ impl GateTable {
         let waiting = Waiting {
             gate,
             tool_call,
+            asked_inside,
             settle,
         };
         state.open.insert(Arc::clone(id), waiting);
         drop(state);
         self.changed.notify_waiters();
+        if !self.can_be_answered() {
+            // The last one may have gone just before.
+            self.let_go();
+        }
         Some(settled)
     }
 
     /// Settles a gate: once, and only with an answer that it takes. `false` if it is not open.
-    pub(super) fn settle(&self, id: &str, settling: Settling) -> Result<bool, Error> {
+    pub(crate) fn settle(&self, id: &str, settling: Settling) -> Result<bool, Error> {
         let schema = match self.state.lock().open.get(id) {
             Some(waiting) => waiting.gate.schema.clone(),
             None => return Ok(false),
@@ -137,8 +145,15 @@ impl GateTable {
     /// When the last one goes, whoever waits learns that no answer will come.
     pub(super) fn answerer_went(&self) {
         if self.answerers.fetch_sub(1, Ordering::AcqRel) == 1 {
-            let left = std::mem::take(&mut self.state.lock().open);
-            drop(left);
+            self.let_go();
         }
+    }
+
+    /// Closes the gates at which nobody can answer any more.
+    fn let_go(&self) {
+        self.state
+            .lock()
+            .open
+            .retain(|_, waiting| waiting.asked_inside);
     }
 }

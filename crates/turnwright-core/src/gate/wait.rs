@@ -41,18 +41,21 @@ impl TurnContext {
             return Err(nobody(&gate));
         }
         let id = self.gates().next_id(&gate.name, tool_call.as_deref());
-        self.ask(id, gate, tool_call)?.answer().await
+        self.ask(id, gate, tool_call, false)?.answer().await
     }
 
-    /// Opens a gate under an id.
+    /// Opens a gate under an id. `asked_inside` says that somebody inside of the turn may answer as well.
     pub(crate) fn ask(
         &self,
         id: Arc<str>,
         gate: TurnGate,
         tool_call: Option<Arc<str>>,
+        asked_inside: bool,
     ) -> Result<Asked, Error> {
-        let settled = self.gates().open(&id, gate.clone(), tool_call.clone());
-        let Some(settled) = settled else {
+        let opened = self
+            .gates()
+            .open(&id, gate.clone(), tool_call.clone(), asked_inside);
+        let Some(settled) = opened else {
             let message = format!("a gate \"{}\" is open already", escape(&id, 80));
             return Err(Error::new(ErrorCode::InvalidTurnGate, message));
         };

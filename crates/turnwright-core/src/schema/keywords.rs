@@ -266,21 +266,23 @@ pub(crate) fn is_enforced_format(draft: Draft, name: &str) -> bool {
 }
 
 /// The word of `known` that was probably meant, if one is near.
-pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    near(word, known).first().copied()
+}
+
+/// The words of `known` that may have been meant, the nearest first.
+pub(crate) fn near<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
     if word.chars().count() > 64 {
-        return None;
+        return Vec::new();
     }
-    known
+    let word = word.to_lowercase();
+    let mut near: Vec<(usize, &str)> = known
         .into_iter()
-        .map(|candidate| {
-            (
-                distance(&word.to_lowercase(), &candidate.to_lowercase()),
-                candidate,
-            )
-        })
+        .map(|candidate| (distance(&word, &candidate.to_lowercase()), candidate))
         .filter(|(distance, candidate)| *distance <= (candidate.chars().count() / 3).min(3))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+        .collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    near.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
 /// Edits between two words, neighbouring letters swapped counting as one.

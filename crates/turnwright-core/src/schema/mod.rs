@@ -76,7 +76,7 @@ pub use repair::{Repair, RepairKind};
 
 pub(crate) use external::ExternalCheck;
 pub(crate) use fault::{Faults, escape, is_unseen, quote};
-pub(crate) use keywords::nearest;
+pub(crate) use keywords::near;
 pub(crate) use number::as_integer;
 pub(crate) use raw::Raw;
 

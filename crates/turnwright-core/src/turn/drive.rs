@@ -1,10 +1,7 @@
 //! The loop itself.
 
-use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
-use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -20,6 +17,7 @@ use crate::event::EventKind;
 use crate::panic::{drop_quietly, text_of};
 use crate::pipeline::{Broken, Pipeline};
 use crate::record::{Message, Record};
+use crate::within::{Cut, TimeLimit, within};
 
 /// Runs a turn to its end, whatever happens in it.
 pub(super) async fn drive(
@@ -96,40 +94,33 @@ async fn until_stopped(
     work: impl Future<Output = End>,
 ) -> End {
     let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind());
-    let mut cancelled = pin!(turn.cancellation().cancelled());
-    let mut timer: Option<Pin<Box<tokio::time::Sleep>>> = None;
-    let ended = poll_fn(|cx| {
-        // First, so that what unwinds without waiting may do so.
-        if let Poll::Ready(end) = work.as_mut().poll(cx) {
-            return Poll::Ready(Some(end));
-        }
-        if cancelled.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(None);
-        }
-        if let Some(limit) = deadline {
-            let timer = timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
-            if timer.as_mut().poll(cx).is_ready() {
-                turn.reach(Limit::Time(limit));
-                return Poll::Ready(None);
-            }
-        }
-        Poll::Pending
-    })
-    .await;
+    let time = TimeLimit::from_now(deadline);
+    let ended = within(time, turn.cancellation(), work.as_mut()).await;
+    if let Err(Cut::Timeout(limit)) = ended {
+        turn.reach(Limit::Time(limit));
+    }
     drop_quietly(work);
-    let explicitly = turn.stop_cell().lock().clone();
-    match (ended, explicitly) {
-        (_, Some(stop)) => Ended::from(stop).into(),
-        (Some(Ok(end)), None) => end,
-        (Some(Err(panic)), None) => {
+    if let Some(stop) = turn.stop_cell().lock().clone() {
+        return Ended::from(stop).into();
+    }
+    match ended {
+        Ok(Ok(end)) => end,
+        Ok(Err(panic)) => {
             let message = format!("the turn panicked: {}", text_of(panic));
             Ended::Failed(Error::new(ErrorCode::Executor, message)).into()
         }
-        (None, None) => Ended::Aborted {
-            reason: "the turn was cancelled".to_owned(),
+        Err(Cut::NoTimer) => {
+            let message = "a deadline needs a tokio runtime with its timer enabled";
+            Ended::Failed(Error::new(ErrorCode::InvalidTurnContext, message)).into()
         }
-        .into(),
+        Err(Cut::Cancelled | Cut::Timeout(_)) => cancelled(),
     }
+}
+
+/// The end of a turn that was called off from outside, where nobody said why.
+fn cancelled() -> End {
+    let reason = "the turn was cancelled".to_owned();
+    Ended::Aborted { reason }.into()
 }
 
 struct Play<'t> {
@@ -184,21 +175,19 @@ impl Play<'_> {
 
     async fn dispatch(&mut self) -> Result<Ended, End> {
         let ctx = DispatchContext::of_turn(self.turn.clone());
+        let _pruning = ctx.tools().bind_context(&ctx);
         let _end = DispatchSpan::start(&ctx);
         loop {
-            if ctx.iteration() >= self.plan.setup.iteration_limit {
-                self.turn.reach(Limit::Iterations(ctx.iteration()));
-                return Ok(Ended::Answered);
+            let most = self.plan.setup.iteration_limit;
+            if ctx.iteration() >= most {
+                return Err(Ended::Limit(Limit::Iterations(most)).into());
             }
             *self.iterations += 1;
             self.iterate(&ctx).await?;
-            if self.turn.cancellation().is_cancelled() {
-                // Whoever waits for this sees that, and not what is said here.
-                return Ok(Ended::Answered);
-            }
             match ctx.signal() {
                 Some(Signal::Ack) => return Ok(Ended::Answered),
                 Some(Signal::Nack) => return Ok(Ended::Refused(ctx.refusal())),
+                None if ctx.cancellation().is_cancelled() => return Err(cancelled()),
                 None => {}
             }
         }
@@ -237,16 +226,16 @@ impl Play<'_> {
     }
 }
 
-/// Goes through a pipeline. One that was left by an abort did what it was to do.
+/// Goes through a pipeline. One that was left by an abort did what it was to do, and nothing comes after it.
 async fn through<C>(pipeline: &Pipeline<C>, ctx: &C) -> Result<(), End>
 where
     C: Clone + Send + Sync + AsRef<TurnContext> + 'static,
 {
-    let error = match pipeline.run(ctx.clone()).await {
+    let passed = pipeline.run(ctx.clone()).await;
+    let called_off = ctx.as_ref().cancellation().is_cancelled();
+    let error = match passed {
+        Ok(()) | Err(Broken::ShortCircuited(_)) if called_off => return Err(cancelled()),
         Ok(()) => return Ok(()),
-        Err(Broken::ShortCircuited(_)) if ctx.as_ref().cancellation().is_cancelled() => {
-            return Ok(());
-        }
         Err(Broken::Failed(error) | Broken::ShortCircuited(error)) => error,
     };
     Err(End {
