@@ -199,7 +199,8 @@ impl AdmittedCall {
         let noted = self.is_noted() && call.ctx.store().is_some();
         let entry = noted.then(|| Arc::new(self.checked.ledger_entry()));
         records.extend(entry.clone().map(Record::Ledger));
-        closer.begun(tool, entry);
+        let edited = self.checked.edited.then(|| self.args().clone());
+        closer.begun(tool, edited, entry);
         self.closer = Some(closer);
         records
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::run::cancelled;
@@ -22,6 +23,8 @@ struct Open {
     /// The line of the ledger, for a call that may change the world.
     entry: Option<Arc<LedgerEntry>>,
     tool: Option<Tool>,
+    /// The arguments that it runs with, where they are not those that came.
+    edited: Option<Value>,
     /// Its handler was reached.
     started: bool,
     runtime: Option<Handle>,
@@ -34,16 +37,27 @@ impl Closer {
             record,
             entry: None,
             tool: None,
+            edited: None,
             started: false,
             runtime: Handle::try_current().ok(),
         }))
     }
 
     /// It is about to run.
-    pub(super) fn begun(&mut self, tool: &Tool, entry: Option<Arc<LedgerEntry>>) {
+    pub(super) fn begun(
+        &mut self,
+        tool: &Tool,
+        edited: Option<Value>,
+        entry: Option<Arc<LedgerEntry>>,
+    ) {
         if let Some(open) = &mut self.0 {
-            (open.tool, open.entry) = (Some(tool.clone()), entry);
+            (open.tool, open.edited, open.entry) = (Some(tool.clone()), edited, entry);
         }
+    }
+
+    /// Somebody else closes the call.
+    pub(super) fn disarm(mut self) {
+        self.0 = None;
     }
 
     /// Its handler is reached.
@@ -96,13 +110,14 @@ impl Open {
             None => Error::new(ErrorCode::ToolCancelled, "the call was dropped")
                 .with_model_text("The call was cancelled. Nothing was run."),
         };
-        match self.started {
-            true => {
-                let failure = ToolResults::Failure(told.model_text().to_owned());
-                (Settled::framework(failure), CallState::Unknown)
-            }
-            false => (Settled::refusal(told.model_text()), CallState::Failed),
-        }
+        let told = told.model_text().to_owned();
+        let (results, state) = match self.started {
+            true => (ToolResults::Failure(told), CallState::Unknown),
+            false => (ToolResults::Refusal(told), CallState::Failed),
+        };
+        let mut settled = Settled::framework(results);
+        settled.edited.clone_from(&self.edited);
+        (settled, state)
     }
 }
 

@@ -72,24 +72,41 @@ impl DispatchContext {
         &self,
         proposed: impl IntoIterator<Item = ProposedCall>,
     ) -> Vec<Arc<ToolCall>> {
-        let mut left: Vec<ProposedCall> = proposed.into_iter().collect();
-        let mut records = Vec::with_capacity(left.len());
-        while !left.is_empty() {
-            let rest = left.split_off(self.run_together(&left));
-            let together = std::mem::replace(&mut left, rest);
+        let calls: Vec<ProposedCall> = proposed.into_iter().collect();
+        match <[ProposedCall; 1]>::try_from(calls) {
+            Ok([only]) => vec![only.complete().await],
             // Apart, so that one call alone does not carry the room for several.
-            match <[ProposedCall; 1]>::try_from(together) {
-                Ok([only]) => records.push(only.complete().await),
-                Err(several) => records.extend(Box::pin(self.complete_together(several)).await),
+            Err(several) => Box::pin(self.complete_several(several)).await,
+        }
+    }
+
+    async fn complete_several(&self, calls: Vec<ProposedCall>) -> Vec<Arc<ToolCall>> {
+        let mut records = Vec::with_capacity(calls.len());
+        if Handle::try_current().is_err() {
+            // Without a runtime there are no tasks: one after the other then.
+            for call in calls {
+                records.push(call.complete().await);
             }
+            return records;
+        }
+        let mut left: Vec<Proposal> = calls.into_iter().map(Proposal::new).collect();
+        while !left.is_empty() {
+            let behind = left.split_off(self.run_together(&left));
+            let together = std::mem::replace(&mut left, behind);
+            let mut steps = Vec::with_capacity(together.len());
+            for proposal in together {
+                steps.push(Step::of(proposal, None).await);
+            }
+            put_on_record(self, &mut steps, &mut left).await;
+            self.finish_together(steps, &mut records).await;
         }
         records
     }
 
     /// How many of these calls, from the first on, may run side by side.
-    fn run_together(&self, calls: &[ProposedCall]) -> usize {
-        let alone = |call: &ProposedCall| {
-            let tool = self.tools().get(call.tool_name());
+    fn run_together(&self, calls: &[Proposal]) -> usize {
+        let alone = |proposal: &Proposal| {
+            let tool = self.tools().get(proposal.call.tool_name());
             tool.is_some_and(|tool| tool.concurrency() == Concurrency::Exclusive)
         };
         match calls.iter().position(alone) {
@@ -99,20 +116,7 @@ impl DispatchContext {
         }
     }
 
-    async fn complete_together(&self, calls: Vec<ProposedCall>) -> Vec<Arc<ToolCall>> {
-        if Handle::try_current().is_err() {
-            // Without a runtime there are no tasks: one after the other then.
-            let mut records = Vec::with_capacity(calls.len());
-            for call in calls {
-                records.push(call.complete().await);
-            }
-            return records;
-        }
-        let mut steps = Vec::with_capacity(calls.len());
-        for call in calls {
-            steps.push(Step::of(call, None).await);
-        }
-        put_on_record(self, &mut steps).await;
+    async fn finish_together(&self, steps: Vec<Step>, records: &mut Vec<Arc<ToolCall>>) {
         let places = Arc::new(Semaphore::new(self.setup().parallel_calls));
         let mut tasks = JoinSet::new();
         for (at, step) in steps.into_iter().enumerate() {
@@ -120,25 +124,37 @@ impl DispatchContext {
             let work = async move { (at, step.finish(&ctx, Some(&places)).await) };
             tasks.spawn(self.tasks().track_future(work));
         }
-        let mut records: Vec<(usize, Arc<ToolCall>)> = Vec::with_capacity(tasks.len());
+        let mut finished: Vec<(usize, Arc<ToolCall>)> = Vec::with_capacity(tasks.len());
         while let Some(joined) = tasks.join_next().await {
             // A task ends early only with its runtime.
-            records.extend(joined.ok());
+            finished.extend(joined.ok());
         }
-        records.sort_unstable_by_key(|(at, _)| *at);
-        records.into_iter().map(|(_, record)| record).collect()
+        finished.sort_unstable_by_key(|(at, _)| *at);
+        records.extend(finished.into_iter().map(|(_, record)| record));
+    }
+}
+
+/// A call that was not looked at yet, and what stands in the records of it, if something does.
+struct Proposal {
+    call: ProposedCall,
+    closer: Option<Closer>,
+}
+
+impl Proposal {
+    fn new(call: ProposedCall) -> Self {
+        Proposal { call, closer: None }
     }
 }
 
 async fn complete_one(call: ProposedCall, tool: Option<Tool>) -> Arc<ToolCall> {
     let ctx = call.context().clone();
-    match Step::of(call, tool).await {
-        Step::Admitted(admitted) => admitted.run().await.settle().await,
-        Step::Refused(refused) => Box::pin(refused.settle()).await,
+    match Step::of(Proposal::new(call), tool).await {
+        Step::Admitted(admitted, _) => admitted.run().await.settle().await,
+        Step::Refused(refused, _) => Box::pin(refused.settle()).await,
         Step::Settled(record) => record,
         mut waiting @ Step::Waiting { .. } => {
             Box::pin(async {
-                put_on_record(&ctx, std::slice::from_mut(&mut waiting)).await;
+                put_on_record(&ctx, std::slice::from_mut(&mut waiting), &mut []).await;
                 waiting.finish(&ctx, None).await
             })
             .await
@@ -150,8 +166,8 @@ type Decision = Pin<Box<dyn Future<Output = Decided> + Send>>;
 
 /// How far a call is that was looked at.
 enum Step {
-    Refused(RefusedCall),
-    Admitted(AdmittedCall),
+    Refused(RefusedCall, Option<Closer>),
+    Admitted(AdmittedCall, Option<Closer>),
     /// Somebody else decides: an external check, a policy, a person.
     Waiting {
         request: CallRequest,
@@ -164,28 +180,29 @@ enum Step {
 
 impl Step {
     /// Looks at a call once.
-    async fn of(call: ProposedCall, tool: Option<Tool>) -> Self {
+    async fn of(proposal: Proposal, tool: Option<Tool>) -> Self {
+        let Proposal { call, closer } = proposal;
         let request = call.request().clone();
         let mut decision: Decision = Box::pin(call.decide(tool));
         match poll_fn(|cx| Poll::Ready(decision.as_mut().poll(cx))).await {
-            Poll::Ready(Ok(admitted)) => Step::Admitted(admitted),
-            Poll::Ready(Err(refused)) => Step::Refused(refused),
+            Poll::Ready(Ok(admitted)) => Step::Admitted(admitted, closer),
+            Poll::Ready(Err(refused)) => Step::Refused(refused, closer),
             Poll::Pending => Step::Waiting {
                 request,
                 decision,
-                closer: None,
+                closer,
             },
         }
     }
 
     async fn finish(self, ctx: &DispatchContext, places: Option<&Semaphore>) -> Arc<ToolCall> {
         let admitted = match self {
-            Step::Refused(refused) => return refused.settle().await,
+            Step::Refused(refused, closer) => return settle_refused(refused, closer).await,
             Step::Settled(record) => {
                 ctx.emit(|| TurnEvent::ToolCall(Arc::clone(&record))).await;
                 return record;
             }
-            Step::Admitted(admitted) => admitted,
+            Step::Admitted(admitted, _) => admitted,
             Step::Waiting {
                 decision, closer, ..
             } => match (decision.await, closer) {
@@ -193,12 +210,7 @@ impl Step {
                     Ok(()) => admitted,
                     Err(error) => return admitted.not_run(error).settle().await,
                 },
-                (Err(refused), Some(closer)) => {
-                    let settled = Settled::refusal(refused.error().model_text());
-                    let record = closer.settle(settled, CallState::Failed).await;
-                    return record.unwrap_or_else(|| refused.record());
-                }
-                (Err(refused), None) => return refused.settle().await,
+                (Err(refused), closer) => return settle_refused(refused, closer).await,
             },
         };
         // Only one that may run takes a place.
@@ -210,30 +222,59 @@ impl Step {
     }
 }
 
+async fn settle_refused(refused: RefusedCall, closer: Option<Closer>) -> Arc<ToolCall> {
+    let Some(closer) = closer else {
+        return refused.settle().await;
+    };
+    let settled = Settled::refusal(refused.error().model_text());
+    let record = closer.settle(settled, CallState::Failed).await;
+    record.unwrap_or_else(|| refused.record())
+}
+
 /// Puts calls on record, in their order and in one batch: those that may start as begun, those that wait as open, those
-/// that were refused as what they are.
-async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step]) {
-    let mut records = Vec::with_capacity(2 * steps.len());
+/// that were refused as what they are, and those that stand behind them as open too.
+async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [Proposal]) {
+    let mut records = Vec::with_capacity(2 * steps.len() + behind.len());
     for step in steps {
-        let taken = match step {
-            Step::Admitted(admitted) => {
-                records.extend(admitted.open(None));
+        let refused = match step {
+            Step::Admitted(admitted, closer) => {
+                records.extend(admitted.open(closer.take()));
                 continue;
             }
             Step::Waiting {
                 request, closer, ..
             } => {
-                let record = ToolCall::open(request.clone(), request.call_id());
-                records.push(Record::ToolCall(Arc::clone(&record)));
-                *closer = Some(Closer::new(ctx, Some(record)));
+                records.extend(open(ctx, request, closer));
                 continue;
             }
             Step::Settled(_) => continue,
-            Step::Refused(refused) => refused.record(),
+            Step::Refused(refused, closer) => {
+                if let Some(closer) = closer.take() {
+                    closer.disarm();
+                }
+                refused.record()
+            }
         };
-        records.push(Record::ToolCall(Arc::clone(&taken)));
-        *step = Step::Settled(taken);
+        records.push(Record::ToolCall(Arc::clone(&refused)));
+        *step = Step::Settled(refused);
+    }
+    for proposal in behind {
+        records.extend(open(ctx, proposal.call.request(), &mut proposal.closer));
     }
     // If this fails the turn does, and nothing is run any more.
     ctx.put_on_record(records).await;
+}
+
+/// Opens the record of a call that waits, if that was not done yet.
+fn open(
+    ctx: &DispatchContext,
+    request: &CallRequest,
+    closer: &mut Option<Closer>,
+) -> Option<Record> {
+    if closer.is_some() {
+        return None;
+    }
+    let record = ToolCall::open(request.clone(), request.call_id());
+    *closer = Some(Closer::new(ctx, Some(Arc::clone(&record))));
+    Some(Record::ToolCall(record))
 }

@@ -28,6 +28,8 @@ pub struct RawOutcome {
     pub(super) closer: Option<Closer>,
     /// What is true of it in the ledger.
     pub(super) state: CallState,
+    /// Its handler was reached.
+    pub(super) started: bool,
 }
 
 impl RawOutcome {
@@ -60,6 +62,11 @@ impl AdmittedCall {
         if let Err(error) = Box::pin(self.begin(None)).await {
             return self.not_run(error);
         }
+        // The store may have taken its time.
+        if self.checked.call.ctx.cancellation().is_cancelled() {
+            let error = cancelled(self.tool(), false);
+            return self.not_run(error);
+        }
         let start = Instant::now();
         let mut closer = self.closer.take();
         if let Some(closer) = &mut closer {
@@ -82,6 +89,7 @@ impl AdmittedCall {
             result,
             closer,
             state,
+            started: true,
         }
     }
 
@@ -105,6 +113,7 @@ impl AdmittedCall {
             result: Err(error),
             closer,
             state: CallState::Failed,
+            started: false,
         }
     }
 }

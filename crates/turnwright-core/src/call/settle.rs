@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorCode};
 use crate::record::{Record, Settled, ToolCall, ToolResults};
 use crate::spool::ByteReader;
 use crate::tool::{Body, Content};
+use crate::turn::TurnEvent;
 use crate::within::{TimeLimit, within};
 
 impl RawOutcome {
@@ -22,6 +23,7 @@ impl RawOutcome {
             result,
             closer,
             state,
+            started,
         } = self;
         let tool = &facts.tool;
         let mut settled = Settled {
@@ -43,7 +45,8 @@ impl RawOutcome {
                     Content::Body(body) => keep(&facts, body, kind, &mut settled).await,
                 }
             }
-            Err(error) => settled.results = failure(&error),
+            Err(error) if started => settled.results = failure(&error),
+            Err(error) => settled.results = ToolResults::Refusal(error.model_text().to_owned()),
         }
         match closer {
             Some(closer) => match Box::pin(closer.settle(settled, state)).await {
@@ -55,7 +58,9 @@ impl RawOutcome {
             None => {
                 let record = facts.record(settled);
                 let records = vec![Record::ToolCall(Arc::clone(&record))];
-                facts.call.ctx.put_on_record(records).await;
+                let ctx = &facts.call.ctx;
+                ctx.put_on_record(records).await;
+                ctx.emit(|| TurnEvent::ToolCall(Arc::clone(&record))).await;
                 record
             }
         }

@@ -82,11 +82,11 @@ impl Text {
         if piece.is_empty() {
             return;
         }
-        let offset = self.text.len();
-        self.text.push_str(&piece);
-        let id = &self.id;
-        let event = || event(Delta::new(Arc::clone(id), offset, piece));
+        let (id, offset) = (&self.id, self.text.len());
+        let event = || event(Delta::new(Arc::clone(id), offset, piece.clone()));
+        // Said first: what was cut off here was not said at all.
         self.turn.emit(event).await;
+        self.text.push_str(&piece);
     }
 
     /// Begins anew: whoever reads is told that what came so far is void.

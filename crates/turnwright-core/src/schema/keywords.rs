@@ -266,7 +266,7 @@ pub(crate) fn is_enforced_format(draft: Draft, name: &str) -> bool {
 }
 
 /// The word of `known` that was probably meant, if one is near.
-fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     near(word, known).first().copied()
 }
 

@@ -1,6 +1,7 @@
 //! The loop itself.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,10 +12,11 @@ use super::context::TurnContext;
 use super::outcome::{Ended, TurnOutcome};
 use super::runner::Plan;
 use super::stop::Limit;
+use crate::cancel::Cancellation;
 use crate::dispatch::{DispatchContext, Signal};
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
-use crate::panic::{drop_quietly, text_of};
+use crate::panic::text_of;
 use crate::pipeline::{Broken, Pipeline};
 use crate::record::{Message, Record};
 use crate::within::{Cut, TimeLimit, within};
@@ -36,7 +38,7 @@ pub(super) async fn drive(
         turn: &turn,
         iterations: &mut iterations,
     };
-    let ended = until_stopped(&turn, deadline, play.whole(message)).await;
+    let ended = Box::pin(play_out(&turn, deadline, play.whole(message))).await;
     // What was begun is closed before the end is told.
     turn.tasks().close();
     turn.tasks().wait().await;
@@ -78,6 +80,12 @@ struct End {
     pipeline: Option<&'static str>,
 }
 
+impl End {
+    fn is_failure(&self) -> bool {
+        matches!(self.how, Ended::Failed(_))
+    }
+}
+
 impl From<Ended> for End {
     fn from(how: Ended) -> Self {
         End {
@@ -87,34 +95,52 @@ impl From<Ended> for End {
     }
 }
 
-/// Plays a turn until it ends by itself, is called off, or is out of time. What it awaits is dropped then.
-async fn until_stopped(
+/// Plays a turn to its end. A deadline calls it off, and so does a panic that nobody else caught.
+async fn play_out(
     turn: &TurnContext,
     deadline: Option<Duration>,
     work: impl Future<Output = End>,
 ) -> End {
-    let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind());
-    let time = TimeLimit::from_now(deadline);
-    let ended = within(time, turn.cancellation(), work.as_mut()).await;
-    if let Err(Cut::Timeout(limit)) = ended {
-        turn.reach(Limit::Time(limit));
+    let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
+    let nobody = Cancellation::new();
+    let mut ended = within(TimeLimit::from_now(deadline), &nobody, work.as_mut()).await;
+    if let Err(cut) = ended {
+        match cut {
+            Cut::NoTimer => {
+                let message = "a deadline needs a tokio runtime with its timer enabled";
+                turn.fail(Error::new(ErrorCode::InvalidTurnContext, message));
+            }
+            Cut::Timeout(limit) => turn.reach(Limit::Time(limit)),
+            Cut::Cancelled => {}
+        }
+        ended = Ok(work.await);
     }
-    drop_quietly(work);
     if let Some(stop) = turn.stop_cell().lock().clone() {
         return Ended::from(stop).into();
     }
     match ended {
+        // Whatever failed because the turn was called off did not fail by itself.
+        Ok(Ok(end)) if end.is_failure() && turn.cancellation().is_cancelled() => cancelled(),
         Ok(Ok(end)) => end,
         Ok(Err(panic)) => {
             let message = format!("the turn panicked: {}", text_of(panic));
             Ended::Failed(Error::new(ErrorCode::Executor, message)).into()
         }
-        Err(Cut::NoTimer) => {
-            let message = "a deadline needs a tokio runtime with its timer enabled";
-            Ended::Failed(Error::new(ErrorCode::InvalidTurnContext, message)).into()
-        }
-        Err(Cut::Cancelled | Cut::Timeout(_)) => cancelled(),
+        Err(_) => cancelled(),
     }
+}
+
+/// Does a part of a turn until it ends or the turn is called off; then what it awaits is dropped. Whatever it started is
+/// settled before anything comes after it.
+async fn part<T>(turn: &TurnContext, work: impl Future<Output = T>) -> Result<T, End> {
+    let done = within(TimeLimit::none(), turn.cancellation(), work).await;
+    let tasks = turn.tasks();
+    if !tasks.is_empty() {
+        tasks.close();
+        tasks.wait().await;
+        tasks.reopen();
+    }
+    done.map_err(|_| cancelled())
 }
 
 /// The end of a turn that was called off from outside, where nobody said why.
@@ -212,7 +238,7 @@ impl Play<'_> {
     async fn execute(&self, ctx: &DispatchContext) -> Result<(), End> {
         let executor = &self.plan.executor;
         let run = AssertUnwindSafe(executor.execute(ctx.clone())).catch_unwind();
-        let (message, source) = match run.await {
+        let (message, source) = match part(self.turn, run).await? {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(error)) => (format!("the executor failed: {error}"), Some(error)),
             Err(panic) => (format!("the executor panicked: {}", text_of(panic)), None),
@@ -231,7 +257,7 @@ async fn through<C>(pipeline: &Pipeline<C>, ctx: &C) -> Result<(), End>
 where
     C: Clone + Send + Sync + AsRef<TurnContext> + 'static,
 {
-    let passed = pipeline.run(ctx.clone()).await;
+    let passed = part(ctx.as_ref(), pipeline.run(ctx.clone())).await?;
     let called_off = ctx.as_ref().cancellation().is_cancelled();
     let error = match passed {
         Ok(()) | Err(Broken::ShortCircuited(_)) if called_off => return Err(cancelled()),

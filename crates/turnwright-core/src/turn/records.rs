@@ -1,14 +1,17 @@
 //! The records of a turn, as they are now.
 
 use std::future::{Future as _, poll_fn};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::task::Poll;
 
+use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
 
 use super::TurnContext;
 use super::kept::{Came, Kept, Place, Seen, Unseen};
 use crate::error::{Error, ErrorCode};
+use crate::panic::text_of;
 use crate::record::{Memory, Message, Record, Retrievable, StandingInstruction, Thought, ToolCall};
 use crate::store::Batch;
 
@@ -160,7 +163,14 @@ impl TurnContext {
             // One after the other, in the order in which they were begun.
             let _turn = turn.writes().lock().await;
             let batch = Batch::of(records.iter().cloned());
-            store.apply(turn.scope(), batch).await?;
+            let applied = async { store.apply(turn.scope(), batch).await };
+            match AssertUnwindSafe(applied).catch_unwind().await {
+                Ok(applied) => applied?,
+                Err(panic) => {
+                    let message = format!("the store panicked: {}", text_of(panic));
+                    return Err(Error::new(ErrorCode::Store, message));
+                }
+            };
             turn.keep_stored(&records);
             Ok(())
         });
@@ -171,7 +181,8 @@ impl TurnContext {
                 Ok(runtime) => {
                     let written = self.tasks().spawn_on(work, &runtime).await;
                     written.unwrap_or_else(|lost| {
-                        Err(Error::new(ErrorCode::Store, "the store panicked").with_source(lost))
+                        let message = "the runtime was shut down while the store wrote";
+                        Err(Error::new(ErrorCode::Store, message).with_source(lost))
                     })
                 }
                 Err(_) => work.await,
