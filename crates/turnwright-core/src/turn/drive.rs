@@ -102,8 +102,14 @@ async fn play_out(
     work: impl Future<Output = End>,
 ) -> End {
     let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
-    let nobody = Cancellation::new();
-    let mut ended = within(TimeLimit::from_now(deadline), &nobody, work.as_mut()).await;
+    let mut ended = match deadline {
+        None => Ok(work.as_mut().await),
+        // The deadline calls the turn off, which then ends by itself.
+        Some(_) => {
+            let nobody = Cancellation::new();
+            within(TimeLimit::from_now(deadline), &nobody, work.as_mut()).await
+        }
+    };
     if let Err(cut) = ended {
         match cut {
             Cut::NoTimer => {
