@@ -6,11 +6,11 @@
 //!
 //! ```
 //! use turnwright_core::approval::{always, when, when_tainted};
-//! use turnwright_core::{DispatchContext, PendingCall, TurnRunner};
+//! use turnwright_core::{DispatchContext, TurnRunner};
 //!
 //! # let executor = |_: DispatchContext| async { Ok(()) };
 //! let runner = TurnRunner::builder(executor)
-//!     .policy(when(|call: &PendingCall<'_>| call.tool().name() == "send_mail", "mail leaves the house"))
+//!     .policy(when(|call| call.tool().name() == "send_mail", "mail leaves the house"))
 //!     .policy(when_tainted("somebody else's text stands in the prompt"))
 //!     .build()?;
 //! # let _ = always("");
@@ -18,12 +18,14 @@
 //! ```
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::dispatch::DispatchContext;
+use crate::schema::escape;
 use crate::tool::Tool;
 
 /// A policy: looks at a checked call and decides. Closures over [`PendingCall`] are policies.
@@ -58,6 +60,14 @@ where
     async fn review(&self, call: &PendingCall<'_>) -> Review {
         self(call)
     }
+}
+
+/// A policy of a closure whose argument need not be named: `policy(|call| …)`.
+pub fn policy<F>(decide: F) -> impl ApprovalPolicy
+where
+    F: Fn(&PendingCall<'_>) -> Review + Send + Sync,
+{
+    decide
 }
 
 /// A policy that asks for every call.
@@ -174,7 +184,7 @@ impl PendingCall<'_> {
 ///
 /// let ctx = DispatchContext::builder()
 ///     .approver(|request: ApprovalRequest| async move {
-///         println!("may {} run with {}?", request.tool, request.args);
+///         println!("may {} run with {}?", request.tool.name(), request.shown_args());
 ///         Approval::Granted
 ///     })
 ///     .build();
@@ -204,10 +214,12 @@ pub struct ApprovalRequest {
     pub gate: String,
     /// Which call.
     pub id: String,
-    /// The tool's name.
-    pub tool: String,
-    /// The tool's fingerprint: what it was when it was asked for.
-    pub fingerprint: String,
+    /// The turn.
+    pub turn_id: Arc<str>,
+    /// The conversation.
+    pub conversation: Arc<str>,
+    /// The tool, as it is now: what it is called and does, its schema and its fingerprint.
+    pub tool: Tool,
     /// The checked arguments.
     pub args: Value,
     /// Their digest.
@@ -218,12 +230,21 @@ pub struct ApprovalRequest {
     pub expires_in: Duration,
 }
 
+impl ApprovalRequest {
+    /// The arguments as text that can be shown: signs that are not seen, or that would change how the rest is read, are
+    /// escaped, so that what is approved is what is seen.
+    #[must_use]
+    pub fn shown_args(&self) -> String {
+        escape(&self.args.to_string(), usize::MAX)
+    }
+}
+
 impl fmt::Debug for ApprovalRequest {
     /// Arguments may hold secrets: they are not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ApprovalRequest")
             .field("id", &self.id)
-            .field("tool", &self.tool)
+            .field("tool", &self.tool.name())
             .finish_non_exhaustive()
     }
 }
@@ -244,6 +265,18 @@ pub enum Approval {
 }
 
 impl Approval {
+    /// Yes, with other arguments.
+    pub fn edited(args: impl Into<Value>) -> Self {
+        Approval::Edited(args.into())
+    }
+
+    /// No, and the model is told why.
+    pub fn refused(reason: impl Into<String>) -> Self {
+        Approval::Refused {
+            reason: reason.into(),
+        }
+    }
+
     /// As an answer at the gate.
     pub(crate) fn into_answer(self) -> Value {
         match self {

@@ -1,4 +1,4 @@
-//! Test your tools.
+//! Test your tools and your stores.
 //!
 //! [`contract::fuzz`] proves, without running a handler, that a tool takes what its published schema promises and
 //! refuses the rest:
@@ -22,7 +22,10 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 //!
+//! [`store::conformance`] does the same for a store of your own; [`store::FailingStore`] fails on purpose.
+//!
 //! [`reader::TestReader`] stands in for an object store: it counts what is read, and fails when it is told to.
 
 pub mod contract;
 pub mod reader;
+pub mod store;

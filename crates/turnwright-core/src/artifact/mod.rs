@@ -43,8 +43,8 @@ pub use tool::{ArtifactTool, ForgePolicy};
 pub(crate) use forge::Forge;
 pub(crate) use inline::IsText;
 
-use crate::error::Error;
-use crate::spool::{ByteReader, MemoryReader};
+use crate::error::{Error, ErrorCode};
+use crate::spool::{ByteReader, MemoryReader, Spool};
 
 /// A lazy, read-only view over bytes that are kept somewhere. Cheap to clone: clones share what was found out about it.
 #[derive(Clone)]
@@ -57,17 +57,68 @@ struct Shared {
     reader: Arc<dyn ByteReader>,
     kind: ArtifactKind,
     lines: text::LineIndex,
+    /// Under which id a spool keeps the bytes, if one does.
+    spool_id: Option<Box<str>>,
 }
 
 impl SpooledArtifact {
-    /// A view over a reader.
+    /// A view over a reader. A record that holds it can be stored if its bytes are few and near: see
+    /// [`SpooledArtifact::keep`] for the others.
     #[must_use]
     pub fn new(reader: Arc<dyn ByteReader>, kind: ArtifactKind) -> Self {
+        SpooledArtifact::kept_as(None, reader, kind)
+    }
+
+    /// A view over what a spool keeps under this id. A store writes the id and not the bytes.
+    pub fn spooled(
+        spool_id: impl Into<String>,
+        reader: Arc<dyn ByteReader>,
+        kind: ArtifactKind,
+    ) -> Self {
+        SpooledArtifact::kept_as(Some(spool_id.into().into()), reader, kind)
+    }
+
+    /// Puts content into a spool under an id, and gives the view over it.
+    ///
+    /// ```
+    /// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
+    /// use turnwright_core::spool::MemorySpool;
+    /// use turnwright_core::Body;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let spool = MemorySpool::default();
+    /// let log = Body::Text("one\ntwo\n".to_owned());
+    /// let log = SpooledArtifact::keep(&spool, "log-1", log, ArtifactKind::TEXT).await?;
+    /// assert_eq!(log.spool_id(), Some("log-1"));
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `E_SPOOL_ERROR`: the spool could not keep it.
+    pub async fn keep(
+        spool: &dyn Spool,
+        spool_id: impl Into<String>,
+        content: crate::tool::Body,
+        kind: ArtifactKind,
+    ) -> Result<Self, Error> {
+        let spool_id = spool_id.into();
+        let reader = spool.put(&spool_id, content).await.map_err(|error| {
+            Error::new(ErrorCode::Spool, "the content could not be kept").with_source(error)
+        })?;
+        Ok(SpooledArtifact::spooled(spool_id, reader, kind))
+    }
+
+    pub(crate) fn kept_as(
+        spool_id: Option<Box<str>>,
+        reader: Arc<dyn ByteReader>,
+        kind: ArtifactKind,
+    ) -> Self {
         SpooledArtifact {
             shared: Arc::new(Shared {
                 reader,
                 kind,
                 lines: text::LineIndex::default(),
+                spool_id,
             }),
             limits: ArtifactLimits::default(),
         }
@@ -95,6 +146,12 @@ impl SpooledArtifact {
     #[must_use]
     pub fn reader(&self) -> &Arc<dyn ByteReader> {
         &self.shared.reader
+    }
+
+    /// The id under which a spool keeps its bytes, if one does.
+    #[must_use]
+    pub fn spool_id(&self) -> Option<&str> {
+        self.shared.spool_id.as_deref()
     }
 
     /// How large answers may be, and what is parsed whole.

@@ -81,13 +81,19 @@ impl CheckedCall {
                         return Err(checked.deny(&reason, Some(told)));
                     }
                     Approval::Edited(args) => {
-                        checked = checked.recheck(args).await?;
+                        checked = checked
+                            .recheck(args)
+                            .await
+                            .map_err(RefusedCall::not_as_changed)?;
                         granted = Some(tool::digest_of(checked.args()));
                         continue;
                     }
                 },
             };
-            checked = checked.recheck(change).await?;
+            checked = checked
+                .recheck(change)
+                .await
+                .map_err(RefusedCall::not_as_changed)?;
         }
         Err(checked.deny("its arguments were changed more than three times", None))
     }
@@ -214,7 +220,7 @@ impl AdmittedCall {
             return Ok(());
         }
         let records = self.open(closer);
-        match self.checked.call.ctx.put_on_record(records).await {
+        match self.checked.call.ctx.put_on_record(records, None).await {
             true => Ok(()),
             false => Err(not_recorded()),
         }

@@ -2,7 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorCode};
 use crate::gate::{Asked, Settling, TurnGate};
 use crate::panic::drop_quietly;
 use crate::schema::{Schema, any, object, string};
-use crate::tool;
+use crate::tool::{self, Tool};
 
 /// The name of every gate at which an approval is waited for.
 pub(crate) const APPROVAL: &str = "approval";
@@ -31,8 +31,9 @@ pub(super) async fn ask(call: &PendingCall<'_>, reason: String) -> Approval {
     let request = ApprovalRequest {
         gate: gate_id(call, &digest),
         id: call.id.to_owned(),
-        tool: call.tool.name().to_owned(),
-        fingerprint: call.tool.fingerprint().to_owned(),
+        turn_id: Arc::clone(call.ctx.shared_id()),
+        conversation: call.ctx.scope().as_str().into(),
+        tool: call.tool.clone(),
         args_digest: digest,
         args: call.args.clone(),
         reason,
@@ -57,7 +58,13 @@ pub(super) async fn ask(call: &PendingCall<'_>, reason: String) -> Approval {
             });
             // By the gate like everybody else: the first answer counts, and one only.
             if let Err(error) = gates.settle(&gate, Settling::Resolved(said.into_answer())) {
-                return refused(error.message());
+                call.ctx.warn(format!(
+                    "the approver's answer was not taken: {}",
+                    error.message()
+                ));
+                return refused(
+                    "whoever was asked changed the arguments, and the change does not fit",
+                );
             }
             read(answer.await)
         }
@@ -84,12 +91,13 @@ fn open(
 ) -> Result<Asked, Error> {
     let gate = TurnGate::new(APPROVAL)
         .question(json!({
-            "tool": request.tool, "args": request.args, "reason": request.reason,
-            "fingerprint": request.fingerprint, "argsDigest": request.args_digest,
+            "tool": request.tool.describe(), "args": request.args, "reason": request.reason,
+            "fingerprint": request.tool.fingerprint(), "argsDigest": request.args_digest,
         }))
         .schema(answer_schema()?)
         .timeout(request.expires_in)
-        .build()?;
+        .build()?
+        .accepting(fitting_edit(call.tool));
     let id = request.gate.as_str().into();
     call.ctx.ask(id, gate, Some(call.id.into()), asked_inside)
 }
@@ -115,6 +123,22 @@ fn answer_schema() -> Result<Schema, Error> {
         )
         .build()?;
     Ok(SCHEMA.get_or_init(|| made).clone())
+}
+
+/// Arguments that the tool would refuse are no answer: whoever edited them can try again.
+fn fitting_edit(tool: &Tool) -> impl Fn(&Value) -> Result<(), Error> + Send + Sync + 'static {
+    let tool = tool.clone();
+    move |answer: &Value| match (
+        answer.get("decision").and_then(Value::as_str),
+        answer.get("args"),
+    ) {
+        (Some("edit"), Some(args)) => tool.probe(args).map(drop),
+        (Some("edit"), None) => Err(Error::new(
+            ErrorCode::InvalidGateResolution,
+            "an edit needs `args`: the arguments to run with",
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn read(answer: Result<Value, Error>) -> Approval {

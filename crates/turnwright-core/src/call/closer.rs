@@ -81,9 +81,8 @@ impl Closer {
     pub(super) async fn end(mut self, state: CallState) {
         if let Some(open) = self.0.take() {
             let entry = open.entry.as_ref().map(|entry| entry.ended(state));
-            open.ctx
-                .put_on_record(entry.map(Record::Ledger).into_iter().collect())
-                .await;
+            let records = entry.map(Record::Ledger).into_iter().collect();
+            open.ctx.put_on_record(records, None).await;
         }
     }
 }
@@ -94,12 +93,8 @@ impl Open {
         let record = self.record.map(|record| record.closed(settled));
         records.extend(self.entry.map(|entry| Record::Ledger(entry.ended(state))));
         records.extend(record.clone().map(Record::ToolCall));
-        self.ctx.put_on_record(records).await;
-        if let Some(record) = &record {
-            self.ctx
-                .emit(|| TurnEvent::ToolCall(Arc::clone(record)))
-                .await;
-        }
+        let says = record.clone().map(TurnEvent::ToolCall);
+        self.ctx.put_on_record(records, says).await;
         record
     }
 
@@ -139,11 +134,15 @@ impl Drop for Closer {
 
 impl DispatchContext {
     /// Stores what is known of calls. A turn that cannot keep its records cannot go on.
-    pub(super) async fn put_on_record(&self, records: Vec<Record>) -> bool {
+    pub(super) async fn put_on_record(
+        &self,
+        records: Vec<Record>,
+        says: Option<TurnEvent>,
+    ) -> bool {
         if records.is_empty() {
             return true;
         }
-        let written = self.write(records).await;
+        let written = self.write(records, says).await;
         let fine = written.is_ok();
         if let Err(error) = written {
             self.fail(error);

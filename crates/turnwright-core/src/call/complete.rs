@@ -262,7 +262,7 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [
         records.extend(open(ctx, proposal.call.request(), &mut proposal.closer));
     }
     // If this fails the turn does, and nothing is run any more.
-    ctx.put_on_record(records).await;
+    ctx.put_on_record(records, None).await;
 }
 
 /// Opens the record of a call that waits, if that was not done yet.

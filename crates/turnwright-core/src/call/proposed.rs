@@ -234,6 +234,14 @@ impl RefusedCall {
         &self.inner.error
     }
 
+    /// Somebody else changed the arguments, and what they made of them does not pass: that is not for the model to mend.
+    pub(super) fn not_as_changed(mut self) -> Self {
+        let inner = &mut *self.inner;
+        let told = "The call was not approved as it was; nothing was run. Its arguments were changed before it could run, and what they were changed to does not fit.";
+        inner.error = inner.error.clone().with_model_text(told);
+        self
+    }
+
     /// Why, by value.
     #[must_use]
     pub fn into_error(self) -> Error {
@@ -244,9 +252,9 @@ impl RefusedCall {
     pub async fn settle(self) -> Arc<ToolCall> {
         let ctx = self.inner.call.ctx.clone();
         let record = self.record();
-        ctx.put_on_record(vec![Record::ToolCall(Arc::clone(&record))])
-            .await;
-        ctx.emit(|| TurnEvent::ToolCall(Arc::clone(&record))).await;
+        let says = TurnEvent::ToolCall(Arc::clone(&record));
+        let records = vec![Record::ToolCall(Arc::clone(&record))];
+        ctx.put_on_record(records, Some(says)).await;
         record
     }
 

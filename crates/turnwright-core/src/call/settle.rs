@@ -59,8 +59,8 @@ impl RawOutcome {
                 let record = facts.record(settled);
                 let records = vec![Record::ToolCall(Arc::clone(&record))];
                 let ctx = &facts.call.ctx;
-                ctx.put_on_record(records).await;
-                ctx.emit(|| TurnEvent::ToolCall(Arc::clone(&record))).await;
+                let says = TurnEvent::ToolCall(Arc::clone(&record));
+                ctx.put_on_record(records, Some(says)).await;
                 record
             }
         }
@@ -72,9 +72,11 @@ async fn keep(facts: &CallFacts, body: Body, kind: ArtifactKind, settled: &mut S
     let ctx = &facts.call.ctx;
     let (inline, limit) = (facts.tool.inline(), ctx.inline_limit());
     let text = IsText::of(&body, inline.most(limit));
-    match spool(facts, body).await {
+    let spool_id = ctx.spool_id(facts.call.id.as_str());
+    match spool(facts, &spool_id, body).await {
         Ok(reader) => {
-            let artifact = SpooledArtifact::new(reader, kind);
+            let spool_id = ctx.spool().reopens().then_some(spool_id.into());
+            let artifact = SpooledArtifact::kept_as(spool_id, reader, kind);
             settled.inline = inline.decide(limit, text, &artifact).await;
             settled.results = ToolResults::Artifacts(vec![artifact]);
         }
@@ -100,13 +102,17 @@ fn failure(error: &Error) -> ToolResults {
 }
 
 /// A stream comes within the time of its call, and stops with it.
-async fn spool(facts: &CallFacts, body: Body) -> Result<Arc<dyn ByteReader>, Error> {
+async fn spool(
+    facts: &CallFacts,
+    spool_id: &str,
+    body: Body,
+) -> Result<Arc<dyn ByteReader>, Error> {
     let (call, now) = (&facts.call, Instant::now());
     let deadline = facts
         .deadline
         .and_then(|end| end.checked_add(facts.waits.so_far()));
     let left = deadline.map(|end| end.saturating_duration_since(now));
-    let kept = call.ctx.spool().put(call.id.as_str(), body);
+    let kept = call.ctx.spool().put(spool_id, body);
     let time = TimeLimit::from_now(left);
     match within(time, call.ctx.cancellation(), kept).await {
         Ok(Ok(reader)) => Ok(reader),

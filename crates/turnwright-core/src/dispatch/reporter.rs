@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::event::{Level, Usage};
-use crate::record::{Message, ProviderState, Thought};
+use crate::record::{Message, ProviderState, Record, Thought};
 use crate::turn::{Delta, TurnContext, TurnEvent};
 
 /// Says what happens as it happens: pieces of messages, thoughts and calls for whoever reads the turn's stream, and words to
@@ -22,13 +22,11 @@ impl Reporter {
     }
 
     /// Starts a message of the model.
-    #[must_use]
     pub fn message(&self) -> MessageWriter {
         MessageWriter(Text::new(&self.turn))
     }
 
     /// Starts a thought of the model.
-    #[must_use]
     pub fn thought(&self) -> ThoughtWriter {
         ThoughtWriter(Text::new(&self.turn))
     }
@@ -103,7 +101,7 @@ impl Text {
 
 /// One table makes the writers: they differ in the record that comes of them.
 macro_rules! writers {
-    ($($(#[$doc:meta])* $writer:ident: $record:ident by $make:path, $delta:path, $store:ident, $event:path;)+) => {$(
+    ($($(#[$doc:meta])* $writer:ident: $record:ident by $make:path, $delta:path, $event:path;)+) => {$(
         $(#[$doc])*
         #[derive(Debug)]
         #[must_use = "what was written is no record until it is finished"]
@@ -148,8 +146,8 @@ macro_rules! writers {
                     record = record.provider_state(state);
                 }
                 let record = record.build()?;
-                turn.$store(Arc::clone(&record)).await?;
-                turn.emit(|| $event(Arc::clone(&record))).await;
+                let says = $event(Arc::clone(&record));
+                turn.write(vec![Record::from(Arc::clone(&record))], Some(says)).await?;
                 Ok(record)
             }
         }
@@ -158,7 +156,7 @@ macro_rules! writers {
 
 writers! {
     /// A message of the model that comes in pieces.
-    MessageWriter: Message by Message::assistant, TurnEvent::MessageDelta, store_message, TurnEvent::Message;
+    MessageWriter: Message by Message::assistant, TurnEvent::MessageDelta, TurnEvent::Message;
     /// A thought of the model that comes in pieces.
-    ThoughtWriter: Thought by Thought::new, TurnEvent::ThoughtDelta, store_thought, TurnEvent::Thought;
+    ThoughtWriter: Thought by Thought::new, TurnEvent::ThoughtDelta, TurnEvent::Thought;
 }

@@ -41,7 +41,11 @@ pub struct TurnGate {
     question: Value,
     schema: Option<Schema>,
     timeout: Option<Duration>,
+    accepts: Option<Arc<Accepts>>,
 }
+
+/// What else an answer must be.
+type Accepts = dyn Fn(&Value) -> Result<(), Error> + Send + Sync;
 
 /// Makes a [`TurnGate`].
 #[must_use = "a builder does nothing until `build` is called"]
@@ -63,8 +67,30 @@ impl TurnGate {
                 question: Value::Null,
                 schema: None,
                 timeout: None,
+                accepts: None,
             },
             schema: None,
+        }
+    }
+
+    /// What else an answer must be, besides what its schema says.
+    pub(crate) fn accepting(
+        mut self,
+        accepts: impl Fn(&Value) -> Result<(), Error> + Send + Sync + 'static,
+    ) -> Self {
+        self.accepts = Some(Arc::new(accepts));
+        self
+    }
+
+    /// Checks an answer like arguments.
+    fn check(&self, answer: Value) -> Result<Value, Error> {
+        let answer = match &self.schema {
+            Some(schema) => schema.check(answer)?.into_value(),
+            None => answer,
+        };
+        match &self.accepts {
+            Some(accepts) => accepts(&answer).map(|()| answer),
+            None => Ok(answer),
         }
     }
 

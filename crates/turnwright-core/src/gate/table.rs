@@ -88,22 +88,19 @@ impl GateTable {
 
     /// Settles a gate: once, and only with an answer that it takes. `false` if it is not open.
     pub(crate) fn settle(&self, id: &str, settling: Settling) -> Result<bool, Error> {
-        let schema = match self.state.lock().open.get(id) {
-            Some(waiting) => waiting.gate.schema.clone(),
+        let gate = match self.state.lock().open.get(id) {
+            Some(waiting) => waiting.gate.clone(),
             None => return Ok(false),
         };
-        let settling = match (settling, schema) {
-            (Settling::Resolved(answer), Some(schema)) => match schema.check(answer) {
-                Ok(checked) => Settling::Resolved(checked.into_value()),
-                Err(error) => {
+        let settling = match settling {
+            Settling::Resolved(answer) => {
+                Settling::Resolved(gate.check(answer).map_err(|error| {
                     let message =
                         format!("the gate does not take this answer: {}", error.message());
-                    return Err(Error::new(ErrorCode::InvalidGateResolution, message)
-                        .with_model_text(error.model_text().to_owned())
-                        .with_source(error));
-                }
-            },
-            (settling, _) => settling,
+                    Error::new(ErrorCode::InvalidGateResolution, message).with_source(error)
+                })?)
+            }
+            rejected @ Settling::Rejected(_) => rejected,
         };
         // Somebody else may have been quicker: then this one is ignored.
         let taken = self.state.lock().open.shift_remove(id);

@@ -45,6 +45,36 @@ pub struct MediaDescriptor {
 }
 
 impl MediaDescriptor {
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn kind(&self) -> MediaKind {
+        self.kind
+    }
+
+    /// Its MIME type.
+    #[must_use]
+    pub fn mime_type(&self) -> &str {
+        &self.mime_type
+    }
+
+    /// Its file name, as it came: never a path to read from.
+    #[must_use]
+    pub fn filename(&self) -> &str {
+        &self.filename
+    }
+
+    /// Where it is from, if that was said.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        self.source.as_deref()
+    }
+
     /// The media, with its bytes to be read from there.
     ///
     /// # Errors

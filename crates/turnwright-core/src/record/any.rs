@@ -3,11 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{LedgerEntry, Memory, Message, Retrievable, StandingInstruction, Thought, ToolCall};
+use super::{
+    LedgerEntry, Memory, Message, Retrievable, Retrieved, StandingInstruction, Thought, ToolCall,
+    ToolResults,
+};
+use crate::artifact::SpooledArtifact;
 
 /// One table makes the kinds, what holds a record of any of them, and how each becomes one.
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident($record:ident) = $name:literal;)+) => {
+    ($($(#[$doc:meta])* $kind:ident($record:ident) = $name:literal, $into:ident;)+) => {
         /// A record of any kind.
         #[derive(Clone)]
         #[non_exhaustive]
@@ -34,6 +38,17 @@ macro_rules! kinds {
             pub fn id(&self) -> &str {
                 match self { $(Record::$kind(record) => record.id(),)+ }
             }
+
+            $(
+                #[doc = concat!("The [`", stringify!($record), "`], if it is one.")]
+                #[must_use]
+                pub fn $into(self) -> Option<Arc<$record>> {
+                    match self {
+                        Record::$kind(record) => Some(record),
+                        _ => None,
+                    }
+                }
+            )+
         }
 
         impl RecordKind {
@@ -69,19 +84,38 @@ macro_rules! kinds {
 
 kinds! {
     /// What always holds.
-    Instruction(StandingInstruction) = "instruction";
+    Instruction(StandingInstruction) = "instruction", into_instruction;
     /// What is remembered.
-    Memory(Memory) = "memory";
+    Memory(Memory) = "memory", into_memory;
     /// What was looked up.
-    Retrievable(Retrievable) = "retrievable";
+    Retrievable(Retrievable) = "retrievable", into_retrievable;
     /// What was said.
-    Message(Message) = "message";
+    Message(Message) = "message", into_message;
     /// What the model thought.
-    Thought(Thought) = "thought";
+    Thought(Thought) = "thought", into_thought;
     /// A call.
-    ToolCall(ToolCall) = "tool_call";
+    ToolCall(ToolCall) = "tool_call", into_tool_call;
     /// A line of the ledger.
-    Ledger(LedgerEntry) = "ledger";
+    Ledger(LedgerEntry) = "ledger", into_ledger;
+}
+
+impl Record {
+    /// The artifacts that it holds. Their [`spool_id`](SpooledArtifact::spool_id)s say what a spool must keep for it: what no
+    /// record names can be swept.
+    #[must_use]
+    pub fn artifacts(&self) -> &[SpooledArtifact] {
+        match self {
+            Record::ToolCall(call) => match call.results() {
+                ToolResults::Artifacts(artifacts) => artifacts,
+                _ => &[],
+            },
+            Record::Retrievable(found) => match found.content() {
+                Retrieved::Artifact(artifact) => std::slice::from_ref(artifact),
+                Retrieved::Text(_) | Retrieved::Media(_) => &[],
+            },
+            _ => &[],
+        }
+    }
 }
 
 impl fmt::Display for RecordKind {

@@ -97,16 +97,32 @@ impl LedgerEntry {
         self.ended_at
     }
 
-    /// The same call, ended.
-    pub(crate) fn ended(&self, state: CallState) -> Arc<Self> {
+    /// The same call, ended now in this state.
+    #[must_use]
+    pub fn ended(&self, state: CallState) -> Arc<Self> {
         let mut entry = self.clone();
         entry.state = state;
-        entry.ended_at = Some(SystemTime::now());
+        entry.ended_at = (state != CallState::Begun).then(SystemTime::now);
         Arc::new(entry)
     }
 }
 
 impl CallState {
+    /// Every state.
+    pub const ALL: &[CallState] = &[
+        CallState::Begun,
+        CallState::Done,
+        CallState::Failed,
+        CallState::Unknown,
+    ];
+
+    /// The state of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let named = |state: &CallState| state.as_str() == name;
+        CallState::ALL.iter().copied().find(named)
+    }
+
     /// The name under which it is kept.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

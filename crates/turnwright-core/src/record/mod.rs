@@ -14,6 +14,7 @@
 //! ```
 
 mod any;
+mod codec;
 mod ledger;
 mod message;
 mod provider_state;
@@ -28,6 +29,7 @@ mod wrong;
 mod tests;
 
 pub use any::{Record, RecordKind};
+pub use codec::Reopen;
 pub use ledger::{CallState, LedgerEntry};
 pub use message::{Author, Message, MessageBuilder};
 pub use provider_state::ProviderState;

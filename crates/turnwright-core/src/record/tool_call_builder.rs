@@ -11,7 +11,7 @@ use super::tool_call::{ToolCall, ToolResults, WhichCall};
 use super::wrong::Wrong;
 use crate::error::{Error, ErrorCode};
 use crate::schema::RawArgs;
-use crate::tool::of_raw;
+use crate::tool::{Hex, of_raw};
 
 /// Makes the record of a call by hand: see [`ToolCall::builder`].
 #[must_use = "a builder does nothing until `build` is called"]
@@ -135,11 +135,23 @@ impl ToolCallBuilder {
     /// # Errors
     /// `E_INVALID_INITIAL_TOOL_CALL_VALUE`, which names every wrong field.
     pub fn build(self) -> Result<Arc<ToolCall>, Error> {
+        let named = !self.call.tool.is_empty();
+        self.finish(named)
+    }
+
+    /// Makes a record again that was stored: with the digest that the call path found, and whatever name a model
+    /// proposed.
+    pub(super) fn rebuild(mut self, checksum: Hex) -> Result<Arc<ToolCall>, Error> {
+        self.call.checksum = checksum;
+        self.finish(true)
+    }
+
+    fn finish(self, named: bool) -> Result<Arc<ToolCall>, Error> {
         let ToolCallBuilder { mut call, inline } = self;
         let holds_artifacts = matches!(call.results, ToolResults::Artifacts(_));
         let mut wrong = Wrong::default();
         wrong.check_id(call.id());
-        wrong.check("tool", !call.tool.is_empty(), "is empty");
+        wrong.check("tool", named, "is empty");
         let ordered = call.created_at <= call.updated_at;
         wrong.check("updated_at", ordered, "is before created_at");
         let complete = call.is_complete();

@@ -74,11 +74,13 @@ pub use problem::SchemaProblem;
 pub use raw::RawArgs;
 pub use repair::{Repair, RepairKind};
 
+pub(crate) use decode::decode;
 pub(crate) use external::ExternalCheck;
 pub(crate) use fault::{Faults, escape, is_unseen, quote};
 pub(crate) use keywords::near;
+pub(crate) use limits::MAX_DEPTH;
 pub(crate) use number::as_integer;
-pub(crate) use raw::Raw;
+pub(crate) use raw::{Raw, survey};
 
 use crate::error::Error;
 use plan::Plan;
@@ -150,8 +152,8 @@ impl Schema {
     }
 
     fn build(document: Value, options: &SchemaOptions) -> Result<Self, Error> {
-        let surveyed = raw::survey(&document);
-        if surveyed.depth > limits::MAX_DEPTH {
+        let surveyed = survey(&document);
+        if surveyed.depth > MAX_DEPTH {
             raw::dismantle(document);
             let message = format!(
                 "has {} levels; 128 are the most that is taken: flatten it with `$defs`",
@@ -212,11 +214,10 @@ impl Schema {
     /// Whether the document accepts `value` as it is: nothing coerced, nothing filled, no external checks.
     #[must_use]
     pub fn accepts(&self, value: &Value) -> bool {
-        let depth = raw::survey(value).depth;
+        let depth = survey(value).depth;
         let Contract { plan, verdict, .. } = &*self.contract;
         let levels = depth.saturating_mul(plan.height);
-        depth <= limits::MAX_DEPTH
-            && stack::with_room(levels, || verdict.accepts(value)) == Some(true)
+        depth <= MAX_DEPTH && stack::with_room(levels, || verdict.accepts(value)) == Some(true)
     }
 
     /// The same contract under other limits.

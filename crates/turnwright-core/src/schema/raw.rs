@@ -55,6 +55,14 @@ impl RawArgs {
         &self.0
     }
 
+    /// Bytes that are no UTF-8, of which this was kept.
+    pub(crate) fn not_utf8(lossy: &str, valid_up_to: usize) -> Self {
+        RawArgs(Raw::NotUtf8 {
+            lossy: lossy.into(),
+            valid_up_to,
+        })
+    }
+
     /// The value that this is: what the text parses to, with the last of repeated keys; text that is not JSON,
     /// or that is too deep to be decoded, counts as a string.
     #[must_use]

@@ -117,6 +117,10 @@ impl Spool for Unkept {
     async fn list(&self) -> io::Result<Vec<String>> {
         Ok(Vec::new())
     }
+
+    fn reopens(&self) -> bool {
+        false
+    }
 }
 
 impl fmt::Debug for MemorySpool {

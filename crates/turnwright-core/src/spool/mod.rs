@@ -60,4 +60,10 @@ pub trait Spool: Send + Sync {
     /// # Errors
     /// They cannot be listed.
     async fn list(&self) -> io::Result<Vec<String>>;
+
+    /// Whether what was put can be opened by its id later on: it can, unless told. The results of a spool that says no go
+    /// into their records when those are stored. A spool around another passes this on.
+    fn reopens(&self) -> bool {
+        true
+    }
 }

@@ -8,7 +8,8 @@ use crate::record::{Record, RecordKind};
 #[non_exhaustive]
 #[must_use = "a batch changes nothing until a store applies it"]
 pub struct Batch {
-    /// Who writes: a store that has seen a higher number in this scope refuses the batch. Without, nobody is refused.
+    /// Who writes: a store that has seen a higher number in this scope refuses the batch. Without, nobody is refused. Numbers
+    /// above 2⁶³ − 1 are more than many databases hold.
     pub fence: Option<u64>,
     /// The revision that the scope must have. Without, any will do. A scope that was never written has revision 0.
     pub expect: Option<Revision>,
@@ -26,22 +27,23 @@ pub enum Change {
     Delete(RecordKind, String),
 }
 
+impl From<Vec<Change>> for Batch {
+    fn from(changes: Vec<Change>) -> Self {
+        Batch {
+            changes,
+            ..Batch::default()
+        }
+    }
+}
+
 impl Batch {
     /// No change yet.
     pub fn new() -> Self {
         Batch::default()
     }
 
-    /// Puts these records.
-    pub fn of(records: impl IntoIterator<Item = Record>) -> Self {
-        Batch {
-            changes: records.into_iter().map(Change::Put).collect(),
-            ..Batch::default()
-        }
-    }
-
     /// And puts this record.
-    pub fn put(mut self, record: impl Into<Record>) -> Self {
+    pub fn put<R: Into<Record>>(mut self, record: R) -> Self {
         self.changes.push(Change::Put(record.into()));
         self
     }

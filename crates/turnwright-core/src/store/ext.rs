@@ -1,19 +1,111 @@
 //! What is comfortable about a store.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
-use super::{Batch, Query, Revision, Scope, Store, StoreError};
-use crate::record::Record;
+use super::{Batch, Loaded, Pages, Query, Revision, Scope, Store, StoreError};
+use crate::record::{
+    CallState, LedgerEntry, Memory, Message, Record, RecordKind, Retrievable, StandingInstruction,
+    Thought, ToolCall,
+};
+
+/// How often a change is tried against others that write the same scope.
+const MOST_TRIES: usize = 100;
 
 /// What every [`Store`] can do besides.
+///
+/// ```
+/// use turnwright_core::record::Memory;
+/// use turnwright_core::store::{Batch, MemoryStore, Query, Scope, StoreExt as _};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let (store, scope) = (MemoryStore::default(), Scope::new("ada"));
+/// let likes = Memory::new("The user likes short answers.").build()?;
+/// store.put_all(&scope, [likes.into()]).await?;
+///
+/// // Changes what is there, again if somebody else was faster:
+/// let note = Memory::new("Knows Rust.").id("knows").build()?;
+/// store.update(&scope, &Query::all(), |now| match now.records.len() {
+///     0..10 => Batch::new().put(note.clone()),
+///     _ => Batch::new(),
+/// }).await?;
+///
+/// let mut pages = store.pages(&scope, Query::all());
+/// let mut count = 0;
+/// while let Some(stored) = pages.next().await {
+///     stored?;
+///     count += 1;
+/// }
+/// assert_eq!(count, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
 #[async_trait]
 pub trait StoreExt: Store {
     /// Puts one record.
     ///
     /// # Errors
     /// As [`Store::apply`].
-    async fn put(&self, scope: &Scope, record: Record) -> Result<Revision, StoreError> {
-        self.apply(scope, Batch::new().put(record)).await
+    async fn put<R>(&self, scope: &Scope, record: R) -> Result<Revision, StoreError>
+    where
+        R: Into<Record> + Send,
+    {
+        let batch = Batch::new().put(record);
+        self.apply(scope, batch).await
+    }
+
+    /// Puts records, all or none.
+    ///
+    /// # Errors
+    /// As [`Store::apply`].
+    async fn put_all<R>(&self, scope: &Scope, records: R) -> Result<Revision, StoreError>
+    where
+        R: IntoIterator<Item = Record> + Send,
+    {
+        let batch = records.into_iter().fold(Batch::new(), Batch::put);
+        self.apply(scope, batch).await
+    }
+
+    /// Takes a record away, if it is there.
+    ///
+    /// # Errors
+    /// As [`Store::apply`].
+    async fn delete(
+        &self,
+        scope: &Scope,
+        kind: RecordKind,
+        id: &str,
+    ) -> Result<Revision, StoreError> {
+        self.apply(scope, Batch::new().delete(kind, id)).await
+    }
+
+    /// Takes all records of a scope away, all or none. What a spool keeps of them stays there:
+    /// [`Record::artifacts`] says under which ids.
+    ///
+    /// # Errors
+    /// As [`StoreExt::update`].
+    async fn delete_scope(&self, scope: &Scope) -> Result<Revision, StoreError> {
+        let all = Query::all();
+        self.update(scope, &all, |loaded| {
+            let records = loaded.records.iter().map(|stored| &stored.record);
+            records.fold(Batch::new(), |batch, it| batch.delete(it.kind(), it.id()))
+        })
+        .await
+    }
+
+    /// The record of this kind and id, if it is there.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    async fn get(
+        &self,
+        scope: &Scope,
+        kind: RecordKind,
+        id: &str,
+    ) -> Result<Option<Record>, StoreError> {
+        let query = Query::all().kind(kind).ids([id]);
+        let found = self.load(scope, &query).await?.records;
+        Ok(found.into_iter().next().map(|stored| stored.record))
     }
 
     /// All records of a scope, in order.
@@ -22,7 +114,155 @@ pub trait StoreExt: Store {
     /// As [`Store::load`].
     async fn records(&self, scope: &Scope) -> Result<Vec<Record>, StoreError> {
         let loaded = self.load(scope, &Query::all()).await?;
-        Ok(loaded.records.into_iter().map(|it| it.record).collect())
+        Ok(loaded.into_records().collect())
+    }
+
+    /// What was said, in order.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    async fn messages(&self, scope: &Scope) -> Result<Vec<Arc<Message>>, StoreError> {
+        let loaded = self
+            .load(scope, &Query::all().kind(RecordKind::Message))
+            .await?;
+        Ok(loaded
+            .into_records()
+            .filter_map(Record::into_message)
+            .collect())
+    }
+
+    /// What the model thought, in order.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    async fn thoughts(&self, scope: &Scope) -> Result<Vec<Arc<Thought>>, StoreError> {
+        let loaded = self
+            .load(scope, &Query::all().kind(RecordKind::Thought))
+            .await?;
+        Ok(loaded
+            .into_records()
+            .filter_map(Record::into_thought)
+            .collect())
+    }
+
+    /// The calls, in order.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    async fn tool_calls(&self, scope: &Scope) -> Result<Vec<Arc<ToolCall>>, StoreError> {
+        let loaded = self
+            .load(scope, &Query::all().kind(RecordKind::ToolCall))
+            .await?;
+        Ok(loaded
+            .into_records()
+            .filter_map(Record::into_tool_call)
+            .collect())
+    }
+
+    /// What is remembered, in order.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    async fn memories(&self, scope: &Scope) -> Result<Vec<Arc<Memory>>, StoreError> {
+        let loaded = self
+            .load(scope, &Query::all().kind(RecordKind::Memory))
+            .await?;
+        Ok(loaded
+            .into_records()
+            .filter_map(Record::into_memory)
+            .collect())
+    }
+
+    /// What was looked up, in order.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    async fn retrievables(&self, scope: &Scope) -> Result<Vec<Arc<Retrievable>>, StoreError> {
+        let loaded = self
+            .load(scope, &Query::all().kind(RecordKind::Retrievable))
+            .await?;
+        Ok(loaded
+            .into_records()
+            .filter_map(Record::into_retrievable)
+            .collect())
+    }
+
+    /// What always holds, in order.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    async fn instructions(
+        &self,
+        scope: &Scope,
+    ) -> Result<Vec<Arc<StandingInstruction>>, StoreError> {
+        let loaded = self
+            .load(scope, &Query::all().kind(RecordKind::Instruction))
+            .await?;
+        Ok(loaded
+            .into_records()
+            .filter_map(Record::into_instruction)
+            .collect())
+    }
+
+    /// The lines of the ledger, in order.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    async fn ledger(&self, scope: &Scope) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
+        let loaded = self
+            .load(scope, &Query::all().kind(RecordKind::Ledger))
+            .await?;
+        Ok(loaded
+            .into_records()
+            .filter_map(Record::into_ledger)
+            .collect())
+    }
+
+    /// The calls that were begun and never ended. Unless they run right now, their process came to its end before they did:
+    /// they may have had their effect or not. [`LedgerEntry::ended`] with [`CallState::Unknown`] says so.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    async fn unfinished(&self, scope: &Scope) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
+        let mut entries = self.ledger(scope).await?;
+        entries.retain(|entry| entry.state() == CallState::Begun);
+        Ok(entries)
+    }
+
+    /// The records that a query asks for, one after the other, without holding all of them.
+    fn pages<'s>(&'s self, scope: &'s Scope, query: Query) -> Pages<'s, Self> {
+        Pages::new(self, scope, query)
+    }
+
+    /// Loads, makes a batch of what is there, and applies it if nobody has written in between; if somebody has, all of it
+    /// again. A batch without changes and without fence is not applied.
+    ///
+    /// # Errors
+    /// As [`Store::load`] and [`Store::apply`]; [`StoreError::conflict`] after a hundred tries.
+    async fn update<F>(
+        &self,
+        scope: &Scope,
+        query: &Query,
+        mut change: F,
+    ) -> Result<Revision, StoreError>
+    where
+        F: FnMut(&Loaded) -> Batch + Send,
+    {
+        let mut tries = 0;
+        loop {
+            let loaded = self.load(scope, query).await?;
+            let batch = change(&loaded);
+            let revision = loaded.revision;
+            drop(loaded);
+            if batch.changes.is_empty() && batch.fence.is_none() {
+                return Ok(revision);
+            }
+            tries += 1;
+            match self.apply(scope, batch.expect(revision)).await {
+                Err(error) if error.found_revision().is_some() && tries < MOST_TRIES => {}
+                done => return done,
+            }
+        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use indexmap::IndexMap;
-use parking_lot::RwLock;
+use indexmap::{Equivalent, IndexSet};
+use parking_lot::{Mutex, RwLock};
 
 use super::{
     Batch, Change, Loaded, Position, Query, Revision, Scope, ScopeFilter, Store, StoreError, Stored,
@@ -14,103 +15,229 @@ use super::{
 use crate::record::{Record, RecordKind};
 
 /// Keeps records in memory, for as long as it lives. Clones share it.
+///
+/// ```
+/// use turnwright_core::record::Message;
+/// use turnwright_core::store::{MemoryStore, Scope, StoreExt as _};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let (store, scope) = (MemoryStore::default(), Scope::new("chat-1"));
+/// store.put(&scope, Message::user("Hello!").build()?).await?;
+/// assert_eq!(store.messages(&scope).await?[0].text(), "Hello!");
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
 #[derive(Clone, Default)]
-pub struct MemoryStore(Arc<RwLock<BTreeMap<Scope, Kept>>>);
+pub struct MemoryStore(Arc<RwLock<BTreeMap<Scope, Mutex<Kept>>>>);
 
 /// One scope.
 #[derive(Default)]
 struct Kept {
     revision: u64,
     fence: u64,
-    next: u64,
-    records: IndexMap<(RecordKind, Box<str>), Stored>,
+    last: u64,
+    /// In order; what was deleted leaves a gap until there are too many.
+    places: Vec<Place>,
+    /// Where each record stands.
+    index: IndexSet<Indexed>,
 }
+
+struct Place {
+    position: u64,
+    record: Option<Record>,
+}
+
+/// A record by its kind and id, and which of the places is its own.
+struct Indexed {
+    record: Record,
+    place: usize,
+}
+
+/// Gaps that are not worth closing.
+const FEW_GAPS: usize = 32;
 
 #[async_trait]
 impl Store for MemoryStore {
     async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+        if let Some(kept) = self.0.read().get(scope) {
+            return kept.lock().apply(batch);
+        }
+        // Somebody may have been faster.
         let mut scopes = self.0.write();
-        let (revision, fence) = scopes
-            .get(scope)
-            .map_or((0, 0), |kept| (kept.revision, kept.fence));
-        if let Some(by) = batch.fence.filter(|own| *own < fence).map(|_| fence) {
-            return Err(StoreError::fenced(by));
+        match scopes.get_mut(scope) {
+            Some(kept) => kept.get_mut().apply(batch),
+            None => {
+                let mut kept = Kept::default();
+                let revision = kept.apply(batch)?;
+                scopes.insert(scope.clone(), Mutex::new(kept));
+                Ok(revision)
+            }
         }
-        if batch.expect.is_some_and(|expected| expected.0 != revision) {
-            return Err(StoreError::conflict(Revision(revision)));
-        }
-        let kept = match scopes.get_mut(scope) {
-            Some(kept) => kept,
-            None => scopes.entry(scope.clone()).or_default(),
-        };
-        kept.fence = kept.fence.max(batch.fence.unwrap_or(0));
-        kept.revision += 1;
-        for change in batch.changes {
-            kept.change(change);
-        }
-        Ok(Revision(kept.revision))
     }
 
     async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
         let scopes = self.0.read();
-        let Some(kept) = scopes.get(scope) else {
-            return Ok(Loaded::default());
-        };
-        let wanted = |stored: &&Stored| {
-            let record = &stored.record;
-            (query.kinds.is_empty() || query.kinds.contains(&record.kind()))
-                && query.after.is_none_or(|place| stored.position > place)
-                && query
-                    .ids
-                    .as_ref()
-                    .is_none_or(|ids| ids.iter().any(|id| id == record.id()))
-        };
-        let records = kept.records.values().filter(wanted);
-        let records = records.take(query.limit.unwrap_or(usize::MAX)).cloned();
-        Ok(Loaded::new(records.collect(), Revision(kept.revision)))
+        Ok(scopes
+            .get(scope)
+            .map_or_else(Loaded::default, |kept| kept.lock().load(query)))
     }
 
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
         let scopes = self.0.read();
-        let wanted = |scope: &&Scope| {
-            filter
-                .prefix
-                .as_ref()
-                .is_none_or(|prefix| scope.as_str().starts_with(prefix))
-                && filter.after.as_ref().is_none_or(|after| *scope > after)
+        let wanted = |scope: &Scope| {
+            let prefix = filter.prefix.as_deref().unwrap_or_default();
+            scope.as_str().starts_with(prefix)
+                && filter.after.as_ref().is_none_or(|after| scope > after)
         };
         let holding = scopes
             .iter()
-            .filter(|(_, kept)| !kept.records.is_empty())
-            .map(|(scope, _)| scope);
+            .filter(|(scope, kept)| wanted(scope) && !kept.lock().index.is_empty());
         Ok(holding
-            .filter(wanted)
             .take(filter.limit.unwrap_or(usize::MAX))
-            .cloned()
+            .map(|(scope, _)| scope.clone())
             .collect())
     }
 }
 
 impl Kept {
-    fn change(&mut self, change: Change) {
-        match change {
-            Change::Put(record) => self.put(record),
-            Change::Delete(kind, id) => {
-                self.records.shift_remove(&(kind, id.into_boxed_str()));
+    /// Nothing can fail once the batch is let in.
+    fn apply(&mut self, batch: Batch) -> Result<Revision, StoreError> {
+        if batch.fence.is_some_and(|own| own < self.fence) {
+            return Err(StoreError::fenced(self.fence));
+        }
+        let revision = Revision(self.revision);
+        if batch.expect.is_some_and(|expected| expected != revision) {
+            return Err(StoreError::conflict(revision));
+        }
+        self.fence = batch.fence.unwrap_or(self.fence);
+        self.revision += 1;
+        for change in batch.changes {
+            match change {
+                Change::Put(record) => self.put(record),
+                Change::Delete(kind, id) => self.delete(kind, &id),
             }
         }
+        Ok(Revision(self.revision))
     }
 
     fn put(&mut self, record: Record) {
-        let key = (record.kind(), record.id().into());
-        match self.records.get_mut(&key) {
-            Some(stored) => stored.record = record,
+        let found = self.index.get(&(record.kind(), record.id()));
+        let place = found.map_or(self.places.len(), |found| found.place);
+        match self.places.get_mut(place) {
+            Some(place) => place.record = Some(record.clone()),
             None => {
-                self.next += 1;
-                let stored = Stored::new(Position(self.next), record);
-                self.records.insert(key, stored);
+                self.last += 1;
+                self.places.push(Place {
+                    position: self.last,
+                    record: Some(record.clone()),
+                });
             }
         }
+        self.index.replace(Indexed { record, place });
+    }
+
+    fn delete(&mut self, kind: RecordKind, id: &str) {
+        let Some(taken) = self.index.swap_take(&(kind, id)) else {
+            return;
+        };
+        if let Some(place) = self.places.get_mut(taken.place) {
+            place.record = None;
+        }
+        // Closing gaps touches everything: done when half is gone, it costs no more than the deletions did.
+        let gaps = self.places.len() - self.index.len();
+        if gaps > FEW_GAPS && gaps > self.index.len() {
+            self.close_gaps();
+        }
+    }
+
+    fn close_gaps(&mut self) {
+        self.places.retain(|place| place.record.is_some());
+        let records = (0..).zip(self.places.iter());
+        self.index = records
+            .filter_map(|(place, it)| {
+                let record = it.record.clone()?;
+                Some(Indexed { record, place })
+            })
+            .collect();
+    }
+
+    fn load(&self, query: &Query) -> Loaded {
+        let after = query.after.map_or(0, |after| after.0);
+        let limit = query.limit.unwrap_or(usize::MAX);
+        let records = match &query.ids {
+            Some(ids) => {
+                let mut found = self.find(&query.kinds, ids);
+                found.retain(|place| place.position > after);
+                found
+                    .into_iter()
+                    .take(limit)
+                    .filter_map(Place::stored)
+                    .collect()
+            }
+            None => {
+                let first = self.places.partition_point(|place| place.position <= after);
+                let wanted = |place: &&Place| {
+                    let kind = place.record.as_ref().map(Record::kind);
+                    kind.is_some_and(|kind| query.kinds.is_empty() || query.kinds.contains(&kind))
+                };
+                let rest = self.places.iter().skip(first).filter(wanted);
+                rest.take(limit).filter_map(Place::stored).collect()
+            }
+        };
+        Loaded::new(records, Revision(self.revision))
+    }
+
+    /// The places of these ids, in order, each once.
+    fn find(&self, kinds: &[RecordKind], ids: &[String]) -> Vec<&Place> {
+        let kinds = match kinds {
+            [] => RecordKind::ALL,
+            kinds => kinds,
+        };
+        let named = ids
+            .iter()
+            .flat_map(|id| kinds.iter().map(move |kind| (*kind, id.as_str())));
+        let mut found: Vec<usize> = named
+            .filter_map(|name| self.index.get(&name))
+            .map(|found| found.place)
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+            .into_iter()
+            .filter_map(|place| self.places.get(place))
+            .collect()
+    }
+}
+
+impl Place {
+    fn stored(&self) -> Option<Stored> {
+        let record = self.record.clone()?;
+        Some(Stored::new(Position(self.position), record))
+    }
+}
+
+impl Indexed {
+    fn name(&self) -> (RecordKind, &str) {
+        (self.record.kind(), self.record.id())
+    }
+}
+
+impl Hash for Indexed {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+    }
+}
+
+impl PartialEq for Indexed {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Indexed {}
+
+impl Equivalent<Indexed> for (RecordKind, &str) {
+    fn equivalent(&self, indexed: &Indexed) -> bool {
+        *self == indexed.name()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::record::{Record, RecordKind};
 pub struct Query {
     /// Of these kinds only; of all where this is empty.
     pub kinds: Vec<RecordKind>,
-    /// With these ids only.
+    /// With these ids only; an empty list asks for nothing.
     pub ids: Option<Vec<String>>,
     /// After this place.
     pub after: Option<Position>,
@@ -90,6 +90,11 @@ impl Loaded {
     #[must_use]
     pub fn new(records: Vec<Stored>, revision: Revision) -> Self {
         Loaded { records, revision }
+    }
+
+    /// The records without their places.
+    pub fn into_records(self) -> impl Iterator<Item = Record> + Send {
+        self.records.into_iter().map(|stored| stored.record)
     }
 }
 

@@ -1,1 +1,297 @@
+use std::sync::Arc;
 
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+use super::*;
+use crate::error::{Error, ErrorCode};
+use crate::record::{Memory, Message, Record, RecordKind, Thought};
+
+fn record(kind: RecordKind, id: &str, text: &str) -> Record {
+    match kind {
+        RecordKind::Memory => Memory::new(text).id(id).build().unwrap().into(),
+        RecordKind::Message => Message::user(text).id(id).build().unwrap().into(),
+        _ => Thought::new(text).id(id).build().unwrap().into(),
+    }
+}
+
+fn text_of(record: &Record) -> String {
+    match record {
+        Record::Memory(it) => it.text().to_owned(),
+        Record::Message(it) => it.text().to_owned(),
+        Record::Thought(it) => it.text().to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A scope, as plainly as it can be said.
+#[derive(Clone, Default)]
+struct Model {
+    revision: u64,
+    fence: u64,
+    next: u64,
+    rows: Vec<(u64, RecordKind, String, String)>,
+}
+
+impl Model {
+    /// The revision, or who was in the way.
+    fn apply(&mut self, batch: &Batch) -> Result<u64, (Option<u64>, Option<u64>)> {
+        if batch.fence.is_some_and(|own| own < self.fence) {
+            return Err((None, Some(self.fence)));
+        }
+        if batch.expect.is_some_and(|it| it.0 != self.revision) {
+            return Err((Some(self.revision), None));
+        }
+        self.fence = self.fence.max(batch.fence.unwrap_or(0));
+        self.revision += 1;
+        for change in &batch.changes {
+            match change {
+                Change::Put(record) => {
+                    let name = (record.kind(), record.id());
+                    let found = self
+                        .rows
+                        .iter_mut()
+                        .find(|row| (row.1, row.2.as_str()) == name);
+                    match found {
+                        Some(row) => row.3 = text_of(record),
+                        None => {
+                            self.next += 1;
+                            let (kind, id) = (record.kind(), record.id().to_owned());
+                            self.rows.push((self.next, kind, id, text_of(record)));
+                        }
+                    }
+                }
+                Change::Delete(kind, id) => self.rows.retain(|row| (row.1, &row.2) != (*kind, id)),
+            }
+        }
+        Ok(self.revision)
+    }
+
+    fn load(&self, query: &Query) -> Vec<(u64, RecordKind, String, String)> {
+        let asked = |row: &&(u64, RecordKind, String, String)| {
+            (query.kinds.is_empty() || query.kinds.contains(&row.1))
+                && query.ids.as_ref().is_none_or(|ids| ids.contains(&row.2))
+                && query.after.is_none_or(|after| row.0 > after.0)
+        };
+        let found = self.rows.iter().filter(asked);
+        found
+            .take(query.limit.unwrap_or(usize::MAX))
+            .cloned()
+            .collect()
+    }
+}
+
+fn kind() -> impl Strategy<Value = RecordKind> {
+    prop_oneof![
+        Just(RecordKind::Memory),
+        Just(RecordKind::Message),
+        Just(RecordKind::Thought),
+    ]
+}
+
+fn id() -> impl Strategy<Value = String> {
+    (0..40_u8).prop_map(|n| format!("id-{n}"))
+}
+
+fn batch() -> impl Strategy<Value = Batch> {
+    let put = (kind(), id(), "[a-z]{1,3}")
+        .prop_map(|(kind, id, text)| Change::Put(record(kind, &id, &text)));
+    let delete = (kind(), id()).prop_map(|(kind, id)| Change::Delete(kind, id));
+    let changes = vec(prop_oneof![put, delete], 0..30);
+    let fence = option::weighted(0.2, 0..4_u64);
+    let expect = option::weighted(0.2, 0..12_u64);
+    (changes, fence, expect).prop_map(|(changes, fence, expect)| Batch {
+        fence,
+        expect: expect.map(Revision),
+        changes,
+    })
+}
+
+fn query() -> impl Strategy<Value = Query> {
+    let ids = option::of(vec(id(), 0..6));
+    let after = option::of((0..200_u64).prop_map(Position));
+    (vec(kind(), 0..3), ids, after, option::of(0..50_usize)).prop_map(
+        |(kinds, ids, after, limit)| Query {
+            kinds,
+            ids,
+            after,
+            limit,
+        },
+    )
+}
+
+fn run<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.unwrap().block_on(work)
+}
+
+proptest! {
+    #[test]
+    fn the_store_in_memory_does_what_a_plain_list_does(
+        batches in vec((0..2_usize, batch()), 1..40),
+        queries in vec(query(), 1..8),
+    ) {
+        run(async {
+            let store = MemoryStore::default();
+            let scopes = [Scope::new("a"), Scope::new("b")];
+            let mut models = [Model::default(), Model::default()];
+            for (which, batch) in batches {
+                let expected = models[which].apply(&batch);
+                let found = store.apply(&scopes[which], batch).await;
+                let found = found.map(|revision| revision.0);
+                let found = found.map_err(|e| (e.found_revision().map(|r| r.0), e.fenced_by()));
+                assert_eq!(found, expected);
+                for (scope, model) in scopes.iter().zip(&models) {
+                    for query in &queries {
+                        let loaded = store.load(scope, query).await.unwrap();
+                        assert_eq!(loaded.revision.0, model.revision);
+                        let found: Vec<_> = loaded.records.iter().map(|it| {
+                            let record = &it.record;
+                            (it.position.0, record.kind(), record.id().to_owned(), text_of(record))
+                        }).collect();
+                        assert_eq!(found, model.load(query));
+                    }
+                }
+            }
+            let holding = scopes.iter().zip(&models).filter(|(_, model)| !model.rows.is_empty());
+            let holding: Vec<Scope> = holding.map(|(scope, _)| scope.clone()).collect();
+            assert_eq!(store.scopes(&ScopeFilter::all()).await.unwrap(), holding);
+        });
+    }
+}
+
+fn note(id: &str) -> Record {
+    record(RecordKind::Memory, id, "x")
+}
+
+#[tokio::test]
+async fn what_was_deleted_or_replaced_is_let_go() {
+    let (store, scope) = (MemoryStore::default(), Scope::new("s"));
+    let old = Memory::new("old").id("a").build().unwrap();
+    store.put(&scope, Arc::clone(&old)).await.unwrap();
+    assert_eq!(Arc::strong_count(&old), 3);
+    store.put(&scope, note("a")).await.unwrap();
+    assert_eq!(Arc::strong_count(&old), 1);
+    let next = Memory::new("next").id("b").build().unwrap();
+    store.put(&scope, Arc::clone(&next)).await.unwrap();
+    store.delete(&scope, RecordKind::Memory, "b").await.unwrap();
+    assert_eq!(Arc::strong_count(&next), 1);
+}
+
+#[tokio::test]
+async fn an_update_is_made_again_until_nobody_was_faster() {
+    let (store, scope) = (MemoryStore::default(), Scope::new("s"));
+    store.put(&scope, note("a")).await.unwrap();
+    let (other, place) = (store.clone(), scope.clone());
+    let mut seen = Vec::new();
+    let revision = store
+        .update(&scope, &Query::all(), |loaded| {
+            seen.push(loaded.records.len());
+            if seen.len() < 3 {
+                // Somebody else writes between the look and the change.
+                let id = format!("other-{}", seen.len());
+                futures_util::FutureExt::now_or_never(other.put(&place, note(&id)))
+                    .unwrap()
+                    .unwrap();
+            }
+            Batch::new().put(note("mine"))
+        })
+        .await
+        .unwrap();
+    assert_eq!((revision, seen), (Revision(4), vec![1, 2, 3]));
+}
+
+#[tokio::test]
+async fn an_update_gives_up_after_a_hundred_tries_and_at_once_when_fenced() {
+    let (store, scope) = (MemoryStore::default(), Scope::new("s"));
+    let (other, place) = (store.clone(), scope.clone());
+    let (all, mut tries) = (Query::all(), 0);
+    let update = store.update(&scope, &all, |_| {
+        tries += 1;
+        futures_util::FutureExt::now_or_never(other.put(&place, note("a")))
+            .unwrap()
+            .unwrap();
+        Batch::new().put(note("mine"))
+    });
+    let error = update.await.unwrap_err();
+    assert!(error.found_revision().is_some());
+    assert_eq!(tries, 100);
+
+    store.apply(&scope, Batch::new().fence(5)).await.unwrap();
+    let mut tries = 0;
+    let update = store.update(&scope, &all, |_| {
+        tries += 1;
+        Batch::new().fence(4)
+    });
+    assert_eq!(update.await.unwrap_err().fenced_by(), Some(5));
+    assert_eq!(tries, 1);
+}
+
+#[tokio::test]
+async fn an_update_without_changes_writes_nothing() {
+    let (store, scope) = (MemoryStore::default(), Scope::new("s"));
+    store.put(&scope, note("a")).await.unwrap();
+    let revision = store.update(&scope, &Query::all(), |_| Batch::new()).await;
+    assert_eq!(revision.unwrap(), Revision(1));
+}
+
+#[tokio::test]
+async fn pages_hold_the_conditions_of_their_query_and_never_more_than_their_size() {
+    let (store, scope) = (MemoryStore::default(), Scope::new("s"));
+    let all = (0..20).map(|n| match n % 2 {
+        0 => note(&n.to_string()),
+        _ => record(RecordKind::Message, &n.to_string(), "x"),
+    });
+    store.put_all(&scope, all).await.unwrap();
+    let query = Query::all()
+        .kind(RecordKind::Memory)
+        .after(Position(3))
+        .limit(5);
+    let mut pages = store.pages(&scope, query).size(2);
+    let mut found = Vec::new();
+    while let Some(stored) = pages.next().await {
+        found.push(stored.unwrap().record.id().to_owned());
+    }
+    assert_eq!(found, ["4", "6", "8", "10", "12"]);
+    assert!(pages.next().await.is_none());
+    let mut none = store.pages(&scope, Query::all().limit(0));
+    assert!(none.next().await.is_none());
+}
+
+#[tokio::test]
+async fn records_are_found_by_their_kind_behind_a_pointer_too() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let scope = Scope::new("s");
+    store.put(&scope, note("a")).await.unwrap();
+    store
+        .put(&scope, Message::user("hi").id("a").build().unwrap())
+        .await
+        .unwrap();
+    assert_eq!(store.memories(&scope).await.unwrap().len(), 1);
+    assert_eq!(store.messages(&scope).await.unwrap()[0].text(), "hi");
+    assert!(store.thoughts(&scope).await.unwrap().is_empty());
+    assert!(store.tool_calls(&scope).await.unwrap().is_empty());
+    assert!(store.retrievables(&scope).await.unwrap().is_empty());
+    assert!(store.instructions(&scope).await.unwrap().is_empty());
+    assert!(store.unfinished(&scope).await.unwrap().is_empty());
+    let found = store.get(&scope, RecordKind::Message, "a").await.unwrap();
+    assert!(matches!(found, Some(Record::Message(_))));
+    store.delete_scope(&scope).await.unwrap();
+    assert!(store.records(&scope).await.unwrap().is_empty());
+}
+
+#[test]
+fn errors_say_what_to_do_and_become_errors_of_the_crate() {
+    let conflict = StoreError::conflict(Revision(7));
+    assert_eq!(
+        conflict.to_string(),
+        "the scope has revision 7, another was expected: load it again and decide anew"
+    );
+    assert_eq!(conflict.fenced_by(), None);
+    let failed = StoreError::failed("disk full");
+    assert_eq!((failed.found_revision(), failed.fenced_by()), (None, None));
+    let error = Error::from(failed);
+    assert_eq!(error.code(), ErrorCode::Store);
+    assert_eq!(error.message(), "the store failed: disk full");
+}

@@ -54,12 +54,19 @@ impl AnswerFormat {
     pub(super) async fn check(&self, text: &str) -> Result<Value, Error> {
         let checked = self.schema.check_all(unfenced(text)).await;
         checked.map(|args| args.into_value()).map_err(|error| {
-            let message = format!(
-                "the answer is not of the form that was asked for: {}",
-                error.message()
-            );
+            let (mut operator, mut model) = (String::new(), String::new());
+            for fault in error.faults() {
+                let (place, message) = (fault.place(), &fault.message);
+                operator.push_str(&format!("; {place} {message}"));
+                model.push_str(&format!("\n- {place}: {message}"));
+            }
+            if error.more_faults() > 0 {
+                model.push_str(&format!("\n- and {} more", error.more_faults()));
+            }
+            let message = format!("the answer is not of the form that was asked for{operator}");
+            let told = format!("Your answer is not of the form that was asked for:{model}");
             Error::new(ErrorCode::InvalidAnswer, message)
-                .with_model_text(error.model_text().to_owned())
+                .with_model_text(told)
                 .with_source(error)
         })
     }
@@ -84,7 +91,7 @@ impl TurnContext {
     /// Tells the model what is wrong with its answer.
     pub(super) async fn ask_again(&self, error: &Error) -> Result<(), Error> {
         let text = format!(
-            "Your answer was not accepted. {}\nAnswer again with the JSON object alone.",
+            "{}\nMend this, and answer again with nothing but the JSON object.",
             error.model_text()
         );
         self.store_message(Message::framework(text).build()?).await

@@ -124,6 +124,16 @@ impl TurnContext {
         &self.setup().spool
     }
 
+    /// The id under which the spool keeps the result of a call. A spool may serve many conversations, so the turn is part of
+    /// it; a turn's id that is too long for a file's name stands there as a digest.
+    pub(crate) fn spool_id(&self, call: &str) -> String {
+        const LONGEST: usize = 64;
+        match self.turn_id() {
+            turn if turn.len() <= LONGEST => format!("{turn}-{call}"),
+            turn => format!("{}-{call}", crate::tool::digest_of(&turn.into())),
+        }
+    }
+
     /// The secret of this turn's conversation, under which its envelopes get their codes.
     ///
     /// # Errors

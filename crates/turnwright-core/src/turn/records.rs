@@ -9,15 +9,18 @@ use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
 
 use super::TurnContext;
+use super::TurnEvent;
 use super::kept::{Came, Kept, Place, Seen, Unseen};
 use crate::error::{Error, ErrorCode};
 use crate::panic::text_of;
-use crate::record::{Memory, Message, Record, Retrievable, StandingInstruction, Thought, ToolCall};
-use crate::store::Batch;
+use crate::record::{
+    Memory, Message, Record, RecordKind, Retrievable, StandingInstruction, Thought, ToolCall,
+};
+use crate::store::{Batch, Change};
 
 /// One table makes what is held of each kind of record and how it is reached.
 macro_rules! records {
-    ($($field:ident: $kind:ident($record:ident), $add:ident, $store:ident, $remove:ident, $what:literal;)+) => {
+    ($($field:ident: $kind:ident($record:ident), $add:ident, $store:ident, $forget:ident, $remove:ident, $what:literal;)+) => {
         #[derive(Default)]
         pub(crate) struct Records {
             $($field: Kept<$record>,)+
@@ -35,6 +38,13 @@ macro_rules! records {
                         .map(Record::$kind),)+
                     // The store's own.
                     Record::Ledger(_) => None,
+                }
+            }
+
+            fn remove(&mut self, kind: RecordKind, id: &str) -> Option<Record> {
+                match kind {
+                    $(RecordKind::$kind => self.$field.remove(id).map(Record::$kind),)+
+                    RecordKind::Ledger => None,
                 }
             }
 
@@ -68,7 +78,18 @@ macro_rules! records {
                 /// # Errors
                 /// `E_STORE_ERROR`: the turn does not have it either then.
                 pub async fn $store(&self, record: Arc<$record>) -> Result<(), Error> {
-                    self.write(vec![Record::$kind(record)]).await
+                    self.write(vec![Record::$kind(record)], None).await
+                }
+
+                #[doc = concat!("Takes one of the ", $what, " out of this turn and out of the store. `false` if there is none of that id.")]
+                ///
+                /// # Errors
+                /// `E_STORE_ERROR`: it is still there then.
+                pub async fn $forget(&self, id: &str) -> Result<bool, Error> {
+                    let known = self.records().read().$field.has(id);
+                    let change = Change::Delete(RecordKind::$kind, id.to_owned());
+                    self.apply(vec![change], None).await?;
+                    Ok(known)
                 }
 
                 #[doc = concat!("Takes one of the ", $what, " out of this turn. The store keeps what it has.")]
@@ -81,12 +102,12 @@ macro_rules! records {
 }
 
 records! {
-    instructions: Instruction(StandingInstruction), add_instruction, store_instruction, remove_instruction, "standing instructions";
-    memories: Memory(Memory), add_memory, store_memory, remove_memory, "memories";
-    retrievables: Retrievable(Retrievable), add_retrievable, store_retrievable, remove_retrievable, "retrievables";
-    messages: Message(Message), add_message, store_message, remove_message, "messages";
-    thoughts: Thought(Thought), add_thought, store_thought, remove_thought, "thoughts";
-    tool_calls: ToolCall(ToolCall), add_tool_call, store_tool_call, remove_tool_call, "calls";
+    instructions: Instruction(StandingInstruction), add_instruction, store_instruction, forget_instruction, remove_instruction, "standing instructions";
+    memories: Memory(Memory), add_memory, store_memory, forget_memory, remove_memory, "memories";
+    retrievables: Retrievable(Retrievable), add_retrievable, store_retrievable, forget_retrievable, remove_retrievable, "retrievables";
+    messages: Message(Message), add_message, store_message, forget_message, remove_message, "messages";
+    thoughts: Thought(Thought), add_thought, store_thought, forget_thought, remove_thought, "thoughts";
+    tool_calls: ToolCall(ToolCall), add_tool_call, store_tool_call, forget_tool_call, remove_tool_call, "calls";
 }
 
 impl Records {
@@ -115,6 +136,23 @@ impl TurnContext {
     #[must_use]
     pub fn timeline(&self) -> Vec<Record> {
         self.records().read().all(|_| true)
+    }
+
+    /// What the turn began with, if somebody said something.
+    #[must_use]
+    pub fn input(&self) -> Option<Arc<Message>> {
+        let records = self.records().read();
+        let mut came = records.messages.all().filter(|one| one.place.came_now);
+        let input = came.next().map(|one| Arc::clone(&one.record));
+        input.filter(|message| !message.is_answer())
+    }
+
+    /// The calls that were made in this turn, in order: without those of earlier turns.
+    #[must_use]
+    pub fn new_tool_calls(&self) -> Vec<Arc<ToolCall>> {
+        let records = self.records().read();
+        let came = records.tool_calls.all().filter(|one| one.place.came_now);
+        came.map(|one| Arc::clone(&one.record)).collect()
     }
 
     /// The call of that id, if it is one of this turn's.
@@ -151,18 +189,28 @@ impl TurnContext {
         }
     }
 
-    /// Stores records, all or none, and adds them to this turn. Once begun it is brought to its end, also if nobody waits
-    /// for it any more: what the store holds is what the turn has.
-    pub(crate) async fn write(&self, records: Vec<Record>) -> Result<(), Error> {
+    /// Stores records, all or none, adds them to this turn, and then says so to whoever reads its stream.
+    pub(crate) async fn write(
+        &self,
+        records: Vec<Record>,
+        says: Option<TurnEvent>,
+    ) -> Result<(), Error> {
+        self.apply(records.into_iter().map(Change::Put).collect(), says)
+            .await
+    }
+
+    /// Makes changes in the store and in this turn. Once begun it is brought to its end, also if nobody waits for it any
+    /// more: what the store holds is what the turn has.
+    async fn apply(&self, changes: Vec<Change>, says: Option<TurnEvent>) -> Result<(), Error> {
         let Some(store) = self.store() else {
-            self.keep_stored(&records);
-            return Ok(());
+            self.keep_changes(&changes);
+            return self.say(says).await;
         };
         let (turn, store) = (self.clone(), Arc::clone(store));
         let mut work = Box::pin(async move {
             // One after the other, in the order in which they were begun.
-            let _turn = turn.writes().lock().await;
-            let batch = Batch::of(records.iter().cloned());
+            let writing = turn.writes().lock().await;
+            let batch = Batch::from(changes.clone());
             let applied = async { store.apply(turn.scope(), batch).await };
             match AssertUnwindSafe(applied).catch_unwind().await {
                 Ok(applied) => applied?,
@@ -171,8 +219,9 @@ impl TurnContext {
                     return Err(Error::new(ErrorCode::Store, message));
                 }
             };
-            turn.keep_stored(&records);
-            Ok(())
+            turn.keep_changes(&changes);
+            drop(writing);
+            turn.say(says).await
         });
         // Most stores answer at once, and then no task is needed.
         match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
@@ -190,14 +239,24 @@ impl TurnContext {
         }
     }
 
-    fn keep_stored(&self, records: &[Record]) {
-        let mut kept = self.records().write();
-        let replaced: Vec<Option<Record>> = records
-            .iter()
-            .map(|record| kept.put(record, Came::Stored))
-            .collect();
-        drop(kept);
+    async fn say(&self, says: Option<TurnEvent>) -> Result<(), Error> {
+        if let Some(event) = says {
+            self.emit(|| event).await;
+        }
+        Ok(())
+    }
+
+    fn keep_changes(&self, changes: &[Change]) {
+        let mut records = self.records().write();
+        let mut gone: Vec<Option<Record>> = Vec::new();
+        for change in changes {
+            gone.push(match change {
+                Change::Put(record) => records.put(record, Came::Stored),
+                Change::Delete(kind, id) => records.remove(*kind, id),
+            });
+        }
+        drop(records);
         // Ends after the lock: that may be foreign code.
-        drop(replaced);
+        drop(gone);
     }
 }

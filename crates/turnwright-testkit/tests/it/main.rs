@@ -1,4 +1,4 @@
-//! The contract fuzzer on tools that keep their word, and on tools that do not.
+//! The contract fuzzer and the suite for stores, on tools and stores that keep their word and on those that do not.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,6 +12,7 @@ mod documents;
 mod lying;
 mod random;
 mod random_document;
+mod store;
 mod typed;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,0 +1,101 @@
+//! Records as JSON, for whoever keeps them in a database. The shape is told in `shape.md`.
+
+mod artifact;
+mod bytes;
+mod fields;
+mod ledger;
+mod media;
+mod message;
+mod reopen;
+mod retrievable;
+mod time;
+mod tool_call;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value};
+
+use super::{Record, RecordKind};
+use crate::error::Error;
+use fields::Fields;
+
+pub use reopen::Reopen;
+
+/// The shape that is written.
+const VERSION: u64 = 1;
+
+impl Record {
+    /// The record as JSON, for a store of your own. The bytes of media are not touched, and those of artifacts not either
+    /// where a spool keeps them: of an artifact that is in no spool, up to 1 MiB is written into the record.
+    ///
+    /// Keep it as text, or in a column that gives back the JSON that it was given.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use turnwright_core::record::{Message, Record, RecordKind, Reopen};
+    /// use turnwright_core::spool::MemorySpool;
+    ///
+    /// let record = Record::from(Message::user("Hello!").id("m-1").build()?);
+    /// let row = record.to_value()?.to_string();
+    ///
+    /// let reopen = Reopen::new(Arc::new(MemorySpool::default()));
+    /// let again = Record::from_value(RecordKind::Message, &serde_json::from_str(&row)?, &reopen)?;
+    /// let Record::Message(message) = again else { panic!() };
+    /// assert_eq!((message.id(), message.text()), ("m-1", "Hello!"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `E_STORE_ERROR`: an artifact is in no spool, and has more than 1 MiB or bytes that cannot be read at once
+    /// ([`SpooledArtifact::keep`](crate::SpooledArtifact::keep) puts it into one); or edited arguments have more than 128
+    /// levels.
+    ///
+    #[doc = include_str!("shape.md")]
+    pub fn to_value(&self) -> Result<Value, Error> {
+        let mut map = Map::new();
+        map.insert("v".to_owned(), VERSION.into());
+        map.insert("kind".to_owned(), self.kind().as_str().into());
+        map.insert("id".to_owned(), self.id().into());
+        match self {
+            Record::Instruction(record) => words::write_instruction(record, &mut map),
+            Record::Memory(record) => words::write_memory(record, &mut map),
+            Record::Thought(record) => words::write_thought(record, &mut map),
+            Record::Message(record) => message::write(record, &mut map)?,
+            Record::Retrievable(record) => retrievable::write(record, &mut map)?,
+            Record::ToolCall(record) => tool_call::write(record, &mut map)?,
+            Record::Ledger(record) => ledger::write(record, &mut map)?,
+        }
+        Ok(Value::Object(map))
+    }
+
+    /// The record that [`Record::to_value`] wrote, checked as its builder checks it.
+    ///
+    /// Nothing is opened yet: artifacts ask the spool, and media ask whoever knows their bytes, when somebody reads them. So
+    /// a record whose bytes are gone loads like any other, and says so when they are asked for.
+    ///
+    /// # Errors
+    /// `E_STORE_ERROR`: it is no record of this kind, it was written by a later release, or an artifact in it is of a kind
+    /// that `reopen` does not know. The text names the field, and nothing of what stands in it.
+    pub fn from_value(kind: RecordKind, value: &Value, reopen: &Reopen) -> Result<Self, Error> {
+        let fields = Fields::of_record(kind, value)?;
+        let version = fields.number("v")?;
+        if version != VERSION {
+            let why = format!("is {version}: this release reads {VERSION}, a later one wrote it");
+            return Err(fields.wrong("v", &why));
+        }
+        if fields.text("kind")? != kind.as_str() {
+            return Err(fields.wrong("kind", &format!("is not `{kind}`, which was asked for")));
+        }
+        match kind {
+            RecordKind::Instruction => words::read_instruction(&fields).map(Record::from),
+            RecordKind::Memory => words::read_memory(&fields).map(Record::from),
+            RecordKind::Thought => words::read_thought(&fields).map(Record::from),
+            RecordKind::Message => message::read(&fields, reopen).map(Record::from),
+            RecordKind::Retrievable => retrievable::read(&fields, reopen).map(Record::from),
+            RecordKind::ToolCall => tool_call::read(&fields, reopen).map(Record::from),
+            RecordKind::Ledger => ledger::read(&fields).map(Record::from),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Records that are words and nothing else.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::bytes;
+use super::fields::{Fields, put};
+use crate::error::Error;
+use crate::record::{Memory, StandingInstruction, Thought};
+
+/// What every record with a stamp has.
+macro_rules! write_stamp {
+    ($record:expr, $map:expr) => {
+        $crate::record::codec::fields::put(
+            $map,
+            "createdAt",
+            $crate::record::codec::time::format($record.created_at()),
+        );
+        $crate::record::codec::fields::put(
+            $map,
+            "updatedAt",
+            $crate::record::codec::time::format($record.updated_at()),
+        );
+    };
+}
+
+/// And how its builder gets it back.
+macro_rules! read_stamp {
+    ($builder:expr, $fields:expr) => {
+        $builder
+            .id($fields.text("id")?)
+            .created_at($fields.time("createdAt")?)
+            .updated_at($fields.time("updatedAt")?)
+    };
+}
+
+pub(super) use {read_stamp, write_stamp};
+
+macro_rules! words {
+    ($($record:ident, $write:ident, $read:ident;)+) => {$(
+        pub(super) fn $write(record: &$record, map: &mut Map<String, Value>) {
+            write_stamp!(record, map);
+            put(map, "text", record.text());
+        }
+
+        pub(super) fn $read(fields: &Fields<'_>) -> Result<Arc<$record>, Error> {
+            let builder = read_stamp!($record::new(fields.text("text")?), fields);
+            builder.build().map_err(|error| fields.refused(error))
+        }
+    )+};
+}
+
+words! {
+    StandingInstruction, write_instruction, read_instruction;
+    Memory, write_memory, read_memory;
+}
+
+pub(super) fn write_thought(thought: &Thought, map: &mut Map<String, Value>) {
+    write_stamp!(thought, map);
+    put(map, "text", thought.text());
+    bytes::write_state(thought.provider_state(), map);
+}
+
+pub(super) fn read_thought(fields: &Fields<'_>) -> Result<Arc<Thought>, Error> {
+    let mut builder = read_stamp!(Thought::new(fields.text("text")?), fields);
+    if let Some(state) = bytes::read_state(fields)? {
+        builder = builder.provider_state(state);
+    }
+    builder.build().map_err(|error| fields.refused(error))
+}

@@ -1,0 +1,143 @@
+//! Queries, and reading page by page.
+
+use std::sync::Arc;
+
+use turnwright_core::record::RecordKind;
+use turnwright_core::store::{Position, Query, Scope, Store, StoreExt as _, Stored};
+
+use crate::store::outcome::{Broken, Outcome, ensure, ids, same};
+use crate::store::sample::{note, of_kind};
+
+/// Records of several kinds that share ids, with gaps between them.
+async fn filled(store: &dyn Store, scope: &Scope) -> Result<Vec<Stored>, Broken> {
+    use RecordKind::{Ledger, Memory, Message, Thought};
+    for (n, kind) in [
+        Memory, Message, Thought, Memory, Message, Ledger, Memory, Message,
+    ]
+    .into_iter()
+    .cycle()
+    .take(24)
+    .enumerate()
+    {
+        let id = format!("id-{}", n % 10);
+        store.put(scope, of_kind(kind, &id)?).await?;
+    }
+    store.delete(scope, Memory, "id-3").await?;
+    store.delete(scope, Message, "id-7").await?;
+    Ok(store.load(scope, &Query::all()).await?.records)
+}
+
+/// What a query means, said plainly.
+fn meant<'r>(all: &'r [Stored], query: &Query) -> Vec<(&'r str, RecordKind)> {
+    let asked = |stored: &&Stored| {
+        let record = &stored.record;
+        let ids = query.ids.as_ref();
+        (query.kinds.is_empty() || query.kinds.contains(&record.kind()))
+            && ids.is_none_or(|ids| ids.iter().any(|id| id == record.id()))
+            && query.after.is_none_or(|after| stored.position > after)
+    };
+    let found = all.iter().filter(asked);
+    let found = found.take(query.limit.unwrap_or(usize::MAX));
+    found.map(|it| (it.record.id(), it.record.kind())).collect()
+}
+
+pub(super) async fn combined(store: Arc<dyn Store>) -> Outcome {
+    let scope = Scope::new("s");
+    let all = filled(&*store, &scope).await?;
+    let kinds: [&[RecordKind]; 5] = [
+        &[],
+        &[RecordKind::Message],
+        &[RecordKind::Thought, RecordKind::Memory],
+        &[RecordKind::Memory, RecordKind::Memory],
+        &[RecordKind::Retrievable],
+    ];
+    let id_lists: [Option<&[&str]>; 5] = [
+        None,
+        Some(&["id-0"]),
+        Some(&["id-9", "id-1", "id-4", "none"]),
+        Some(&["id-2", "id-2"]),
+        Some(&["id-3", "id-7"]),
+    ];
+    let middle = all.get(all.len() / 2).map(|stored| stored.position);
+    let last = all.last().map(|stored| stored.position);
+    for kinds in kinds {
+        for id_list in id_lists {
+            for after in [None, Some(Position(0)), middle, last] {
+                for limit in [None, Some(0), Some(1), Some(3), Some(1_000_000)] {
+                    let mut query = Query::all();
+                    query.kinds = kinds.to_vec();
+                    query.ids = id_list.map(|ids| ids.iter().map(|id| (*id).to_owned()).collect());
+                    query.after = after;
+                    query.limit = limit;
+                    let found = store.load(&scope, &query).await?.records;
+                    let found = meant(&found, &Query::all());
+                    same(&format!("{query:?}"), found, meant(&all, &query))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn odd_lists(store: Arc<dyn Store>) -> Outcome {
+    let scope = Scope::new("s");
+    store
+        .put_all(&scope, [note("a", "x")?, note("b", "x")?])
+        .await?;
+    let none: [&str; 0] = [];
+    let found = ids(&*store, &scope, &Query::all().ids(none)).await?;
+    same("no ids", found, vec![])?;
+    let found = ids(&*store, &scope, &Query::all().ids(["b", "a", "b", "a"])).await?;
+    same("repeated ids", found, vec!["a".to_owned(), "b".to_owned()])?;
+    let many = (0..5_000).map(|n| format!("n-{n}")).chain(["b".to_owned()]);
+    let found = ids(&*store, &scope, &Query::all().ids(many)).await?;
+    same("one of 5,001 ids", found, vec!["b".to_owned()])?;
+    let query = Query::all()
+        .limit(usize::MAX)
+        .after(Position(u64::MAX >> 1));
+    let found = ids(&*store, &scope, &query).await?;
+    same("after a place that is far away", found, vec![])
+}
+
+pub(super) async fn paged(store: Arc<dyn Store>) -> Outcome {
+    let scope = Scope::new("s");
+    let all = filled(&*store, &scope).await?;
+    for query in [Query::all(), Query::all().kind(RecordKind::Memory)] {
+        let promised = meant(&all, &query);
+        for size in [1, 2, 3, 7, promised.len(), 100] {
+            let mut pages = store.pages(&scope, query.clone()).size(size);
+            let mut found = Vec::new();
+            while let Some(stored) = pages.next().await {
+                found.push(stored?);
+                ensure(found.len() <= all.len(), || {
+                    format!(
+                        "pages of {size} come to no end: `after` and `limit` do not go together"
+                    )
+                })?;
+            }
+            let what = format!("all pages of {size}");
+            same(&what, meant(&found, &Query::all()), promised.clone())?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn paged_while_changing(store: Arc<dyn Store>) -> Outcome {
+    let scope = Scope::new("s");
+    for id in ["a", "b", "c", "d"] {
+        store.put(&scope, note(id, "x")?).await?;
+    }
+    let first = store.load(&scope, &Query::all().limit(2)).await?;
+    let place = first.records.last().map(|stored| stored.position);
+    let place = place.ok_or_else(|| Broken("a page of two is empty".to_owned()))?;
+    store.delete(&scope, RecordKind::Memory, "b").await?;
+    store.put(&scope, note("a", "replaced")?).await?;
+    store.put(&scope, note("e", "x")?).await?;
+    store.delete(&scope, RecordKind::Memory, "d").await?;
+    let rest = ids(&*store, &scope, &Query::all().after(place)).await?;
+    same(
+        "what comes after",
+        rest,
+        vec!["c".to_owned(), "e".to_owned()],
+    )
+}

@@ -1,0 +1,60 @@
+//! Whether a store keeps its word, and stores that fail on purpose.
+//!
+//! [`conformance`] runs every promise that [`Store`] makes against yours, each on a fresh one:
+//!
+//! ```
+//! use turnwright_core::store::MemoryStore;
+//! use turnwright_testkit::store::conformance;
+//!
+//! // In your project: #[tokio::test]
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! conformance(async || MemoryStore::default()).await;
+//! # });
+//! ```
+//!
+//! [`FailingStore`] stands around a store and fails when it is told to.
+
+mod checks;
+mod failing;
+mod outcome;
+mod report;
+mod sample;
+
+use std::sync::Arc;
+
+use turnwright_core::store::Store;
+
+pub use failing::{Fail, FailingStore};
+pub use report::{Finding, Report};
+
+/// Runs all checks against a store: `make` gives a fresh, empty one for each. Must run inside of a Tokio runtime; some
+/// checks write from several threads at once.
+///
+/// The store need not know a spool for it: the artifacts in the records that are written are small enough to be kept within
+/// them.
+///
+/// # Panics
+///
+/// If the store breaks a promise. The text names each that was broken, and what was seen instead. [`try_conformance`] returns
+/// it.
+#[expect(
+    clippy::panic,
+    reason = "documented: a test that calls this is meant to fail here"
+)]
+pub async fn conformance<S: Store + 'static>(make: impl AsyncFn() -> S) -> Report {
+    let report = try_conformance(make).await;
+    if !report.is_ok() {
+        panic!("{report}");
+    }
+    report
+}
+
+/// Runs all checks against a store, and says what came of it: see [`conformance`].
+pub async fn try_conformance<S: Store + 'static>(make: impl AsyncFn() -> S) -> Report {
+    let mut report = Report::default();
+    for check in checks::ALL {
+        let store: Arc<dyn Store> = Arc::new(make().await);
+        report.note(check.promise, (check.run)(store).await);
+    }
+    report
+}

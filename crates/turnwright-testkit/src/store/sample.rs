@@ -1,0 +1,155 @@
+//! Records to write.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
+use turnwright_core::media::{Media, MediaKind};
+use turnwright_core::record::{
+    Memory, Message, ProviderState, Record, RecordKind, Reopen, Retrievable, StandingInstruction,
+    Thought, ToolCall, ToolResults,
+};
+use turnwright_core::spool::{MemoryReader, MemorySpool};
+use turnwright_core::trust::TrustTier;
+
+use super::outcome::Broken;
+
+/// A short record.
+pub(super) fn note(id: &str, text: &str) -> Result<Record, Broken> {
+    Ok(Memory::new(text).id(id).build()?.into())
+}
+
+/// A short record of a kind.
+pub(super) fn of_kind(kind: RecordKind, id: &str) -> Result<Record, Broken> {
+    Ok(match kind {
+        RecordKind::Message => Message::user(id).id(id).build()?.into(),
+        RecordKind::Thought => Thought::new(id).id(id).build()?.into(),
+        RecordKind::Instruction => StandingInstruction::new(id).id(id).build()?.into(),
+        RecordKind::ToolCall => ToolCall::builder("tool", "{}").id(id).build()?.into(),
+        RecordKind::Retrievable => {
+            let found = Retrievable::text(id, TrustTier::FirstParty);
+            found.id(id).build()?.into()
+        }
+        RecordKind::Ledger => ledger(id, "begun")?,
+        _ => note(id, id)?,
+    })
+}
+
+/// A line of the ledger. Its id is any text at all.
+pub(super) fn ledger(id: &str, state: &str) -> Result<Record, Broken> {
+    let mut entry = json!({
+        "v": 1, "kind": "ledger", "id": id,
+        "turnId": "turn/1", "toolCall": "0123456789", "callId": "c".repeat(64),
+        "tool": "pay", "fingerprint": "f".repeat(64),
+        "args": "{\"amount\":1.5e300,\"to\":\"\\u0000ß\"}",
+        "state": state,
+        "begunAt": "2026-02-28T23:59:59.999999999Z",
+    });
+    if let (true, Some(map)) = (state != "begun", entry.as_object_mut()) {
+        let at = Value::from("1969-12-31T23:59:59.000000001Z");
+        map.insert("endedAt".to_owned(), at);
+    }
+    let nothing = Reopen::new(Arc::new(MemorySpool::default()));
+    Ok(Record::from_value(RecordKind::Ledger, &entry, &nothing)?)
+}
+
+/// A record that has no place for what it holds: see `Record::to_value`.
+pub(super) fn too_large() -> Result<Record, Broken> {
+    let bytes = vec![b'x'; 1024 * 1024 + 1];
+    let artifact = SpooledArtifact::in_memory(bytes, ArtifactKind::TEXT);
+    let found = Retrievable::artifact(artifact, TrustTier::FirstParty);
+    Ok(found.id("large").build()?.into())
+}
+
+/// Records of every kind, with everything that they can hold.
+pub(super) fn every_kind() -> Result<Vec<Record>, Broken> {
+    let odd = "'; DROP TABLE records; -- \u{0}\u{202e} ß 漢 🎉\r\n\"{}\\";
+    let old = SystemTime::UNIX_EPOCH - Duration::new(1, 1);
+    let state = || ProviderState::new("a protocol", vec![0, 0xff, b'{']);
+    let picture = Media::retrieved_public(
+        MediaKind::Image,
+        "image/png",
+        odd,
+        MemoryReader::new("pixels"),
+    );
+    let picture = picture
+        .source(odd)
+        .derived("caption", odd, TrustTier::FirstParty);
+    let picture = picture.build()?;
+    let text = SpooledArtifact::in_memory(odd, ArtifactKind::TEXT);
+    let bytes = SpooledArtifact::in_memory(vec![0, 0xfe, 0xff], ArtifactKind::JSON);
+    let call = |id: &str| {
+        let call = ToolCall::builder("tool", odd).id(id).provider_id("");
+        call.created_at(old).provider_state(state())
+    };
+    let edited = json!({ "b": [1.0, u64::MAX, i64::MIN, 0.1], "a": null });
+    let passage = Retrievable::text(odd, TrustTier::ThirdPartyPrivate);
+    let asked = Retrievable::artifact(text.clone(), TrustTier::ThirdPartyPublic);
+    Ok(vec![
+        StandingInstruction::new(odd).id("i").build()?.into(),
+        Memory::new(odd).id("m").created_at(old).build()?.into(),
+        Message::user(odd)
+            .id("m-1")
+            .media(picture.clone())
+            .build()?
+            .into(),
+        Message::assistant("")
+            .id("m-2")
+            .provider_state(state())
+            .build()?
+            .into(),
+        Message::agent(odd, odd)
+            .id("m-3")
+            .tier(TrustTier::ThirdPartyPrivate)
+            .build()?
+            .into(),
+        Thought::new("")
+            .id("t")
+            .provider_state(state())
+            .build()?
+            .into(),
+        passage.source(odd).id("r-1").build()?.into(),
+        asked.id("r-2").build()?.into(),
+        Retrievable::media(picture.clone())
+            .id("r-3")
+            .build()?
+            .into(),
+        call("c-1").build()?.into(),
+        call("c-2")
+            .edited_args(edited)
+            .results(ToolResults::Artifacts(vec![text, bytes]))
+            .trusted(true)
+            .build()?
+            .into(),
+        call("c-3")
+            .results(ToolResults::Text(odd.to_owned()))
+            .from_artifact_tool(true)
+            .build()?
+            .into(),
+        call("c-4")
+            .results(ToolResults::Media(vec![picture]))
+            .build()?
+            .into(),
+        call("c-5")
+            .results(ToolResults::Failure(odd.to_owned()))
+            .build()?
+            .into(),
+        call("c-6")
+            .results(ToolResults::Refusal(odd.to_owned()))
+            .build()?
+            .into(),
+        ToolCall::builder("tool", json!({ "x": 1.0 }))
+            .id("c-7")
+            .build()?
+            .into(),
+        ToolCall::builder("tool", vec![b'{', 0xff])
+            .id("c-8")
+            .build()?
+            .into(),
+        ledger("turn/1/0", "begun")?,
+        ledger("turn/1/1", "done")?,
+        ledger("turn/1/2", "failed")?,
+        ledger("turn/1/3", "unknown")?,
+    ])
+}

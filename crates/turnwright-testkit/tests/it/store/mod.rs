@@ -1,0 +1,33 @@
+//! The suite on stores that keep their word, and on stores that do not.
+
+mod failing;
+mod json;
+mod lying;
+
+use std::sync::Arc;
+
+use turnwright_core::store::{MemoryStore, Store};
+use turnwright_testkit::store::{FailingStore, conformance};
+
+use json::JsonStore;
+
+#[tokio::test]
+async fn the_store_in_memory_keeps_its_word() {
+    let report = conformance(async || MemoryStore::default()).await;
+    assert_eq!(report.to_string(), "the store keeps 35 of 35 promises");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_does_on_several_threads_too_and_behind_pointers() {
+    conformance(async || Arc::new(MemoryStore::default()) as Arc<dyn Store>).await;
+}
+
+#[tokio::test]
+async fn a_store_that_keeps_nothing_but_json_text_keeps_its_word() {
+    conformance(async || JsonStore::default()).await;
+}
+
+#[tokio::test]
+async fn a_store_around_another_keeps_its_word_while_it_does_not_fail() {
+    conformance(async || FailingStore::new(JsonStore::default())).await;
+}
