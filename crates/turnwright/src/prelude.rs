@@ -1,11 +1,14 @@
 //! What most files that define or run tools need: `use turnwright::prelude::*;`.
 
+pub use crate::approval::{always, when, when_tainted};
+pub use crate::event::{Level, Usage};
 pub use crate::{
     Approval, ApprovalRequest, Approver, ArtifactKind, BoxError, Cancellation, Conversation,
     DispatchContext, Effects, Ended, Error, Event, EventKind, Executor, Inline, Json, Media,
-    MediaKind, MergePolicy, Middleware, Next, OnCollision, PendingCall, Rejection, Review, Schema,
-    Stash, Store, StoreExt, Tool, ToolContext, ToolError, ToolOutput, ToolRegistry, TrustTier,
-    Turn, TurnContext, TurnEvent, TurnGate, TurnInput, TurnOutcome, TurnRunner,
+    MediaKind, MemoryStore, MergePolicy, Message, Middleware, Next, OnCollision, PendingCall,
+    Rejection, Review, Schema, Stash, Store, StoreExt, Tool, ToolContext, ToolError, ToolOutput,
+    ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent, TurnGate, TurnInput, TurnOutcome,
+    TurnRunner, async_trait,
 };
 // The attribute alone: `crate::tool` is also a module, which would hide one of the user's.
 #[cfg(feature = "macros")]

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::event::EventKind;
 use crate::gate::TurnGate;
 use crate::tool::{Meta, Tool};
+use crate::turn::TurnEvent;
 use crate::within::{TimeLimit, Waits};
 
 /// The context of one call, given to its handler by value: all of the [`DispatchContext`], and what belongs to the call
@@ -138,11 +139,16 @@ impl ToolContext {
 
     /// Says how far it is.
     pub fn progress(&self, message: impl Into<String>) {
+        let message = message.into();
+        self.emit_now(|| TurnEvent::ToolCallProgress {
+            id: self.0.call.id.shared(),
+            message: message.clone(),
+        });
         self.tell(|| EventKind::ToolExecutionProgress {
             id: self.0.call.id.shared(),
             call_id: self.0.call_id.shared(),
             tool: Arc::clone(&self.0.call.name),
-            message: message.into(),
+            message,
         });
     }
 }

@@ -40,5 +40,6 @@ pub use executor::ToolExecutor;
 pub use proposed::{ProposedCall, RefusedCall};
 pub use run::RawOutcome;
 
+pub(crate) use ask::APPROVAL;
 pub(crate) use ids::{CallIds, Id};
 pub(crate) use proposed::CallRequest;

@@ -10,6 +10,7 @@ use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use super::admitted::AdmittedCall;
+use super::checked::Checked;
 use super::closer::Closer;
 use super::context::{CallFacts, ToolContext};
 use crate::error::{Error, ErrorCode};
@@ -17,6 +18,7 @@ use crate::event::EventKind;
 use crate::panic::{drop_quietly, text_of};
 use crate::record::CallState;
 use crate::tool::{BoundHandler, Effects, HandlerResult, Tool, ToolError, ToolOutput, Work};
+use crate::turn::TurnEvent;
 use crate::within::{Cut, Waits, within};
 
 /// What came of a call, not yet kept.
@@ -62,7 +64,10 @@ impl AdmittedCall {
         if let Err(error) = Box::pin(self.begin(None)).await {
             return self.not_run(error);
         }
-        // The store may have taken its time.
+        if self.checked.call.ctx.is_heard() {
+            Box::pin(self.checked.say_started()).await;
+        }
+        // The store, or whoever reads the stream, may have taken their time.
         if self.checked.call.ctx.cancellation().is_cancelled() {
             let error = cancelled(self.tool(), false);
             return self.not_run(error);
@@ -115,6 +120,17 @@ impl AdmittedCall {
             state: CallState::Failed,
             started: false,
         }
+    }
+}
+
+impl Checked {
+    async fn say_started(&self) {
+        let started = || TurnEvent::ToolCallStarted {
+            id: self.call.id.shared(),
+            tool: Arc::clone(&self.call.name),
+            args: self.args.value().clone(),
+        };
+        self.call.ctx.emit(started).await;
     }
 }
 
@@ -247,6 +263,8 @@ impl<'c> Watch<'c> {
             id: facts.call.id.shared(),
             call_id: facts.call_id.shared(),
             tool: Arc::clone(&facts.call.name),
+            fingerprint: facts.tool.fingerprint().into(),
+            effects: facts.tool.effects(),
             args: facts.args.value().clone(),
         });
         Watch {

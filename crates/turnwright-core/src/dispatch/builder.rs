@@ -77,6 +77,12 @@ impl DispatchContextBuilder {
         self
     }
 
+    /// Something of yours that handlers and middleware reach by its type: see [`TurnContext::state`](crate::TurnContext::state). One of each type.
+    pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.setup.state.put(value);
+        self
+    }
+
     /// Where records are kept: calls that may change the world before they run, and what came of all. Nowhere unless told.
     pub fn store(mut self, store: impl Store + 'static, scope: Scope) -> Self {
         self.setup.store = Some(Arc::new(store));

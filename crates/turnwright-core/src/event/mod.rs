@@ -29,6 +29,7 @@ pub use level::Level;
 pub use usage::Usage;
 
 use crate::schema::Fault;
+use crate::tool::Effects;
 
 /// Something that happened in a turn.
 #[derive(Clone, Serialize)]
@@ -176,6 +177,10 @@ pub enum EventKind {
         call_id: Arc<str>,
         /// The tool's name.
         tool: Arc<str>,
+        /// The tool's fingerprint: what it is that runs.
+        fingerprint: Arc<str>,
+        /// What it may do to the world.
+        effects: Effects,
         /// The checked arguments.
         args: Value,
     },

@@ -1,43 +1,294 @@
 //! What was before.
 
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
-use crate::error::BoxError;
+use super::pages::Pages;
+use crate::error::{BoxError, Error};
 use crate::pipeline::{Middleware, Next};
-use crate::record::RecordKind;
-use crate::store::Query;
+use crate::record::{Author, Record, RecordKind};
+use crate::store::{Position, Scope, Store, Stored};
 use crate::turn::TurnContext;
 
-/// Loads what the conversation's store holds into the turn: see [`hydrate`].
-#[derive(Clone, Copy, Debug)]
-pub struct Hydrate(());
+/// Records of the timeline that are loaded at most, unless told.
+const MOST: usize = 2_000;
+/// Records that a store is asked for at once, unless told.
+const PAGE: usize = 256;
 
-/// Loads everything that the store holds of the conversation into the turn: what was said, thought and called, memories,
-/// standing instructions and retrievables. Calls of earlier turns then count as this turn's, and their artifacts can still be
-/// read. For the turn's input.
-#[must_use]
+/// What always holds: all of it is loaded.
+const STANDING: [RecordKind; 2] = [RecordKind::Instruction, RecordKind::Memory];
+/// What happened, one after the other: the newest of it is loaded.
+const TIMELINE: [RecordKind; 4] = [
+    RecordKind::Retrievable,
+    RecordKind::Message,
+    RecordKind::Thought,
+    RecordKind::ToolCall,
+];
+
+type ScopeOf = Arc<dyn Fn(&TurnContext) -> Option<Scope> + Send + Sync>;
+
+/// Loads what the conversation's store holds into the turn: see [`hydrate`].
+#[derive(Clone)]
+#[must_use = "middleware does nothing until a runner has it"]
+pub struct Hydrate {
+    kinds: Option<Vec<RecordKind>>,
+    last: usize,
+    most: usize,
+    page: usize,
+    memories_from: Vec<ScopeOf>,
+}
+
+/// Loads what the store holds of the conversation into the turn: all standing instructions and memories, and of what was
+/// said, thought, called and looked up the newest 2,000 records. Calls of earlier turns then count as this turn's, and their
+/// artifacts can still be read. For the turn's input.
+///
+/// What is loaded of the timeline begins where somebody spoke, so that no call stands there without what it was made for.
+/// Where what followed one message is longer than may be loaded, that message is loaded all the same, then the newest of
+/// the rest. The store is read page by page, from the newest back: what is not loaded is not read either.
+///
+/// ```
+/// use turnwright_core::middleware::hydrate;
+/// use turnwright_core::store::Scope;
+/// use turnwright_core::{DispatchContext, TurnContext, TurnInput, TurnRunner};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+///     let said: Vec<String> = ctx.messages().iter().map(|it| it.text().to_owned()).collect();
+///     ctx.answer(said.join(", ")).await?;
+///     Ok(())
+/// })
+/// .turn_input(
+///     hydrate()
+///         .last(1)
+///         .memories_from(|ctx: &TurnContext| Some(Scope::new(ctx.stash().get_as::<String>("user")?))),
+/// )
+/// .build()?;
+/// let say = |text: &str| TurnInput::new(text).conversation("chat-1").stash("user", "user-7");
+/// assert_eq!(runner.run(say("one")).await.into_answer()?, "one");
+/// assert_eq!(runner.run(say("two")).await.into_answer()?, "one, one, two");
+/// assert_eq!(runner.run(say("three")).await.into_answer()?, "two, one, one, two, three");
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
 pub fn hydrate() -> Hydrate {
-    Hydrate(())
+    Hydrate {
+        kinds: None,
+        last: usize::MAX,
+        most: MOST,
+        page: PAGE,
+        memories_from: Vec::new(),
+    }
 }
 
 impl Hydrate {
     pub(crate) const NAME: &str = "hydrate";
+
+    /// These kinds of records only. The ledger is the store's own and is never loaded.
+    pub fn kinds(mut self, kinds: impl IntoIterator<Item = RecordKind>) -> Self {
+        self.kinds = Some(kinds.into_iter().collect());
+        self
+    }
+
+    /// Of the timeline the last `exchanges` only: what a user or another agent said, each with all that followed from it.
+    /// What this turn began with does not count.
+    pub fn last(mut self, exchanges: usize) -> Self {
+        self.last = exchanges;
+        self
+    }
+
+    /// Of the timeline so many records at most. 2,000 unless told.
+    pub fn most(mut self, records: usize) -> Self {
+        self.most = records;
+        self
+    }
+
+    /// How many records the store is asked for at once. 256 unless told.
+    pub fn page_size(mut self, records: usize) -> Self {
+        self.page = records.max(1);
+        self
+    }
+
+    /// All memories of another scope too: those of the user, say, in whatever conversation. `None` where there is none for
+    /// this turn. Of two memories with one id the conversation's own counts. May be said more than once.
+    pub fn memories_from<S: Into<Option<Scope>>>(
+        mut self,
+        scope: impl Fn(&TurnContext) -> S + Send + Sync + 'static,
+    ) -> Self {
+        self.memories_from
+            .push(Arc::new(move |ctx| scope(ctx).into()));
+        self
+    }
+
+    fn wants(&self, kind: RecordKind) -> bool {
+        self.kinds
+            .as_ref()
+            .is_none_or(|kinds| kinds.contains(&kind))
+    }
+
+    async fn load(&self, ctx: &TurnContext, store: &dyn Store) -> Result<Vec<Record>, Error> {
+        let pages = Pages {
+            store,
+            size: self.page,
+        };
+        let standing: Vec<_> = STANDING.into_iter().filter(|it| self.wants(*it)).collect();
+        let mut found = pages.all(ctx.scope(), &standing).await?;
+        found.extend(self.timeline(ctx, &pages).await?);
+        found.sort_by_key(|one| one.position);
+        for scope in self.memories_from.iter().filter_map(|from| from(ctx)) {
+            found.extend(pages.all(&scope, &[RecordKind::Memory]).await?);
+        }
+        Ok(found.into_iter().map(|one| one.record).collect())
+    }
+
+    /// The newest part of the timeline.
+    async fn timeline(&self, ctx: &TurnContext, pages: &Pages<'_>) -> Result<Vec<Stored>, Error> {
+        let wanted = |kind: &RecordKind| self.wants(*kind);
+        if self.last == 0 || self.most == 0 || !TIMELINE.iter().any(wanted) {
+            return Ok(Vec::new());
+        }
+        // Messages are read in any case: they say where a cut may be.
+        let kinds: Vec<RecordKind> = TIMELINE
+            .into_iter()
+            .filter(|kind| *kind == RecordKind::Message || self.wants(*kind))
+            .collect();
+        let mut window = Window::new(ctx, self.last, self.most);
+        let mut before = None;
+        while window.is_open() {
+            let page = pages.newest(ctx.scope(), &kinds, before).await?;
+            let more = page.len() >= self.page;
+            before = page.first().map(|one| one.position);
+            window.take_in(page);
+            if !more {
+                break;
+            }
+        }
+        let mut kept = window.kept;
+        match window.cut {
+            Some(Cut::At(whole)) => kept.truncate(whole),
+            Some(Cut::Inside(place)) => kept.extend(opening(ctx.scope(), pages, place).await?),
+            None => {}
+        }
+        kept.retain(|one| self.wants(one.record.kind()));
+        Ok(kept)
+    }
+}
+
+/// What is kept of the timeline while it is read backwards.
+struct Window {
+    /// The newest first.
+    kept: Vec<Stored>,
+    cut: Option<Cut>,
+    /// What the turn has already.
+    here: HashSet<(RecordKind, String)>,
+    exchanges_left: usize,
+    most: usize,
+    /// How many were kept when somebody last began to speak.
+    whole: usize,
+}
+
+/// Where older records were left out.
+enum Cut {
+    /// Before the last of so many.
+    At(usize),
+    /// In the midst of what followed a message, before this place.
+    Inside(Position),
+}
+
+impl Window {
+    fn new(ctx: &TurnContext, exchanges: usize, most: usize) -> Self {
+        let here = ctx.timeline();
+        Window {
+            kept: Vec::new(),
+            cut: None,
+            here: here
+                .iter()
+                .map(|record| (record.kind(), record.id().to_owned()))
+                .collect(),
+            exchanges_left: exchanges,
+            most,
+            whole: 0,
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.cut.is_none()
+    }
+
+    fn take_in(&mut self, page: Vec<Stored>) {
+        for one in page.into_iter().rev() {
+            let key = (one.record.kind(), one.record.id().to_owned());
+            if self.cut.is_some() || self.here.contains(&key) {
+                continue;
+            }
+            let place = one.position;
+            let opens = opens(&one.record);
+            self.kept.push(one);
+            if opens {
+                self.whole = self.kept.len();
+                self.exchanges_left -= 1;
+            }
+            if self.exchanges_left == 0 {
+                self.cut = Some(Cut::At(self.whole));
+            } else if self.kept.len() == self.most {
+                self.cut = Some(match self.whole {
+                    0 => Cut::Inside(place),
+                    whole => Cut::At(whole),
+                });
+            }
+        }
+    }
+}
+
+/// Whether somebody begins to speak with it.
+pub(super) fn opens(record: &Record) -> bool {
+    let Record::Message(message) = record else {
+        return false;
+    };
+    matches!(message.author(), Author::User | Author::Agent { .. })
+}
+
+/// The last message before a place with which somebody began to speak.
+async fn opening(
+    scope: &Scope,
+    pages: &Pages<'_>,
+    before: Position,
+) -> Result<Option<Stored>, Error> {
+    let mut before = Some(before);
+    loop {
+        let page = pages.newest(scope, &[RecordKind::Message], before).await?;
+        let more = page.len() >= pages.size;
+        before = page.first().map(|one| one.position);
+        let found = page.into_iter().rev().find(|one| opens(&one.record));
+        if found.is_some() || !more {
+            return Ok(found);
+        }
+    }
 }
 
 #[async_trait]
 impl Middleware<TurnContext> for Hydrate {
     async fn handle(&self, ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
         if let Some(store) = ctx.store() {
-            let kinds = RecordKind::ALL.iter().copied();
-            let mut query = Query::all();
-            query.kinds = kinds.filter(|kind| *kind != RecordKind::Ledger).collect();
-            let loaded = store.load(ctx.scope(), &query).await?;
-            ctx.hydrate(loaded.records.into_iter().map(|stored| stored.record));
+            // All of it at once: a store that fails half way leaves nothing half loaded.
+            let records = self.load(&ctx, &**store).await?;
+            ctx.hydrate(records);
         }
         next.run().await
     }
 
     fn name(&self) -> &'static str {
         Hydrate::NAME
+    }
+}
+
+impl fmt::Debug for Hydrate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hydrate")
+            .field("kinds", &self.kinds)
+            .field("last", &self.last)
+            .field("most", &self.most)
+            .finish_non_exhaustive()
     }
 }

@@ -162,27 +162,29 @@ impl Kept {
 
     fn load(&self, query: &Query) -> Loaded {
         let after = query.after.map_or(0, |after| after.0);
-        let limit = query.limit.unwrap_or(usize::MAX);
-        let records = match &query.ids {
+        let before = query.before.map_or(u64::MAX, |before| before.0);
+        let found: Vec<&Place> = match &query.ids {
             Some(ids) => {
-                let mut found = self.find(&query.kinds, ids);
-                found.retain(|place| place.position > after);
-                found
-                    .into_iter()
-                    .take(limit)
-                    .filter_map(Place::stored)
-                    .collect()
+                let found = self.find(&query.kinds, ids).into_iter();
+                let within = found
+                    .filter(|place| (after.saturating_add(1)..before).contains(&place.position));
+                few(within, query)
             }
             None => {
-                let first = self.places.partition_point(|place| place.position <= after);
+                let place_of = |position: u64| {
+                    let earlier = |place: &Place| place.position < position;
+                    self.places.partition_point(earlier)
+                };
+                let first = place_of(after.saturating_add(1));
+                let within = self.places.get(first..place_of(before).max(first));
                 let wanted = |place: &&Place| {
                     let kind = place.record.as_ref().map(Record::kind);
                     kind.is_some_and(|kind| query.kinds.is_empty() || query.kinds.contains(&kind))
                 };
-                let rest = self.places.iter().skip(first).filter(wanted);
-                rest.take(limit).filter_map(Place::stored).collect()
+                few(within.unwrap_or_default().iter().filter(wanted), query)
             }
         };
+        let records = found.into_iter().filter_map(Place::stored).collect();
         Loaded::new(records, Revision(self.revision))
     }
 
@@ -206,6 +208,17 @@ impl Kept {
             .filter_map(|place| self.places.get(place))
             .collect()
     }
+}
+
+/// As many as the query wants: the oldest or the newest of them, in order either way.
+fn few<'p>(found: impl DoubleEndedIterator<Item = &'p Place>, query: &Query) -> Vec<&'p Place> {
+    let most = query.limit.unwrap_or(usize::MAX);
+    if !query.newest {
+        return found.take(most).collect();
+    }
+    let mut newest: Vec<&Place> = found.rev().take(most).collect();
+    newest.reverse();
+    newest
 }
 
 impl Place {

@@ -13,8 +13,12 @@ pub struct Query {
     pub ids: Option<Vec<String>>,
     /// After this place.
     pub after: Option<Position>,
-    /// At most so many.
+    /// Before this place.
+    pub before: Option<Position>,
+    /// At most so many. Fewer come only where there are no more.
     pub limit: Option<usize>,
+    /// Where there are more than the limit, the newest of them instead of the oldest. In order either way.
+    pub newest: bool,
 }
 
 impl Query {
@@ -45,10 +49,24 @@ impl Query {
         self
     }
 
-    /// At most so many.
+    /// Those before a place.
+    #[must_use]
+    pub fn before(mut self, place: Position) -> Self {
+        self.before = Some(place);
+        self
+    }
+
+    /// At most so many, the oldest of them.
     #[must_use]
     pub fn limit(mut self, most: usize) -> Self {
-        self.limit = Some(most);
+        (self.limit, self.newest) = (Some(most), false);
+        self
+    }
+
+    /// At most so many, the newest of them. In order all the same.
+    #[must_use]
+    pub fn newest(mut self, most: usize) -> Self {
+        (self.limit, self.newest) = (Some(most), true);
         self
     }
 }

@@ -73,12 +73,14 @@ impl Model {
             (query.kinds.is_empty() || query.kinds.contains(&row.1))
                 && query.ids.as_ref().is_none_or(|ids| ids.contains(&row.2))
                 && query.after.is_none_or(|after| row.0 > after.0)
+                && query.before.is_none_or(|before| row.0 < before.0)
         };
-        let found = self.rows.iter().filter(asked);
-        found
-            .take(query.limit.unwrap_or(usize::MAX))
-            .cloned()
-            .collect()
+        let found: Vec<_> = self.rows.iter().filter(asked).cloned().collect();
+        let most = query.limit.unwrap_or(usize::MAX).min(found.len());
+        match query.newest {
+            true => found[found.len() - most..].to_vec(),
+            false => found[..most].to_vec(),
+        }
     }
 }
 
@@ -110,15 +112,24 @@ fn batch() -> impl Strategy<Value = Batch> {
 
 fn query() -> impl Strategy<Value = Query> {
     let ids = option::of(vec(id(), 0..6));
-    let after = option::of((0..200_u64).prop_map(Position));
-    (vec(kind(), 0..3), ids, after, option::of(0..50_usize)).prop_map(
-        |(kinds, ids, after, limit)| Query {
+    let place = || option::of((0..200_u64).prop_map(Position));
+    let limit = option::of(0..50_usize);
+    (
+        vec(kind(), 0..3),
+        ids,
+        place(),
+        place(),
+        limit,
+        any::<bool>(),
+    )
+        .prop_map(|(kinds, ids, after, before, limit, newest)| Query {
             kinds,
             ids,
             after,
+            before,
             limit,
-        },
-    )
+            newest,
+        })
 }
 
 fn run<T>(work: impl Future<Output = T>) -> T {

@@ -56,7 +56,11 @@ impl AnswerFormat {
         checked.map(|args| args.into_value()).map_err(|error| {
             let (mut operator, mut model) = (String::new(), String::new());
             for fault in error.faults() {
-                let (place, message) = (fault.place(), &fault.message);
+                let message = &fault.message;
+                let place = match fault.pointer.as_str() {
+                    "" => "the answer",
+                    pointer => pointer,
+                };
                 operator.push_str(&format!("; {place} {message}"));
                 model.push_str(&format!("\n- {place}: {message}"));
             }

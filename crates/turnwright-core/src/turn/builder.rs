@@ -93,7 +93,15 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Around the beginning of a turn: further out the earlier it is said.
+    /// Something of yours that handlers and middleware reach by its type: see [`TurnContext::state`]. One of each type.
+    pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.setup.state.put(value);
+        self
+    }
+
+    /// Around the other layers of the turn's input: further out the earlier it is said. It is not around the turn: how long
+    /// that takes is told by `TurnEnd`. What the user said is in the turn and in the store already; a layer that is not to let
+    /// it in says `ctx.forget_message(…)` and aborts.
     pub fn turn_input(mut self, layer: impl Middleware<TurnContext> + 'static) -> Self {
         self.turn_input.push(Arc::new(layer));
         self
@@ -123,7 +131,8 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Who decides whether a call may run, asked before the tool's own policy. May be said more than once.
+    /// Who decides whether a call may run, asked before the tool's own policy. May be said more than once. Where a policy
+    /// asks and there is neither an approver nor anybody who holds the turn's gates, the answer is no.
     pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
         self.setup.policies.push(Arc::new(policy));
         self

@@ -201,7 +201,7 @@ impl TurnContext {
     }
 
     /// Says that an operator should look at something that stopped nothing.
-    pub fn warn(&self, message: impl Into<String>) {
+    pub(crate) fn warn(&self, message: impl Into<String>) {
         self.tell(|| EventKind::Warning {
             message: message.into(),
         });
@@ -222,6 +222,19 @@ impl TurnContext {
         let stream = self.0.stream.lock().clone();
         if let Some(stream) = stream {
             super::stream::send(&stream, self.cancellation(), event).await;
+        }
+    }
+
+    /// Whether anybody may read what the turn says.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.0.stream.lock().is_some()
+    }
+
+    /// Gives an event to whoever reads the turn's stream, if there is room: for what cannot wait, and may be missed.
+    pub(crate) fn emit_now(&self, event: impl FnOnce() -> TurnEvent) {
+        let stream = self.0.stream.lock().clone();
+        if let Some(stream) = stream {
+            super::stream::send_now(&stream, event);
         }
     }
 

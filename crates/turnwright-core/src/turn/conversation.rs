@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
 use super::handle::Turn;
 use super::input::TurnInput;
 use super::outcome::TurnOutcome;
 use super::runner::TurnRunner;
+use super::typed::TypedOutcome;
 
 /// Turns of one conversation, one after the other: each knows what was said, thought and called before.
 ///
@@ -49,6 +53,15 @@ impl Conversation {
         self.runner
             .run(input.into().conversation(Arc::clone(&self.id)))
             .await
+    }
+
+    /// Says something, and waits for an answer of a type: see [`TurnRunner::run_typed`].
+    pub async fn say_typed<T: JsonSchema + DeserializeOwned>(
+        &mut self,
+        input: impl Into<TurnInput>,
+    ) -> TypedOutcome<T> {
+        let input = input.into().conversation(Arc::clone(&self.id));
+        self.runner.run_typed(input).await
     }
 
     /// Says something, and gives the turn as it goes. Let it end before you say more.

@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::builder::IntoTool;
+use crate::call::ToolContext;
 use crate::cancel::Cancellation;
 use crate::error::{Error, ErrorCode};
+use crate::event::Event;
 use crate::media::Media;
 use crate::record::{Message, Wrong};
 use crate::tool::Tool;
@@ -29,10 +32,16 @@ pub struct TurnInput {
     pub(super) conversation: Option<Arc<str>>,
     pub(super) turn_id: Option<Arc<str>>,
     pub(super) stash: Vec<(String, Value)>,
-    pub(super) tools: Vec<Tool>,
+    pub(super) tools: Vec<Result<Tool, Error>>,
+    pub(super) observers: Vec<Arc<Observe>>,
     pub(super) cancellation: Option<Cancellation>,
     pub(super) deadline: Option<Duration>,
+    /// The call that this turn is made for.
+    pub(super) under: Option<ToolContext>,
 }
+
+/// Who is told what happens.
+type Observe = dyn Fn(&Event) + Send + Sync;
 
 #[derive(Clone)]
 enum Says {
@@ -62,8 +71,10 @@ impl TurnInput {
             turn_id: None,
             stash: Vec::new(),
             tools: Vec::new(),
+            observers: Vec::new(),
             cancellation: None,
             deadline: None,
+            under: None,
         }
     }
 
@@ -101,8 +112,43 @@ impl TurnInput {
     }
 
     /// A tool for this turn alone.
-    pub fn tool(mut self, tool: Tool) -> Self {
-        self.tools.push(tool);
+    pub fn tool(mut self, tool: impl IntoTool) -> Self {
+        self.tools.push(tool.into_tool());
+        self
+    }
+
+    /// Tells `observer` everything that happens in this turn.
+    pub fn observer(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.observers.push(Arc::new(observer));
+        self
+    }
+
+    /// The turn is made for a call: a sub-agent as a tool. It is called off with that call, the turn of the call waits for its
+    /// end, and what it uses of a model counts there too. Its words are somebody else's: return them as they are, and they
+    /// stand in the fence of what a tool returned.
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolError, TurnInput, TurnRunner};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// # struct Task { task: String }
+    ///
+    /// # let executor = |ctx: DispatchContext| async move { ctx.answer("done").await?; Ok(()) };
+    /// let librarian = TurnRunner::builder(executor).build()?;
+    /// let research = Tool::typed::<Task>("research")
+    ///     .description("Has a librarian look something up.")
+    ///     .handler(move |args: Task, ctx: ToolContext| {
+    ///         let librarian = librarian.clone();
+    ///         async move {
+    ///             let outcome = librarian.run(TurnInput::new(args.task).under(&ctx)).await;
+    ///             Ok::<_, ToolError>(outcome.into_answer()?)
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), turnwright_core::Error>(())
+    /// ```
+    pub fn under(mut self, call: &ToolContext) -> Self {
+        self.cancellation = Some(call.cancellation().clone());
+        self.under = Some(call.clone());
         self
     }
 

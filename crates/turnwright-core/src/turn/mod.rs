@@ -32,6 +32,7 @@ mod outcome;
 mod records;
 mod runner;
 mod setup;
+mod state;
 mod stop;
 mod stream;
 mod typed;

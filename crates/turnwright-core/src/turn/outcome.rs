@@ -132,6 +132,15 @@ impl Ended {
     }
 }
 
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.error() {
+            None => f.write_str(self.name()),
+            Some(error) => write!(f, "{}: {error}", self.name()),
+        }
+    }
+}
+
 impl From<Stop> for Ended {
     fn from(stop: Stop) -> Self {
         match stop {

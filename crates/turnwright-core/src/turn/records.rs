@@ -149,7 +149,7 @@ impl TurnContext {
 
     /// The calls that were made in this turn, in order: without those of earlier turns.
     #[must_use]
-    pub fn new_tool_calls(&self) -> Vec<Arc<ToolCall>> {
+    pub fn own_tool_calls(&self) -> Vec<Arc<ToolCall>> {
         let records = self.records().read();
         let came = records.tool_calls.all().filter(|one| one.place.came_now);
         came.map(|one| Arc::clone(&one.record)).collect()

@@ -20,7 +20,6 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{EventBus, Observer};
 use crate::middleware::{Hydrate, hydrate};
 use crate::pipeline::Pipeline;
-use crate::record::Message;
 use crate::registry::ToolRegistry;
 use crate::stash::Stash;
 use crate::store::Scope;
@@ -116,55 +115,74 @@ impl TurnRunner {
             let ids = (Arc::clone(&turn_id), Arc::clone(&conversation));
             TurnHandle::ready(TurnOutcome::unbegun(ids.0, ids.1, error))
         };
-        let (message, parts) = match self.prepare(&input, &turn_id, &conversation, answer, stream) {
-            Ok(prepared) => prepared,
-            Err(error) => return failed(error),
-        };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             let message = "a turn runs in a task of its own: call this inside of a tokio runtime";
             return failed(Error::new(ErrorCode::InvalidTurnContext, message));
         };
+        let message = match input.message() {
+            Ok(message) => message,
+            Err(error) => return failed(error),
+        };
+        let deadline = input.deadline.or(self.0.deadline);
+        let under = input.under.clone();
+        let mut parts = match self.parts(input, &turn_id, &conversation) {
+            Ok(parts) => parts,
+            Err(error) => return failed(error),
+        };
+        (parts.answer, parts.stream) = (answer, stream);
         let turn = TurnContext::new(parts);
         let gates = Arc::clone(turn.gates());
         let cancellation = turn.cancellation().clone();
-        let deadline = input.deadline.or(self.0.deadline);
-        let task = runtime.spawn(drive(Arc::clone(&self.0), turn, message, deadline));
+        let work = drive(Arc::clone(&self.0), turn, message, deadline);
+        let task = match under {
+            None => runtime.spawn(work),
+            Some(call) => {
+                let outer = call.turn().clone();
+                let work = async move {
+                    let outcome = work.await;
+                    outer.add_usage(outcome.usage);
+                    outcome
+                };
+                call.tasks().spawn_on(work, &runtime)
+            }
+        };
         TurnHandle::new(turn_id, conversation, cancellation, gates, task)
     }
 
-    fn prepare(
+    /// What the turn is made of.
+    fn parts(
         &self,
-        input: &TurnInput,
+        input: TurnInput,
         turn_id: &Arc<str>,
         conversation: &Arc<str>,
-        answer: Option<Arc<AnswerFormat>>,
-        stream: Option<mpsc::Sender<super::TurnEvent>>,
-    ) -> Result<(Option<Arc<Message>>, TurnParts), Error> {
-        let message = input.message()?;
+    ) -> Result<TurnParts, Error> {
         let tools = self.0.tools.fork();
-        for tool in &input.tools {
-            tools.register(tool.clone())?;
+        for tool in input.tools {
+            tools.register(tool?)?;
         }
         let stash = Stash::new();
-        for (path, value) in &input.stash {
-            stash.set(path, value.clone())?;
+        for (path, value) in input.stash {
+            stash.set(&path, value)?;
         }
-        let cancellation = match &input.cancellation {
-            Some(outer) => outer.child(),
+        let events = self.0.events.below();
+        for observer in input.observers {
+            events.observe(move |event| observer(event)).keep();
+        }
+        let cancellation = match input.cancellation {
+            Some(given) => given.child(),
             None => Cancellation::new(),
         };
-        let parts = TurnParts {
+        Ok(TurnParts {
             id: Arc::clone(turn_id),
             scope: Scope::new(Arc::clone(conversation)),
             setup: Arc::clone(&self.0.setup),
             tools,
             stash,
-            events: self.0.events.below(),
+            events,
             cancellation,
-            stream,
-            answer,
-        };
-        Ok((message, parts))
+            stream: None,
+            answer: None,
+        })
     }
 }
 

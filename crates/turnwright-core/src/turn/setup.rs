@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::state::State;
 use crate::approval::{ApprovalPolicy, Approver};
 use crate::artifact::{ArtifactLimits, ForgePolicy};
 use crate::spool::{Spool, Unkept};
@@ -32,6 +33,7 @@ pub(crate) struct Setup {
     pub(crate) iteration_limit: u32,
     pub(crate) forge: Option<ForgePolicy>,
     pub(crate) trace_content: bool,
+    pub(crate) state: State,
 }
 
 impl Default for Setup {
@@ -49,6 +51,7 @@ impl Default for Setup {
             iteration_limit: ITERATION_LIMIT,
             forge: Some(ForgePolicy::Stable),
             trace_content: false,
+            state: State::default(),
         }
     }
 }

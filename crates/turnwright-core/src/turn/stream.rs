@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
@@ -29,7 +30,26 @@ pub enum TurnEvent {
         /// The piece. Its id is the provider's, or its place among the calls of the response.
         delta: Delta,
     },
-    /// A call is settled, and stored.
+    /// A call is about to run.
+    #[non_exhaustive]
+    ToolCallStarted {
+        /// Which call.
+        id: Arc<str>,
+        /// The tool's name.
+        tool: Arc<str>,
+        /// The checked arguments.
+        args: Value,
+    },
+    /// A call says how far it is. Missed by a reader that is slow.
+    #[non_exhaustive]
+    ToolCallProgress {
+        /// Which call.
+        id: Arc<str>,
+        /// In its words.
+        message: String,
+    },
+    /// A call is settled, and stored. Calls that run together come in the order in which they end; their records are in the
+    /// proposed order.
     ToolCall(Arc<ToolCall>),
     /// The pieces under this id so far are void: what follows begins anew.
     Discarded {
@@ -71,6 +91,8 @@ impl TurnEvent {
             TurnEvent::ThoughtDelta(_) => "thoughtDelta",
             TurnEvent::Thought(_) => "thought",
             TurnEvent::ToolCallDelta { .. } => "toolCallDelta",
+            TurnEvent::ToolCallStarted { .. } => "toolCallStarted",
+            TurnEvent::ToolCallProgress { .. } => "toolCallProgress",
             TurnEvent::ToolCall(_) => "toolCall",
             TurnEvent::Discarded { .. } => "discarded",
         }
@@ -92,6 +114,13 @@ pub(super) async fn send(
     }
 }
 
+/// Hands an event over if there is room.
+pub(super) fn send_now(stream: &mpsc::Sender<TurnEvent>, event: impl FnOnce() -> TurnEvent) {
+    if let Ok(room) = stream.try_reserve() {
+        room.send(event());
+    }
+}
+
 impl fmt::Debug for TurnEvent {
     /// What is said may be secret: it is not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -103,6 +132,10 @@ impl fmt::Debug for TurnEvent {
             TurnEvent::ToolCallDelta { tool, delta } => {
                 debug.field("tool", tool).field("delta", delta)
             }
+            TurnEvent::ToolCallStarted { id, tool, .. } => {
+                debug.field("id", id).field("tool", tool)
+            }
+            TurnEvent::ToolCallProgress { id, .. } => debug.field("id", id),
             TurnEvent::Message(record) => debug.field("id", &record.id()),
             TurnEvent::Thought(record) => debug.field("id", &record.id()),
             TurnEvent::ToolCall(record) => debug.field("id", &record.id()),

@@ -85,11 +85,11 @@ async fn an_answer_is_bound_to_what_was_asked_and_counts_once() {
     );
     let request = clerk.asked.lock()[0].clone();
     assert_eq!(
-        (request.tool.as_str(), request.reason.as_str()),
+        (request.tool.name(), request.reason.as_str()),
         ("t", "it costs money")
     );
     assert_eq!(request.args, json!({ "n": 4 }), "the checked arguments");
-    assert_eq!(request.fingerprint, tool.fingerprint());
+    assert_eq!(request.tool.fingerprint(), tool.fingerprint());
     assert!(
         tool.executor(&ctx).call(r#"{"n": "4"}"#).await.is_err(),
         "the same call must be asked for again"

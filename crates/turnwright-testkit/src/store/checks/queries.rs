@@ -35,9 +35,15 @@ fn meant<'r>(all: &'r [Stored], query: &Query) -> Vec<(&'r str, RecordKind)> {
         (query.kinds.is_empty() || query.kinds.contains(&record.kind()))
             && ids.is_none_or(|ids| ids.iter().any(|id| id == record.id()))
             && query.after.is_none_or(|after| stored.position > after)
+            && query.before.is_none_or(|before| stored.position < before)
     };
-    let found = all.iter().filter(asked);
-    let found = found.take(query.limit.unwrap_or(usize::MAX));
+    let found: Vec<&Stored> = all.iter().filter(asked).collect();
+    let most = query.limit.unwrap_or(usize::MAX);
+    let skipped = match query.newest {
+        true => found.len().saturating_sub(most),
+        false => 0,
+    };
+    let found = found.into_iter().skip(skipped).take(most);
     found.map(|it| (it.record.id(), it.record.kind())).collect()
 }
 
@@ -64,14 +70,19 @@ pub(super) async fn combined(store: Arc<dyn Store>) -> Outcome {
         for id_list in id_lists {
             for after in [None, Some(Position(0)), middle, last] {
                 for limit in [None, Some(0), Some(1), Some(3), Some(1_000_000)] {
-                    let mut query = Query::all();
-                    query.kinds = kinds.to_vec();
-                    query.ids = id_list.map(|ids| ids.iter().map(|id| (*id).to_owned()).collect());
-                    query.after = after;
-                    query.limit = limit;
-                    let found = store.load(&scope, &query).await?.records;
-                    let found = meant(&found, &Query::all());
-                    same(&format!("{query:?}"), found, meant(&all, &query))?;
+                    for (before, newest) in
+                        [(None, false), (None, true), (middle, false), (last, true)]
+                    {
+                        let mut query = Query::all();
+                        query.kinds = kinds.to_vec();
+                        query.ids =
+                            id_list.map(|ids| ids.iter().map(|id| (*id).to_owned()).collect());
+                        (query.after, query.before) = (after, before);
+                        (query.limit, query.newest) = (limit, newest);
+                        let found = store.load(&scope, &query).await?.records;
+                        let found = meant(&found, &Query::all());
+                        same(&format!("{query:?}"), found, meant(&all, &query))?;
+                    }
                 }
             }
         }

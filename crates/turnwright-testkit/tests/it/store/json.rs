@@ -121,13 +121,23 @@ impl Store for JsonStore {
         let after = query.after.map_or(0, |after| after.0);
         let kinds: Vec<_> = query.kinds.iter().map(|kind| kind.as_str()).collect();
         let found = tables.records.range(after.saturating_add(1)..);
-        let found = found.filter(|(_, row)| {
-            row.scope == scope.as_str()
+        let found = found.filter(|(place, row)| {
+            query.before.is_none_or(|before| **place < before.0)
+                && row.scope == scope.as_str()
                 && (kinds.is_empty() || kinds.contains(&row.kind.as_str()))
                 && query.ids.as_ref().is_none_or(|ids| ids.contains(&row.id))
         });
-        let found = found.take(query.limit.unwrap_or(usize::MAX));
-        let records = found.map(|(place, row)| Ok(Stored::new(Position(*place), self.read(row)?)));
+        let most = query.limit.unwrap_or(usize::MAX);
+        let mut found: Vec<_> = match query.newest {
+            true => found.rev().take(most).collect(),
+            false => found.take(most).collect(),
+        };
+        if query.newest {
+            found.reverse();
+        }
+        let records = found
+            .into_iter()
+            .map(|(place, row)| Ok(Stored::new(Position(*place), self.read(row)?)));
         let revision = tables.scopes.get(scope.as_str());
         Ok(Loaded::new(
             records.collect::<Result<_, StoreError>>()?,

@@ -66,7 +66,7 @@ async fn a_result_is_stored_by_its_place_in_the_spool_and_found_there_again() {
     assert_eq!(bereft.byte_length(), 20_000);
     let error = bereft.as_bytes().await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ArtifactUnreadable);
-    let gone = format!("the spool keeps nothing under \"{}\" any more", spool_id);
+    let gone = format!("the spool keeps nothing under \"{spool_id}\" any more");
     assert!(error.message().contains(&gone), "{error}");
     let back = Body::Text("a\nb\n".repeat(5_000));
     spool.put(spool_id, back).await.unwrap();

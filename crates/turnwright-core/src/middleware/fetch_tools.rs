@@ -1,0 +1,168 @@
+//! Tools that are known only when a turn begins.
+
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::FutureExt as _;
+
+use crate::error::{BoxError, Error, ErrorCode};
+use crate::panic::text_of;
+use crate::pipeline::{Middleware, Next};
+use crate::registry::ToolRegistry;
+use crate::schema::escape;
+use crate::tool::{OnCollision, Tool};
+use crate::turn::TurnContext;
+use crate::within::{Cut, TimeLimit, within};
+
+/// Brings tools that are known only when a turn begins: see [`fetch_tools`].
+#[derive(Clone)]
+#[must_use = "middleware does nothing until a runner has it"]
+pub struct FetchTools<F> {
+    fetch: F,
+    timeout: Option<Duration>,
+    or_without: bool,
+}
+
+/// Brings tools that are known only when a turn begins: of a server, a tenant, a user. They are this turn's alone. For the
+/// turn's input.
+///
+/// Where the turn has a tool of that name already, the fetched one's [`OnCollision`] decides: it replaces the other, gives
+/// way to it, or is an error that tells of both. All of them are added or none. What goes wrong fails the turn, unless
+/// [`FetchTools::or_without`] is said.
+///
+/// ```
+/// use turnwright_core::middleware::fetch_tools;
+/// use turnwright_core::{DispatchContext, Tool, ToolContext, TurnContext, TurnRunner};
+/// use serde_json::{Value, json};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+///     let greeting = ctx.call("greet", "{}").await;
+///     ctx.answer(greeting.text().await.unwrap_or_default()).await?;
+///     Ok(())
+/// })
+/// .turn_input(fetch_tools(|ctx: TurnContext| async move {
+///     let turn = ctx.turn_id().to_owned();
+///     let greet = Tool::dynamic("greet", json!({ "type": "object" }))
+///         .description("Greets.")
+///         .handler(move |_: Value, _: ToolContext| {
+///             let turn = turn.clone();
+///             async move { format!("Hello from {turn}") }
+///         })
+///         .build()?;
+///     Ok(vec![greet])
+/// }))
+/// .build()?;
+/// let outcome = runner.run("Hi!").await;
+/// assert_eq!(outcome.text, format!("Hello from {}", outcome.turn_id));
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
+pub fn fetch_tools<F, Fut>(fetch: F) -> FetchTools<F>
+where
+    F: Fn(TurnContext) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<Vec<Tool>, BoxError>> + Send,
+{
+    FetchTools {
+        fetch,
+        timeout: None,
+        or_without: false,
+    }
+}
+
+impl<F> FetchTools<F> {
+    /// How long fetching may take. As long as it likes unless told.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = Some(limit);
+        self
+    }
+
+    /// Goes on without any of these tools where something goes wrong with them, and warns operators.
+    pub fn or_without(mut self) -> Self {
+        self.or_without = true;
+        self
+    }
+
+    async fn fetch<Fut>(&self, ctx: &TurnContext) -> Result<Vec<Tool>, BoxError>
+    where
+        F: Fn(TurnContext) -> Fut + Send + Sync,
+        Fut: Future<Output = Result<Vec<Tool>, BoxError>> + Send,
+    {
+        // What makes the future may panic too.
+        let work = async { (self.fetch)(ctx.clone()).await };
+        let work = AssertUnwindSafe(work).catch_unwind();
+        let time = TimeLimit::from_now(self.timeout);
+        match within(time, ctx.cancellation(), work).await {
+            Ok(Ok(fetched)) => fetched,
+            Ok(Err(panic)) => Err(format!("fetching tools panicked: {}", text_of(panic)).into()),
+            Err(Cut::Timeout(limit)) => Err(format!("no tools came within {limit:?}").into()),
+            Err(Cut::Cancelled) => Err("the turn was called off while tools were fetched".into()),
+            Err(Cut::NoTimer) => Err("a timeout needs a tokio runtime with its timer".into()),
+        }
+    }
+}
+
+/// Adds all of these tools, or none.
+fn add(registry: &ToolRegistry, fetched: Vec<Tool>) -> Result<(), Error> {
+    // What is fetched must fit together by itself.
+    let fetched = ToolRegistry::new(fetched)?.all();
+    let mut welcome = Vec::with_capacity(fetched.len());
+    for tool in fetched {
+        match (registry.get(tool.name()), tool.on_collision()) {
+            (None, _) | (Some(_), OnCollision::Replace) => welcome.push(tool),
+            (Some(_), OnCollision::Keep) => {}
+            (Some(there), OnCollision::Throw) => return Err(clash(&there, &tool)),
+        }
+    }
+    for tool in welcome {
+        registry.register_overwriting(tool);
+    }
+    Ok(())
+}
+
+fn clash(there: &Tool, fetched: &Tool) -> Error {
+    let message = format!(
+        "a tool `{}` was fetched (\"{}\"), and there is another of that name (\"{}\"): let the fetched one say what happens \
+         by `on_collision`",
+        fetched.name(),
+        escape(fetched.description(), 80),
+        escape(there.description(), 80),
+    );
+    Error::new(ErrorCode::ToolAlreadyRegistered, message)
+}
+
+#[async_trait]
+impl<F, Fut> Middleware<TurnContext> for FetchTools<F>
+where
+    F: Fn(TurnContext) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<Vec<Tool>, BoxError>> + Send,
+{
+    async fn handle(&self, ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
+        let added = match self.fetch(&ctx).await {
+            Ok(fetched) => add(ctx.tools(), fetched).map_err(BoxError::from),
+            Err(error) => Err(error),
+        };
+        match added {
+            Ok(()) => {}
+            Err(error) if self.or_without => {
+                ctx.warn(format!("the turn goes on without fetched tools: {error}"));
+            }
+            Err(error) => return Err(error),
+        }
+        next.run().await
+    }
+
+    fn name(&self) -> &'static str {
+        "fetch_tools"
+    }
+}
+
+impl<F> fmt::Debug for FetchTools<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FetchTools")
+            .field("timeout", &self.timeout)
+            .field("or_without", &self.or_without)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,330 @@
+use std::time::Duration;
+
+use super::*;
+use crate::middleware::{Audit, AuditedCall, audit};
+
+type Calls = Arc<Mutex<Vec<AuditedCall>>>;
+
+fn collecting() -> (Calls, Audit) {
+    let calls: Calls = Arc::default();
+    let into = Arc::clone(&calls);
+    (calls, audit(move |call| into.lock().push(call)))
+}
+
+fn failing(name: &str) -> Tool {
+    tool(name)
+        .handler(|_: Value, _: ToolContext| async {
+            Err::<String, _>(ToolError::internal("broke"))
+        })
+        .build()
+        .unwrap()
+}
+
+fn hanging(name: &str) -> Tool {
+    tool(name)
+        .handler(|_: Value, ctx: ToolContext| async move {
+            ctx.stash().set("hangs", true)?;
+            std::future::pending::<()>().await;
+            Ok::<_, ToolError>("never")
+        })
+        .build()
+        .unwrap()
+}
+
+fn told(calls: &Calls) -> Vec<(String, bool, bool, Option<&'static str>)> {
+    let calls = calls.lock();
+    let told = calls.iter();
+    told.map(|it| (it.tool.to_string(), it.ran, it.is_error, it.code))
+        .collect()
+}
+
+#[tokio::test]
+async fn every_call_is_told_once_whatever_came_of_it() {
+    let (calls, audit) = collecting();
+    let look = done(tool("look").effects(Effects::ReadOnly));
+    let fingerprint = look.fingerprint().to_owned();
+    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        if ctx.iteration() == 2 {
+            ctx.call("look", "{}").await;
+            ctx.answer("done").await?;
+            return Ok(());
+        }
+        let proposed =
+            ["look", "breaks", "nothing"].map(|name| ctx.propose(name, r#"{"secret": 1}"#));
+        ctx.call_tools(proposed).await;
+        ctx.call("look", "not JSON").await;
+        Ok(())
+    })
+    .tools([look, failing("breaks")])
+    .turn_input(audit)
+    .build()
+    .unwrap();
+    let outcome = runner.run("go").await;
+    assert!(outcome.is_answered());
+    let wanted = [
+        ("look", true, false, None),
+        ("breaks", true, true, Some("E_TOOL_DOWNSTREAM_ERROR")),
+        ("nothing", false, true, Some("E_UNKNOWN_TOOL")),
+        ("look", false, true, Some("E_INVALID_TOOL_ARGS")),
+        ("look", true, false, None),
+    ];
+    assert_eq!(
+        told(&calls),
+        wanted.map(|(name, ran, wrong, code)| (name.to_owned(), ran, wrong, code))
+    );
+    let calls = calls.lock();
+    for (call, record) in calls.iter().zip(outcome.tool_calls()) {
+        assert_eq!(
+            (&*call.id, &*call.call_id),
+            (record.id(), record.checksum())
+        );
+        assert_eq!(call.turn_id, outcome.turn_id);
+        assert_eq!(call.duration.is_some(), call.ran);
+        assert!(call.recorded && call.args.is_none() && !call.edited && call.gate.is_none());
+    }
+    assert_eq!(calls[0].fingerprint.as_deref(), Some(&*fingerprint));
+    assert_eq!(calls[0].effects, Some(Effects::ReadOnly));
+    assert_eq!(calls[1].effects, Some(Effects::Writes));
+    assert_eq!((calls[2].effects, &calls[2].fingerprint), (None, &None));
+    let line = serde_json::to_value(&calls[1]).unwrap();
+    assert_eq!(line["isError"], true);
+    assert!(line["durationMs"].is_f64() && line["endedAtMs"].is_u64());
+    assert!(!line.as_object().unwrap().contains_key("args"));
+}
+
+#[tokio::test]
+async fn a_turn_without_calls_tells_nothing() {
+    let (calls, audit) = collecting();
+    let runner = calling("look", 1).turn_input(audit).build().unwrap();
+    assert!(runner.run("go").await.is_answered());
+    assert!(calls.lock().is_empty());
+}
+
+#[tokio::test]
+async fn calls_of_earlier_turns_are_not_told_again() {
+    let (calls, audit) = collecting();
+    let runner = calling("look", 2)
+        .tool(plain("look"))
+        .turn_input(audit)
+        .build()
+        .unwrap();
+    let mut chat = Conversation::new(&runner, "chat");
+    for turns in 1..=3 {
+        assert!(chat.say("go").await.is_answered());
+        assert_eq!(calls.lock().len(), turns);
+    }
+}
+
+#[tokio::test]
+async fn arguments_are_told_on_request_as_they_ran() {
+    let (calls, audit) = collecting();
+    let amount = tool("pay").approval(|call: &PendingCall<'_>| match call.args()["amount"] {
+        Value::Null => Review::Rewrite(json!({ "amount": 5 })),
+        _ => Review::ask("money"),
+    });
+    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        ctx.call("pay", "{}").await;
+        ctx.call("pay", r#"{"amount": 9}"#).await;
+        ctx.call("gone", r#"{"x": 1}"#).await;
+        ctx.ack()?;
+        Ok(())
+    })
+    .tool(done(amount))
+    .approver(|request: ApprovalRequest| async move {
+        match request.args["amount"] == 5 {
+            true => Approval::Granted,
+            false => Approval::Refused {
+                reason: "too much".to_owned(),
+            },
+        }
+    })
+    .turn_input(audit.with_args())
+    .build()
+    .unwrap();
+    assert!(runner.run("go").await.is_answered());
+    let calls = calls.lock();
+    let args: Vec<_> = calls.iter().map(|it| it.args.clone().unwrap()).collect();
+    assert_eq!(
+        args,
+        [
+            json!({ "amount": 5 }),
+            json!({ "amount": 9 }),
+            json!({ "x": 1 })
+        ]
+    );
+    // The first was changed and approved, the second was asked for and declined, for the third nobody was asked.
+    let facts: Vec<_> = calls
+        .iter()
+        .map(|it| (it.edited, it.gate.is_some(), it.ran, it.code))
+        .collect();
+    assert_eq!(
+        facts,
+        [
+            (true, true, true, None),
+            (false, true, false, Some("E_TOOL_DENIED")),
+            (false, false, false, Some("E_UNKNOWN_TOOL")),
+        ]
+    );
+    assert!(calls[0].gate.as_deref().unwrap().contains(&*calls[0].id));
+    assert!(!format!("{calls:?}").contains("amount"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_cut_off_by_the_end_of_the_turn_is_told_before_the_outcome() {
+    let (calls, audit) = collecting();
+    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        ctx.call_tools(["quick", "hangs"].map(|name| ctx.propose(name, "{}")))
+            .await;
+        Ok(())
+    })
+    .tools([plain("quick"), hanging("hangs")])
+    .turn_input(audit)
+    .build()
+    .unwrap();
+    let input = TurnInput::new("go").deadline(Duration::from_secs(9));
+    let outcome = runner.run(input).await;
+    assert!(matches!(outcome.ended, Ended::Limit(Limit::Time(_))));
+    let told = told(&calls);
+    assert_eq!(told.len(), 2);
+    assert!(
+        told.contains(&("quick".to_owned(), true, false, None)),
+        "{told:?}"
+    );
+    let cut = ("hangs".to_owned(), true, true, Some("E_TOOL_CANCELLED"));
+    assert!(told.contains(&cut), "{told:?}");
+}
+
+#[tokio::test]
+async fn calls_are_told_when_the_executor_fails_panics_or_refuses() {
+    for how in ["fails", "panics", "refuses", "aborts"] {
+        let (calls, audit) = collecting();
+        let runner = TurnRunner::builder(move |ctx: DispatchContext| async move {
+            ctx.call("look", "{}").await;
+            match how {
+                "fails" => return Err("the model is gone".into()),
+                "panics" => panic!("on purpose"),
+                "refuses" => ctx.nack("no")?,
+                _ => ctx.abort("enough"),
+            }
+            Ok(())
+        })
+        .tool(plain("look"))
+        .turn_input(audit)
+        .build()
+        .unwrap();
+        assert!(!runner.run("go").await.is_answered());
+        assert_eq!(
+            told(&calls),
+            [("look".to_owned(), true, false, None)],
+            "{how}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_record_the_store_does_not_take_is_told_all_the_same() {
+    let (calls, audit) = collecting();
+    let store = Asked::default();
+    store.refuses.store(true, Ordering::Relaxed);
+    let runner = calling("look", 9)
+        .tool(plain("look"))
+        .store(store)
+        .turn_input(audit)
+        .build()
+        .unwrap();
+    let outcome = runner.run("go").await;
+    assert_eq!(outcome.ended.error().unwrap().code(), ErrorCode::Store);
+    let calls = calls.lock();
+    assert_eq!(calls.len(), 1);
+    assert!(calls[0].ran && !calls[0].is_error && !calls[0].recorded);
+    assert_eq!((&*calls[0].tool, calls[0].call_id.len()), ("look", 64));
+}
+
+#[tokio::test]
+async fn calls_of_which_nobody_wants_a_record_are_told_too() {
+    let (calls, audit) = collecting();
+    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        let look = plain("look");
+        look.executor(&ctx).call("{}").await?;
+        look.executor(&ctx).call("[]").await.unwrap_err();
+        ctx.ack()?;
+        Ok(())
+    })
+    .turn_input(audit)
+    .build()
+    .unwrap();
+    assert!(runner.run("go").await.is_answered());
+    let wanted = [
+        ("look".to_owned(), true, false, None),
+        ("look".to_owned(), false, true, Some("E_INVALID_TOOL_ARGS")),
+    ];
+    assert_eq!(told(&calls), wanted);
+}
+
+#[tokio::test]
+async fn a_sink_that_panics_is_warned_of_and_gets_the_next_call_all_the_same() {
+    let tries = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&tries);
+    let broken = audit(move |_: AuditedCall| {
+        if count.fetch_add(1, Ordering::Relaxed) == 0 {
+            panic!("disk full");
+        }
+    });
+    let runner = calling("look", 3)
+        .tool(plain("look"))
+        .turn_input(broken)
+        .build()
+        .unwrap();
+    let (events, _observer) = heard(&runner);
+    let outcome = runner.run("go").await;
+    assert!(outcome.is_answered());
+    assert_eq!(tries.load(Ordering::Relaxed), 2);
+    let warnings = of_event(&events, "warning");
+    assert_eq!(warnings.len(), 1);
+    let text = warnings[0]["message"].as_str().unwrap();
+    assert!(text.contains("disk full") && text.contains(outcome.tool_calls().next().unwrap().id()));
+}
+
+#[tokio::test]
+async fn an_audit_does_not_keep_the_turn_alive() {
+    let kept: Arc<Mutex<Option<turn::WeakTurnContext>>> = Arc::default();
+    let into = Arc::clone(&kept);
+    let (_calls, audit) = collecting();
+    let runner = calling("look", 2)
+        .tool(plain("look"))
+        .turn_input(audit)
+        .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
+            *into.lock() = Some(ctx.downgrade());
+            async move { next.run().await }
+        })
+        .build()
+        .unwrap();
+    assert!(runner.run("go").await.is_answered());
+    assert!(kept.lock().as_ref().unwrap().upgrade().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_audit_of_many_turns_at_once_tells_each_call_once_with_its_turn() {
+    let (calls, audit) = collecting();
+    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        let many = (0..4).map(|n| ctx.propose("look", json!({ "n": n })));
+        ctx.call_tools(many).await;
+        if ctx.iteration() == 3 {
+            ctx.ack()?;
+        }
+        Ok(())
+    })
+    .tool(plain("look"))
+    .turn_input(audit)
+    .build()
+    .unwrap();
+    let turns = futures_util::future::join_all((0..32).map(|_| runner.run("go"))).await;
+    let calls = calls.lock();
+    assert_eq!(calls.len(), 32 * 12);
+    for outcome in &turns {
+        let own = calls.iter().filter(|it| it.turn_id == outcome.turn_id);
+        let ids: Vec<&str> = own.map(|it| &*it.id).collect();
+        let records: Vec<&str> = outcome.tool_calls().map(|it| it.id()).collect();
+        assert_eq!(ids, records);
+    }
+}

@@ -1,0 +1,292 @@
+use std::time::Duration;
+
+use super::*;
+use crate::artifact::Inline;
+use crate::middleware::{fetch_tools, tool_filter, tool_filter_by_meta, tool_filter_in};
+
+type Names = Vec<String>;
+
+/// Answers with the tools that there are, then those that are shown.
+fn listing() -> TurnRunnerBuilder {
+    TurnRunner::builder(|ctx: DispatchContext| async move {
+        let names = |tools: Vec<Tool>| tools.iter().map(|it| it.name().to_owned()).collect();
+        let (all, shown): (Names, Names) = (names(ctx.tools().all()), names(ctx.tools().visible()));
+        ctx.answer(format!("{} | {}", all.join(" "), shown.join(" ")))
+            .await?;
+        Ok(())
+    })
+}
+
+fn scoped(name: &str, scopes: &Value) -> Tool {
+    done(tool(name).meta(json!({ "rbac": { "scopes": scopes } })))
+}
+
+#[tokio::test]
+async fn a_filter_takes_away_what_does_not_pass_in_this_turn_alone() {
+    let filter = tool_filter_in(|ctx, tool| {
+        ctx.stash().get_as::<bool>("admin") == Some(true) || tool.name() != "drop_tables"
+    });
+    let runner = listing()
+        .tools([plain("look"), plain("drop_tables")])
+        .turn_input(filter)
+        .build()
+        .unwrap();
+    assert_eq!(runner.run("?").await.text, "look | look");
+    let admin = runner.run(TurnInput::new("?").stash("admin", true)).await;
+    assert_eq!(admin.text, "look drop_tables | look drop_tables");
+    assert_eq!(runner.run("?").await.text, "look | look");
+}
+
+#[tokio::test]
+async fn a_tool_that_was_taken_away_cannot_be_called_and_one_that_is_hidden_can() {
+    for (hides, fine) in [(false, false), (true, true)] {
+        let filter = tool_filter(|tool| tool.name() != "look");
+        let filter = if hides { filter.hide_only() } else { filter };
+        let runner = calling("look", 2)
+            .tool(plain("look"))
+            .dispatch_input(filter)
+            .build()
+            .unwrap();
+        let outcome = runner.run("go").await;
+        let call = outcome.tool_calls().next().unwrap();
+        assert_eq!(!call.is_error(), fine);
+    }
+}
+
+#[tokio::test]
+async fn meta_decides_by_a_value_or_an_array_that_holds_it() {
+    let runner = listing()
+        .tools([
+            scoped("reads", &json!(["read", "list"])),
+            scoped("writes", &json!(["write"])),
+            scoped("one", &json!("read")),
+            plain("silent"),
+        ])
+        .turn_input(tool_filter_by_meta("rbac.scopes", "read"))
+        .build()
+        .unwrap();
+    assert_eq!(runner.run("?").await.text, "reads one | reads one");
+}
+
+#[tokio::test]
+async fn a_filter_that_lets_everything_pass_does_nothing() {
+    let runner = listing()
+        .tools([plain("a"), plain("b")])
+        .turn_input(tool_filter(|_| true))
+        .dispatch_input(tool_filter(|_| true).hide_only())
+        .dispatch_input(
+            |ctx: DispatchContext, next: Next<DispatchContext>| async move {
+                assert!(ctx.stash().snapshot().is_empty());
+                next.run().await
+            },
+        )
+        .build()
+        .unwrap();
+    assert_eq!(runner.run("?").await.text, "a b | a b");
+}
+
+#[tokio::test]
+async fn what_a_filter_hid_is_shown_once_it_passes_and_what_others_hid_is_not() {
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let into = Arc::clone(&seen);
+    let runner = TurnRunner::builder(move |ctx: DispatchContext| {
+        let into = Arc::clone(&into);
+        async move {
+            let shown = ctx.tools().visible();
+            let names: Vec<&str> = shown.iter().map(Tool::name).collect();
+            into.lock().push(names.join(" "));
+            ctx.stash().set("cart", 1)?;
+            if ctx.iteration() == 2 {
+                ctx.ack()?;
+            }
+            Ok(())
+        }
+    })
+    .tools([plain("browse"), plain("checkout"), plain("secret")])
+    .turn_input(|ctx: TurnContext, next: Next<TurnContext>| async move {
+        ctx.tools().hide("secret");
+        next.run().await
+    })
+    .dispatch_input(
+        tool_filter_in(|ctx, tool| tool.name() == "browse" || ctx.stash().has("cart")).hide_only(),
+    )
+    .dispatch_input(tool_filter(|tool| tool.name() != "browse").hide_only())
+    .build()
+    .unwrap();
+    assert!(runner.run("go").await.is_answered());
+    assert_eq!(*seen.lock(), ["", "checkout"]);
+}
+
+#[tokio::test]
+async fn artifact_tools_pass_unless_told() {
+    let log = || done(tool("log").inline(Inline::Never));
+    let runner = listing()
+        .tool(log())
+        .dispatch_input(tool_filter(|tool| tool.name() == "log"))
+        .build()
+        .unwrap();
+    let text = runner.run("?").await.text;
+    assert!(text.contains("log artifact_head"), "{text}");
+    let runner = listing()
+        .tool(log())
+        .dispatch_input(tool_filter(|tool| tool.name() == "log").artifact_tools_too())
+        .build()
+        .unwrap();
+    assert_eq!(runner.run("?").await.text, "log | log");
+}
+
+#[tokio::test]
+async fn a_filter_that_panics_half_way_fails_the_turn_and_lets_nothing_through() {
+    let left: Arc<Mutex<usize>> = Arc::default();
+    let into = Arc::clone(&left);
+    let runner = listing()
+        .tools([plain("a"), plain("b")])
+        .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
+            let into = Arc::clone(&into);
+            async move {
+                let went = next.run().await;
+                *into.lock() = ctx.tools().len();
+                went
+            }
+        })
+        .turn_input(tool_filter(|tool| match tool.name() {
+            "a" => false,
+            _ => panic!("on purpose"),
+        }))
+        .build()
+        .unwrap();
+    let outcome = runner.run("?").await;
+    let error = outcome.ended.error().unwrap();
+    assert_eq!(error.code(), ErrorCode::InputPipeline);
+    assert_eq!((*left.lock(), outcome.iterations), (2, 0));
+}
+
+#[tokio::test]
+async fn fetched_tools_belong_to_the_turn_that_fetched_them() {
+    let runner = listing()
+        .tool(plain("base"))
+        .turn_input(fetch_tools(|ctx: TurnContext| async move {
+            let names: Vec<String> = ctx.stash().get_as("names").unwrap_or_default();
+            Ok(names.iter().map(|name| plain(name)).collect())
+        }))
+        .build()
+        .unwrap();
+    let with = |names: Value| TurnInput::new("?").stash("names", names);
+    let (one, two) = tokio::join!(
+        runner.run(with(json!(["x"]))),
+        runner.run(with(json!(["y", "z"])))
+    );
+    assert_eq!(one.text, "base x | base x");
+    assert_eq!(two.text, "base y z | base y z");
+    assert_eq!(runner.run("?").await.text, "base | base");
+}
+
+fn answers(name: &str, text: &'static str, on: OnCollision) -> Tool {
+    tool(name)
+        .on_collision(on)
+        .handler(move |_: Value, _: ToolContext| async move { text })
+        .build()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_fetched_tools_own_word_decides_a_clash() {
+    for (on, wanted) in [(OnCollision::Replace, "new"), (OnCollision::Keep, "old")] {
+        let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+            let call = ctx.call("look", "{}").await;
+            ctx.answer(call.text().await.unwrap()).await?;
+            Ok(())
+        })
+        .tool(answers("look", "old", OnCollision::Throw))
+        .turn_input(fetch_tools(move |_| async move {
+            Ok(vec![answers("look", "new", on)])
+        }))
+        .build()
+        .unwrap();
+        assert_eq!(runner.run("?").await.text, wanted);
+    }
+}
+
+#[tokio::test]
+async fn a_clash_that_nobody_decided_tells_of_both_and_adds_none() {
+    let fetch = || {
+        fetch_tools(|_| async {
+            let there = Tool::dynamic("look", json!({ "type": "object" }));
+            let there = there.description("Looks into the web.");
+            Ok(vec![plain("first"), done(there)])
+        })
+    };
+    let runner = listing()
+        .tool(plain("look"))
+        .turn_input(fetch())
+        .build()
+        .unwrap();
+    let error = runner.run("?").await.into_answer().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::InputPipeline);
+    for part in [
+        "E_TOOL_ALREADY_REGISTERED",
+        "Looks into the web.",
+        "Does look.",
+    ] {
+        assert!(error.message().contains(part), "{error}");
+    }
+    let runner = listing()
+        .tool(plain("look"))
+        .turn_input(fetch().or_without())
+        .build()
+        .unwrap();
+    assert_eq!(runner.run("?").await.text, "look | look");
+}
+
+#[tokio::test]
+async fn two_fetched_tools_of_one_name_are_a_clash_whatever_they_say() {
+    let runner = listing()
+        .turn_input(fetch_tools(|_| async {
+            let replaces = || answers("look", "x", OnCollision::Replace);
+            Ok(vec![replaces(), replaces()])
+        }))
+        .build()
+        .unwrap();
+    let error = runner.run("?").await.into_answer().unwrap_err();
+    assert!(error.message().contains("`look`"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_goes_wrong_with_fetching_fails_the_turn_or_is_warned_of() {
+    async fn broken(ctx: TurnContext) -> Result<Vec<Tool>, BoxError> {
+        match ctx.stash().get_as::<String>("how").as_deref() {
+            Some("fails") => Err("the server is down".into()),
+            Some("panics") => panic!("on purpose"),
+            Some("hangs") => std::future::pending().await,
+            _ => Ok(vec![plain("late")]),
+        }
+    }
+    let strict = fetch_tools(broken).timeout(Duration::from_secs(5));
+    let strict = listing().turn_input(strict).build().unwrap();
+    let lenient = fetch_tools(broken)
+        .timeout(Duration::from_secs(5))
+        .or_without();
+    let lenient = listing()
+        .tool(plain("base"))
+        .turn_input(lenient)
+        .build()
+        .unwrap();
+    for (how, told) in [
+        ("fails", "the server is down"),
+        ("panics", "on purpose"),
+        ("hangs", "within 5s"),
+    ] {
+        let input = || TurnInput::new("?").stash("how", how);
+        let error = strict.run(input()).await.into_answer().unwrap_err();
+        assert!(error.message().contains(told), "{error}");
+        let (events, _observer) = heard(&lenient);
+        assert_eq!(lenient.run(input()).await.text, "base | base");
+        let warnings = of_event(&events, "warning");
+        assert_eq!(warnings.len(), 1);
+        let text = warnings[0]["message"].as_str().unwrap();
+        assert!(text.contains(told), "{text}");
+    }
+    let (events, _observer) = heard(&lenient);
+    assert_eq!(lenient.run("?").await.text, "base late | base late");
+    assert!(of_event(&events, "warning").is_empty());
+}

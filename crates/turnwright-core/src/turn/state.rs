@@ -1,0 +1,53 @@
+//! What is yours, for handlers and middleware to reach: a database, a client.
+
+use std::any::{Any, TypeId, type_name};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::TurnContext;
+use crate::error::{Error, ErrorCode};
+
+/// Values by their type.
+#[derive(Clone, Default)]
+pub(crate) struct State(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+
+impl State {
+    pub(crate) fn put<T: Send + Sync + 'static>(&mut self, value: T) {
+        self.0.insert(TypeId::of::<T>(), Arc::new(value));
+    }
+
+    fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        let value = self.0.get(&TypeId::of::<T>())?;
+        Arc::clone(value).downcast().ok()
+    }
+}
+
+impl TurnContext {
+    /// What the runner was given of this type by [`state`](crate::turn::TurnRunnerBuilder::state).
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, TurnRunner};
+    ///
+    /// struct Database(&'static str);
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    ///     ctx.answer(ctx.state::<Database>()?.0).await?;
+    ///     Ok(())
+    /// })
+    /// .state(Database("postgres"))
+    /// .build()?;
+    /// assert_eq!(runner.run("Which database?").await.text, "postgres");
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `E_INVALID_TURN_CONTEXT` if it was given none.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Error> {
+        self.setup().state.get().ok_or_else(|| {
+            let name = type_name::<T>();
+            let message = format!("there is no state of type `{name}`: give it with `.state(…)` where the runner is built");
+            Error::new(ErrorCode::InvalidTurnContext, message)
+        })
+    }
+}

@@ -1,0 +1,55 @@
+//! A chat that remembers, in five lines: each turn sees what was said before, and the store is what remembers.
+//!
+//! Runs offline: `cargo run -p turnwright --example conversation`
+
+use turnwright::MemoryStore;
+use turnwright::prelude::*;
+use turnwright::record::Author;
+
+/// In the place of a model: it knows nothing but what it is shown, which is all that was said before.
+async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
+    let messages = ctx.messages();
+    let said = messages
+        .iter()
+        .filter(|message| *message.author() == Author::User);
+    let mut named = said.filter_map(|message| message.text().strip_prefix("My name is "));
+    let answer = match (named.next_back(), messages.len()) {
+        (Some(name), 1) => format!("Hello, {name}"),
+        (Some(name), seen) => format!("{name} (after {seen} messages)"),
+        (None, _) => "We have not met".to_owned(),
+    };
+    ctx.answer(answer).await?;
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    let store = MemoryStore::default();
+
+    // The five lines:
+    let runner = turnwright::runner(model).store(store.clone()).build()?;
+    let mut chat = Conversation::new(&runner, "chat-1");
+    for says in ["My name is Ada", "What is my name?"] {
+        let answer = chat.say(says).await.into_answer()?;
+        println!("chat-1 > {says}\n         {answer}");
+    }
+
+    // Another conversation of the same runner knows nothing of it.
+    let mut other = Conversation::new(&runner, "chat-2");
+    let says = "What is my name?";
+    let answer = other.say(says).await.into_answer()?;
+    println!("chat-2 > {says}\n         {answer}");
+
+    // It is the store that remembers: another runner, or another process with a store that lasts, goes on where it was.
+    let later = turnwright::runner(model).store(store).build()?;
+    let mut chat = Conversation::new(&later, "chat-1");
+    println!("chat-1 > {says}, read as it is said");
+    let mut turn = chat.start(says);
+    while let Some(event) = turn.next().await {
+        if let TurnEvent::MessageDelta(delta) = event {
+            println!("         {}", delta.text);
+        }
+    }
+    turn.await.into_answer()?;
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! Middleware as onions: what stands before `next.run()` happens on the way in, what stands after it on the way out. One that
+//! times, one that stops a turn, one that is ready made, one that forgot to go on; and an observer, which can only look.
+//!
+//! Runs offline: `cargo run -p turnwright --example middleware`
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use turnwright::prelude::*;
+use turnwright::record::Memory;
+
+/// Around the layers further in: those that the builder was given after it. How long a turn takes, its end tells: see below.
+async fn timed(_: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
+    let start = Instant::now();
+    let went = next.run().await;
+    // Also where a layer further in failed or stopped the turn.
+    let took = start.elapsed().as_millis();
+    println!("  timed   {took} ms for what is further in");
+    went
+}
+
+/// Stops a turn before anything is asked of a model.
+async fn guard(ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
+    let said = ctx.messages();
+    if said
+        .last()
+        .is_some_and(|last| last.text().contains("password"))
+    {
+        println!("  guard   stops the turn");
+        ctx.abort("somebody typed a password");
+        return Ok(());
+    }
+    next.run().await
+}
+
+/// Looks something up, and puts it before the model for this turn. Nothing is stored.
+async fn profile(ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
+    tokio::time::sleep(Duration::from_millis(25)).await;
+    ctx.add_memory(Memory::new("Lives in Oslo").build()?);
+    next.run().await
+}
+
+/// Before the executor, in each iteration.
+async fn announce(ctx: DispatchContext, next: Next<DispatchContext>) -> Result<(), BoxError> {
+    let (said, calls) = (ctx.messages().len(), ctx.tool_calls().len());
+    let iteration = ctx.iteration();
+    println!("  before  iteration {iteration}, messages: {said}, calls: {calls}");
+    next.run().await
+}
+
+/// A mistake that is easily made. It is not silent.
+async fn forgetful(_: TurnContext, _next: Next<TurnContext>) -> Result<(), BoxError> {
+    Ok(())
+}
+
+/// Weather of today.
+#[tool(effects = "read_only")]
+async fn weather(city: &str) -> String {
+    format!("{city}: rain, 7 degrees")
+}
+
+/// In the place of a model: one call, then an answer.
+async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
+    if ctx.iteration() == 1 {
+        let known = ctx.memories();
+        let city = known
+            .iter()
+            .find_map(|it| it.text().strip_prefix("Lives in "));
+        let args = json!({ "city": city.unwrap_or("Nowhere") });
+        ctx.call("weather", args).await;
+        return Ok(());
+    }
+    let calls = ctx.tool_calls();
+    let last = calls.last().ok_or("no call was made")?;
+    ctx.answer(last.text().await.unwrap_or_default()).await?;
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    // `turnwright::runner` is `TurnRunner::builder` with `hydrate` around everything: earlier turns are there.
+    let runner = turnwright::runner(model)
+        .tool(weather())
+        .turn_input(timed)
+        .turn_input(guard)
+        .turn_input(profile)
+        .dispatch_input(announce)
+        .observer(|event| match &event.kind {
+            EventKind::ToolExecutionEnd { tool, .. } => println!("  event   {tool} ran"),
+            EventKind::Error { message, .. } => println!("  event   {message}"),
+            EventKind::TurnEnd {
+                ended, duration, ..
+            } => {
+                println!("  event   {ended} after {} ms", duration.as_millis());
+            }
+            _ => {}
+        })
+        .build()?;
+
+    for says in ["Do I need a coat?", "And tomorrow?", "My password is tulip"] {
+        println!("> {says}");
+        let outcome = runner.run(TurnInput::new(says).conversation("coats")).await;
+        match outcome.ended.error() {
+            None => println!("{}\n", outcome.text),
+            Some(why) => println!("{why}\n"),
+        }
+    }
+
+    println!("> a layer that neither goes on nor stops the turn");
+    let broken = turnwright::runner(model).turn_input(forgetful).build()?;
+    let outcome = broken.run("hello").await;
+    if let Some(why) = outcome.ended.error() {
+        println!("{why}");
+    }
+    Ok(())
+}
