@@ -1,20 +1,26 @@
 //! Middleware: onions around what a turn does.
 //!
-//! Each piece gets the context and `next`. What it does before `next.run()` happens on the way in, what it does after on
-//! the way out; one that ends without either going on or aborting is a mistake, and is told as one.
+//! Each layer gets the context and `next`. What it does before `next.run()` happens on the way in, what it does after on
+//! the way out; one that ends without either going on or aborting is a mistake, and is told as one. A layer is around the
+//! other layers of its pipeline, and not around what comes after that: how long a turn takes is told by `TurnEnd`.
 //!
 //! ```
 //! use turnwright_core::TurnContext;
 //! use turnwright_core::pipeline::Next;
 //!
-//! let timed = |ctx: TurnContext, next: Next<TurnContext>| async move {
-//!     let start = std::time::Instant::now();
-//!     next.run().await?;
-//!     ctx.log(turnwright_core::event::Level::Info, format!("took {:?}", start.elapsed()));
-//!     Ok(())
+//! let guard = |ctx: TurnContext, next: Next<TurnContext>| async move {
+//!     match ctx.input() {
+//!         Some(said) if said.text().contains("password") => {
+//!             // It was stored when the turn began.
+//!             ctx.forget_message(said.id()).await?;
+//!             ctx.abort("somebody typed a password");
+//!             Ok(())
+//!         }
+//!         _ => next.run().await,
+//!     }
 //! };
 //! # fn is<M: turnwright_core::pipeline::Middleware<TurnContext>>(_: M) {}
-//! # is(timed);
+//! # is(guard);
 //! ```
 
 use std::fmt;

@@ -71,7 +71,8 @@ pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 
 /// A runner around an executor, with what most agents want: earlier turns of the conversation are there.
 ///
-/// It is [`TurnRunner::builder`] with [`hydrate`](middleware::hydrate) as the outermost layer of the turn's input.
+/// It is [`TurnRunner::builder`] with [`hydrate`](middleware::hydrate) as the outermost layer of the turn's input: to put
+/// something before it, or to bound what it loads, say both yourself.
 ///
 /// ```
 /// use turnwright::prelude::*;

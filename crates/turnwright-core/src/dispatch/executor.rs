@@ -5,7 +5,9 @@ use async_trait::async_trait;
 use super::DispatchContext;
 use crate::error::BoxError;
 
-/// Decides what happens in an iteration: a model, or anything else. Async closures over [`DispatchContext`] are executors.
+/// Decides what happens in an iteration: a model, or anything else. Async closures and functions over [`DispatchContext`] are
+/// executors; a closure names the type (`|ctx: DispatchContext|`), and both return `Result<(), BoxError>`, so that `?` takes
+/// any error.
 ///
 /// It reads the records and the tools of its context, says what it has to say by the
 /// [`Reporter`](super::Reporter), has tools run by [`DispatchContext::call_tools`], and returns. With
@@ -17,7 +19,8 @@ use crate::error::BoxError;
 /// use turnwright_core::dispatch::Executor;
 ///
 /// let executor = |ctx: DispatchContext| async move {
-///     match ctx.tool_calls().last() {
+///     // Without those of earlier turns, which middleware may have loaded.
+///     match ctx.own_tool_calls().pop() {
 ///         None => drop(ctx.call_tools([ctx.propose("look_up", r#"{"word": "turn"}"#)]).await),
 ///         Some(call) => drop(ctx.answer(call.text().await.unwrap_or_default()).await?),
 ///     }

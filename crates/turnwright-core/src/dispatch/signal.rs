@@ -57,7 +57,8 @@ impl DispatchContext {
         Ok(())
     }
 
-    /// Ends the dispatch as refused, with any error: one that is not ours becomes the source of `E_LLM_EXECUTION_REFUSED`.
+    /// Ends the dispatch as refused, with any error. It is for whoever ran the turn; the model does not read it.
+    /// One that is not ours becomes the source of `E_LLM_EXECUTION_REFUSED`.
     ///
     /// # Errors
     /// `E_LLM_EXECUTION_ALREADY_SIGNALLED` if it was ended before: the first signal counts.

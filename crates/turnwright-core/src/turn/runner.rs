@@ -61,7 +61,8 @@ impl TurnRunner {
     /// Starts a turn, in a task of its own. What it gives is a stream of what the turn says, and becomes the outcome when it
     /// is awaited. Dropping it calls the turn off.
     ///
-    /// The stream is bounded: the turn waits for whoever reads it.
+    /// The stream is bounded: the turn waits for whoever reads it. Read it to its end and then await the turn, or await it at
+    /// once.
     pub fn start(&self, input: impl Into<TurnInput>) -> Turn {
         self.start_as(input.into(), None)
     }

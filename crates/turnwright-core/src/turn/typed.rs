@@ -34,7 +34,8 @@ impl<T> TypedOutcome<T> {
 
 impl TurnRunner {
     /// Runs a turn whose answer must be of a type. Its schema goes to the provider where that is possible; the answer is
-    /// checked like arguments, and what is wrong with it goes back to the model, twice at most.
+    /// checked like arguments, and what is wrong with it goes back to the model, twice at most. The type is an object: say it
+    /// by `run_typed::<Bill>(…)`, or where the answer goes.
     ///
     /// ```
     /// use turnwright_core::{DispatchContext, TurnRunner};

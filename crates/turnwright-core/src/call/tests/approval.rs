@@ -120,9 +120,11 @@ async fn edited_arguments_are_checked_in_full_and_recorded() {
         .call(r#"{"n": 4}"#)
         .await
         .unwrap_err();
-    assert_eq!(
-        (error.code(), &*error.faults()[0].pointer),
-        (ErrorCode::InvalidToolArgs, "/n")
+    assert_eq!(error.code(), ErrorCode::ToolDenied);
+    assert!(
+        error.model_text().ends_with("the change does not fit"),
+        "the model has nothing to mend: {}",
+        error.model_text()
     );
 
     let (_, ctx) = with_clerk(vec![Approval::Refused {
