@@ -12,6 +12,7 @@
 //! - [`artifact`]: results too large for a prompt, and the tools that read them
 //! - [`media`]: images, audio, video and documents
 //! - [`trust`]: tiers, fences, taint, and what a model reads of a record
+//! - [`telemetry`]: turns, model calls and tool calls as spans
 //! - [`event`], [`stash`], [`record`], [`error`]
 //!
 //! Most people depend on the facade `turnwright`, which adds `#[tool]` and a prelude.
@@ -36,6 +37,7 @@ pub mod schema;
 pub mod spool;
 pub mod stash;
 pub mod store;
+pub mod telemetry;
 pub mod tool;
 pub mod trust;
 pub mod turn;

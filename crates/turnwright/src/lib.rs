@@ -40,6 +40,7 @@
 //! - `artifact-json` (on by default): JSON, JSON lines and JSON5 artifacts, asked by JSONPath.
 //! - `artifact-markdown` and `frontmatter` (on by default): Markdown artifacts and the metadata before them.
 //! - `sniff` (on by default): a media's type from its first bytes.
+//! - `tracing` (on by default): turns, model calls and tool calls as spans: see [`telemetry`].
 //! - `tokens`: exact token counts for the vocabularies of OpenAI's models, which are large; without it counts are estimates.
 
 #[cfg(feature = "macros")]
@@ -61,7 +62,7 @@ pub use turnwright_core::{
 };
 pub use turnwright_core::{
     approval, artifact, call, dispatch, error, event, gate, media, middleware, pipeline, record,
-    registry, schema, spool, stash, store, trust, turn,
+    registry, schema, spool, stash, store, telemetry, trust, turn,
 };
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]

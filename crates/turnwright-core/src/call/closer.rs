@@ -9,6 +9,7 @@ use super::run::cancelled;
 use crate::dispatch::DispatchContext;
 use crate::error::{Error, ErrorCode};
 use crate::record::{CallState, LedgerEntry, Record, Settled, ToolCall, ToolResults};
+use crate::telemetry::here;
 use crate::tool::Tool;
 use crate::turn::TurnEvent;
 
@@ -125,7 +126,7 @@ impl Drop for Closer {
             let tasks = open.ctx.tasks().clone();
             let (settled, state) = open.cut_off();
             tasks.spawn_on(
-                async move { drop(open.settle(settled, state).await) },
+                here().around(async move { drop(open.settle(settled, state).await) }),
                 &runtime,
             );
         }

@@ -14,6 +14,7 @@ use super::closer::Closer;
 use super::proposed::{CallRequest, ProposedCall, RefusedCall};
 use crate::dispatch::DispatchContext;
 use crate::record::{CallState, Record, Settled, ToolCall};
+use crate::telemetry;
 use crate::tool::{Concurrency, Tool};
 use crate::turn::TurnEvent;
 
@@ -122,7 +123,7 @@ impl DispatchContext {
         for (at, step) in steps.into_iter().enumerate() {
             let (ctx, places) = (self.clone(), Arc::clone(&places));
             let work = async move { (at, step.finish(&ctx, Some(&places)).await) };
-            tasks.spawn(self.tasks().track_future(work));
+            tasks.spawn(telemetry::here().around(self.tasks().track(work)));
         }
         let mut finished: Vec<(usize, Arc<ToolCall>)> = Vec::with_capacity(tasks.len());
         while let Some(joined) = tasks.join_next().await {

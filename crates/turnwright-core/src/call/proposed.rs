@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::record::{ProviderState, Record, Settled, ToolCall};
 use crate::schema::{Limits, RawArgs, escape, near};
+use crate::telemetry;
 use crate::tool::{self, Hex, Tool};
 use crate::turn::TurnEvent;
 
@@ -200,6 +201,7 @@ struct Refused {
 
 impl RefusedCall {
     pub(crate) fn new(call: Call, call_id: Hex, error: Error) -> Self {
+        telemetry::refused(&call.ctx, call.id.as_str(), &call.name, error.code());
         call.ctx.tell(|| EventKind::ToolCallRefused {
             id: call.id.shared(),
             call_id: call_id.shared(),

@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::panic::{drop_quietly, text_of};
 use crate::record::CallState;
+use crate::telemetry::{self, ToolSpan};
 use crate::tool::{BoundHandler, Effects, HandlerResult, Tool, ToolError, ToolOutput, Work};
 use crate::turn::TurnEvent;
 use crate::within::{Cut, Waits, within};
@@ -81,7 +82,9 @@ impl AdmittedCall {
         let mut watch = Watch::start(&facts, start);
         let work = bound.start(ToolContext::new(Arc::clone(&facts)));
         watch.blocking = matches!(work, Work::Blocking(_));
-        let (result, abandoned) = perform(work, &facts, start).await;
+        let work = perform(work, &facts, start);
+        let (result, abandoned) = watch.span.around(work).await;
+        watch.span.result(&result);
         watch.end(result.as_ref().err(), abandoned);
         drop(watch);
         let state = match &result {
@@ -182,7 +185,9 @@ async fn perform_blocking(
             "a blocking handler needs a tokio runtime",
         ));
     };
-    let mut thread = NoLonger(runtime.spawn_blocking(move || catch_unwind(AssertUnwindSafe(work))));
+    let here = telemetry::here();
+    let work = move || here.in_scope(|| catch_unwind(AssertUnwindSafe(work)));
+    let mut thread = NoLonger(runtime.spawn_blocking(work));
     let (time, cancellation) = (facts.time(start), facts.call.ctx.cancellation());
     match within(time, cancellation, &mut thread.0).await {
         Ok(Ok(Ok(Ok(output)))) => (Ok(output), false),
@@ -251,6 +256,7 @@ pub(super) fn cut_off(cut: Cut, tool: &Tool, started: bool) -> Error {
 /// Tells the start, and the end however it comes: also when the whole call is dropped half way.
 struct Watch<'c> {
     facts: &'c CallFacts,
+    span: ToolSpan,
     start: Instant,
     ended: bool,
     /// A thread is at work, which cannot be stopped.
@@ -267,8 +273,10 @@ impl<'c> Watch<'c> {
             effects: facts.tool.effects(),
             args: facts.args.value().clone(),
         });
+        let (ctx, id) = (&facts.call.ctx, facts.call.id.as_str());
         Watch {
             facts,
+            span: ToolSpan::start(ctx, id, &facts.tool, facts.args.value()),
             start,
             ended: false,
             blocking: false,
@@ -281,6 +289,7 @@ impl<'c> Watch<'c> {
 
     fn tell(&mut self, code: Option<&'static str>, abandoned: bool) {
         self.ended = true;
+        self.span.end(code, abandoned);
         // A handler that is left behind, and whoever it started, learns that its time is over.
         if code.is_some()
             && let Some(cancellation) = self.facts.cancellation.get()

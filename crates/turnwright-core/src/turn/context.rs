@@ -7,13 +7,13 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::mpsc;
-use tokio_util::task::TaskTracker;
 
 use super::answer::AnswerFormat;
 use super::records::Records;
 use super::setup::Setup;
 use super::stop::Stop;
 use super::stream::TurnEvent;
+use super::tasks::Tasks;
 use crate::artifact::ArtifactLimits;
 use crate::call::{CallIds, Id};
 use crate::cancel::Cancellation;
@@ -23,6 +23,7 @@ use crate::registry::ToolRegistry;
 use crate::spool::Spool;
 use crate::stash::Stash;
 use crate::store::{Scope, Store};
+use crate::telemetry;
 use crate::trust::{ConversationSecret, Taint};
 
 /// One turn: its records, tools, stash, events, gates and cancellation. A handle: clones share it.
@@ -36,15 +37,22 @@ struct Inner {
     records: RwLock<Records>,
     ids: CallIds,
     ordinals: AtomicU64,
-    usage: Mutex<Usage>,
+    usage: Mutex<Used>,
     stop: Mutex<Option<Stop>>,
     gates: Arc<GateTable>,
     /// Whoever reads what the turn says, until it has ended.
     stream: Mutex<Option<mpsc::Sender<TurnEvent>>>,
     /// What closes calls that were dropped on their way, and runs those that run side by side.
-    tasks: TaskTracker,
+    tasks: Tasks,
     /// Held by whoever writes to the store: writes keep their order.
     writes: tokio::sync::Mutex<()>,
+}
+
+/// What was used of models: by the turn itself, and by turns that were made for its calls.
+#[derive(Default)]
+struct Used {
+    itself: Usage,
+    below: Usage,
 }
 
 /// What a turn is made of.
@@ -71,7 +79,7 @@ impl TurnContext {
             usage: Mutex::default(),
             stop: Mutex::default(),
             gates: Arc::default(),
-            tasks: TaskTracker::new(),
+            tasks: Tasks::default(),
             writes: tokio::sync::Mutex::default(),
         }))
     }
@@ -180,30 +188,45 @@ impl TurnContext {
         taint
     }
 
-    /// What the turn has used of the model so far.
+    /// What the turn has used of models so far, turns that were made for its calls included.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        *self.0.usage.lock()
+        let used = self.0.usage.lock();
+        used.itself + used.below
+    }
+
+    /// What the turn has used itself.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn own_usage(&self) -> Usage {
+        self.0.usage.lock().itself
     }
 
     /// Adds to what the turn has used, and tells it.
     pub fn add_usage(&self, usage: Usage) {
-        *self.0.usage.lock() += usage;
+        self.0.usage.lock().itself += usage;
+        self.tell(|| EventKind::Usage { usage });
+    }
+
+    /// Adds what a turn has used that was made for one of its calls.
+    pub(super) fn add_usage_below(&self, usage: Usage) {
+        self.0.usage.lock().below += usage;
         self.tell(|| EventKind::Usage { usage });
     }
 
     /// Says something to operators.
     pub fn log(&self, level: Level, message: impl Into<String>) {
+        let words = telemetry::log(self, level, message);
         self.tell(|| EventKind::Log {
             level,
-            message: message.into(),
+            message: words.into_string(),
         });
     }
 
     /// Says that an operator should look at something that stopped nothing.
     pub(crate) fn warn(&self, message: impl Into<String>) {
+        let words = telemetry::warning(self, message);
         self.tell(|| EventKind::Warning {
-            message: message.into(),
+            message: words.into_string(),
         });
     }
 
@@ -259,7 +282,7 @@ impl TurnContext {
         &self.0.gates
     }
 
-    pub(crate) fn tasks(&self) -> &TaskTracker {
+    pub(crate) fn tasks(&self) -> &Tasks {
         &self.0.tasks
     }
 

@@ -19,6 +19,7 @@ use crate::event::EventKind;
 use crate::panic::text_of;
 use crate::pipeline::{Broken, Pipeline};
 use crate::record::{Message, Record};
+use crate::telemetry::{self, ModelSpan};
 use crate::within::{Cut, TimeLimit, within};
 
 /// Runs a turn to its end, whatever happens in it.
@@ -40,10 +41,10 @@ pub(super) async fn drive(
     };
     let ended = Box::pin(play_out(&turn, deadline, play.whole(message))).await;
     // What was begun is closed before the end is told.
-    turn.tasks().close();
     turn.tasks().wait().await;
     turn.gates().end();
     if let Ended::Failed(error) = &ended.how {
+        telemetry::failed(&turn, error, ended.pipeline);
         turn.tell(|| EventKind::Error {
             code: error.code().as_str(),
             fatal: error.is_fatal(),
@@ -140,12 +141,7 @@ async fn play_out(
 /// settled before anything comes after it.
 async fn part<T>(turn: &TurnContext, work: impl Future<Output = T>) -> Result<T, End> {
     let done = within(TimeLimit::none(), turn.cancellation(), work).await;
-    let tasks = turn.tasks();
-    if !tasks.is_empty() {
-        tasks.close();
-        tasks.wait().await;
-        tasks.reopen();
-    }
+    turn.tasks().wait().await;
     done.map_err(|_| cancelled())
 }
 
@@ -243,8 +239,12 @@ impl Play<'_> {
 
     async fn execute(&self, ctx: &DispatchContext) -> Result<(), End> {
         let executor = &self.plan.executor;
+        let span = ModelSpan::start(&**executor, ctx);
         let run = AssertUnwindSafe(executor.execute(ctx.clone())).catch_unwind();
-        let (message, source) = match part(self.turn, run).await? {
+        let ended = part(self.turn, span.around(run)).await?;
+        let fine = matches!(ended, Ok(Ok(())));
+        span.end((!fine).then_some(ErrorCode::Executor.as_str()));
+        let (message, source) = match ended {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(error)) => (format!("the executor failed: {error}"), Some(error)),
             Err(panic) => (format!("the executor panicked: {}", text_of(panic)), None),

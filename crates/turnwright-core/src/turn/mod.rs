@@ -35,6 +35,7 @@ mod setup;
 mod state;
 mod stop;
 mod stream;
+mod tasks;
 mod typed;
 
 pub use answer::AnswerFormat;

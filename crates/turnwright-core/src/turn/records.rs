@@ -17,6 +17,7 @@ use crate::record::{
     Memory, Message, Record, RecordKind, Retrievable, StandingInstruction, Thought, ToolCall,
 };
 use crate::store::{Batch, Change};
+use crate::telemetry::here;
 
 /// One table makes what is held of each kind of record and how it is reached.
 macro_rules! records {
@@ -228,7 +229,7 @@ impl TurnContext {
             Poll::Ready(written) => written,
             Poll::Pending => match Handle::try_current() {
                 Ok(runtime) => {
-                    let written = self.tasks().spawn_on(work, &runtime).await;
+                    let written = self.tasks().spawn_on(here().around(work), &runtime).await;
                     written.unwrap_or_else(|lost| {
                         let message = "the runtime was shut down while the store wrote";
                         Err(Error::new(ErrorCode::Store, message).with_source(lost))

@@ -23,6 +23,7 @@ use crate::pipeline::Pipeline;
 use crate::registry::ToolRegistry;
 use crate::stash::Stash;
 use crate::store::Scope;
+use crate::telemetry::TurnSpan;
 
 /// Runs turns: an executor, with everything around it. Cheap to clone; any number of turns run at once.
 #[derive(Clone)]
@@ -134,14 +135,16 @@ impl TurnRunner {
         let turn = TurnContext::new(parts);
         let gates = Arc::clone(turn.gates());
         let cancellation = turn.cancellation().clone();
+        let span = TurnSpan::start(&*self.0.executor, &turn, message.as_deref());
         let work = drive(Arc::clone(&self.0), turn, message, deadline);
+        let work = span.around(work);
         let task = match under {
             None => runtime.spawn(work),
             Some(call) => {
                 let outer = call.turn().clone();
                 let work = async move {
                     let outcome = work.await;
-                    outer.add_usage(outcome.usage);
+                    outer.add_usage_below(outcome.usage);
                     outcome
                 };
                 call.tasks().spawn_on(work, &runtime)

@@ -52,6 +52,16 @@ impl TurnContext {
         self.stop(Stop::Failed(error));
     }
 
+    /// Why what ran is cut off.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn stop_code(&self) -> ErrorCode {
+        match &*self.stop_cell().lock() {
+            Some(Stop::Failed(error)) => error.code(),
+            Some(Stop::Limit(_)) => ErrorCode::TurnLimit,
+            Some(Stop::Aborted(_)) | None => ErrorCode::TurnAborted,
+        }
+    }
+
     fn stop(&self, why: Stop) {
         self.stop_cell().lock().get_or_insert(why);
         self.cancellation().cancel();

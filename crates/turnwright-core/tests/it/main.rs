@@ -14,6 +14,8 @@ mod envelopes;
 #[cfg(feature = "artifact-json")]
 mod jsonpath_cts;
 mod schema_suite;
+#[cfg(feature = "tracing")]
+mod telemetry;
 mod text_differential;
 
 /// Says something that is to be seen of a test that passes too: straight to the stream, since what goes through the

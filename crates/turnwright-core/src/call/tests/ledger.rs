@@ -199,7 +199,6 @@ async fn a_call_that_is_dropped_on_its_way_is_closed_as_cut_off() {
     let mut call = Box::pin(ctx.call("w", "{}"));
     assert!(futures_util::poll!(call.as_mut()).is_pending());
     drop(call);
-    ctx.tasks().close();
     ctx.tasks().wait().await;
     assert_eq!(book.take(), ["open begun", "unknown record"]);
     let calls = ctx.tool_calls();

@@ -1,0 +1,90 @@
+//! Traces where there are none: everything here is compiled to nothing.
+
+use std::marker::PhantomData;
+
+use serde_json::Value;
+
+use crate::dispatch::{DispatchContext, Executor};
+use crate::error::{Error, ErrorCode};
+use crate::event::Level;
+use crate::record::Message;
+use crate::tool::{Tool, ToolOutput};
+use crate::turn::{TurnContext, TurnOutcome};
+
+pub(crate) struct TurnSpan;
+
+impl TurnSpan {
+    pub(crate) fn start(_: &dyn Executor, _: &TurnContext, _: Option<&Message>) -> Self {
+        TurnSpan
+    }
+
+    pub(crate) fn around<F: Future<Output = TurnOutcome>>(self, work: F) -> F {
+        work
+    }
+}
+
+pub(crate) struct ModelSpan<'c>(PhantomData<&'c DispatchContext>);
+
+impl<'c> ModelSpan<'c> {
+    pub(crate) fn start(_: &dyn Executor, _: &'c DispatchContext) -> Self {
+        ModelSpan(PhantomData)
+    }
+
+    pub(crate) fn around<F: Future>(&self, work: F) -> F {
+        work
+    }
+
+    pub(crate) fn end(self, _: Option<&'static str>) {}
+}
+
+pub(crate) struct ToolSpan;
+
+impl ToolSpan {
+    pub(crate) fn start(_: &DispatchContext, _: &str, _: &Tool, _: &Value) -> Self {
+        ToolSpan
+    }
+
+    pub(crate) fn around<F: Future>(&self, work: F) -> F {
+        work
+    }
+
+    pub(crate) fn result(&self, _: &Result<ToolOutput, Error>) {}
+
+    pub(crate) fn end(&self, _: Option<&'static str>, _: bool) {}
+}
+
+pub(crate) struct Here;
+
+pub(crate) fn here() -> Here {
+    Here
+}
+
+impl Here {
+    pub(crate) fn around<F: Future>(self, work: F) -> F {
+        work
+    }
+
+    pub(crate) fn in_scope<T>(self, work: impl FnOnce() -> T) -> T {
+        work()
+    }
+}
+
+pub(crate) struct Words<M>(M);
+
+impl<M: Into<String>> Words<M> {
+    pub(crate) fn into_string(self) -> String {
+        self.0.into()
+    }
+}
+
+pub(crate) fn log<M: Into<String>>(_: &TurnContext, _: Level, message: M) -> Words<M> {
+    Words(message)
+}
+
+pub(crate) fn warning<M: Into<String>>(_: &TurnContext, message: M) -> Words<M> {
+    Words(message)
+}
+
+pub(crate) fn failed(_: &TurnContext, _: &Error, _: Option<&'static str>) {}
+
+pub(crate) fn refused(_: &DispatchContext, _: &str, _: &str, _: ErrorCode) {}

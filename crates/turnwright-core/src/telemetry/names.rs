@@ -1,0 +1,48 @@
+//! Every name that stands in a trace.
+
+/// One table makes the names, so that a test sees all of them.
+macro_rules! names {
+    ($($name:ident = $text:literal;)+) => {
+        $(pub(super) const $name: &str = $text;)+
+
+        #[cfg(test)]
+        pub(super) const ALL: &[&str] = &[$($name,)+];
+    };
+}
+
+names! {
+    // Of OpenTelemetry's conventions for generative AI.
+    OPERATION = "gen_ai.operation.name";
+    PROVIDER = "gen_ai.provider.name";
+    MODEL = "gen_ai.request.model";
+    CONVERSATION = "gen_ai.conversation.id";
+    INPUT_TOKENS = "gen_ai.usage.input_tokens";
+    CACHED_INPUT_TOKENS = "gen_ai.usage.cache_read.input_tokens";
+    OUTPUT_TOKENS = "gen_ai.usage.output_tokens";
+    REASONING_TOKENS = "gen_ai.usage.reasoning.output_tokens";
+    INPUT_MESSAGES = "gen_ai.input.messages";
+    OUTPUT_MESSAGES = "gen_ai.output.messages";
+    TOOL = "gen_ai.tool.name";
+    TOOL_TYPE = "gen_ai.tool.type";
+    TOOL_DESCRIPTION = "gen_ai.tool.description";
+    TOOL_CALL = "gen_ai.tool.call.id";
+    TOOL_ARGUMENTS = "gen_ai.tool.call.arguments";
+    TOOL_RESULT = "gen_ai.tool.call.result";
+
+    // Of its conventions for everything.
+    ERROR_TYPE = "error.type";
+
+    // What the bridge from `tracing` to OpenTelemetry reads, and makes no attribute of.
+    SPAN_NAME = "otel.name";
+    SPAN_KIND = "otel.kind";
+    SPAN_STATUS = "otel.status_code";
+
+    // Our own.
+    TURN = "turnwright.turn.id";
+    ENDED = "turnwright.turn.ended";
+    ITERATIONS = "turnwright.turn.iterations";
+    ITERATION = "turnwright.iteration";
+    ABANDONED = "turnwright.tool.abandoned";
+    PIPELINE = "turnwright.pipeline";
+    FATAL = "turnwright.error.fatal";
+}

@@ -1,0 +1,165 @@
+use opentelemetry_semantic_conventions::attribute as agreed;
+use serde_json::{Value, json};
+
+use super::{content, names};
+use crate::error::{Error, ErrorCode};
+use crate::record::Message;
+use crate::tool::ToolOutput;
+
+/// The package marks every name for generative AI as deprecated, since their home is another repository now. Those that are
+/// really given up are told apart below.
+#[expect(deprecated, reason = "the names moved, and stay as they are")]
+const OURS: [(&str, &str); 16] = [
+    (names::OPERATION, agreed::GEN_AI_OPERATION_NAME),
+    (names::PROVIDER, agreed::GEN_AI_PROVIDER_NAME),
+    (names::MODEL, agreed::GEN_AI_REQUEST_MODEL),
+    (names::CONVERSATION, agreed::GEN_AI_CONVERSATION_ID),
+    (names::INPUT_TOKENS, agreed::GEN_AI_USAGE_INPUT_TOKENS),
+    (
+        names::CACHED_INPUT_TOKENS,
+        agreed::GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS,
+    ),
+    (names::OUTPUT_TOKENS, agreed::GEN_AI_USAGE_OUTPUT_TOKENS),
+    (
+        names::REASONING_TOKENS,
+        agreed::GEN_AI_USAGE_REASONING_OUTPUT_TOKENS,
+    ),
+    (names::INPUT_MESSAGES, agreed::GEN_AI_INPUT_MESSAGES),
+    (names::OUTPUT_MESSAGES, agreed::GEN_AI_OUTPUT_MESSAGES),
+    (names::TOOL, agreed::GEN_AI_TOOL_NAME),
+    (names::TOOL_TYPE, agreed::GEN_AI_TOOL_TYPE),
+    (names::TOOL_DESCRIPTION, agreed::GEN_AI_TOOL_DESCRIPTION),
+    (names::TOOL_CALL, agreed::GEN_AI_TOOL_CALL_ID),
+    (names::TOOL_ARGUMENTS, agreed::GEN_AI_TOOL_CALL_ARGUMENTS),
+    (names::TOOL_RESULT, agreed::GEN_AI_TOOL_CALL_RESULT),
+];
+
+/// Replaced by others, or removed.
+#[expect(deprecated, reason = "that is what they are here for")]
+const GIVEN_UP: [&str; 10] = [
+    agreed::GEN_AI_SYSTEM,
+    agreed::GEN_AI_PROMPT,
+    agreed::GEN_AI_COMPLETION,
+    agreed::GEN_AI_USAGE_PROMPT_TOKENS,
+    agreed::GEN_AI_USAGE_COMPLETION_TOKENS,
+    agreed::GEN_AI_OPENAI_REQUEST_RESPONSE_FORMAT,
+    agreed::GEN_AI_OPENAI_REQUEST_SEED,
+    agreed::GEN_AI_OPENAI_REQUEST_SERVICE_TIER,
+    agreed::GEN_AI_OPENAI_RESPONSE_SERVICE_TIER,
+    agreed::GEN_AI_OPENAI_RESPONSE_SYSTEM_FINGERPRINT,
+];
+
+#[test]
+fn every_name_for_generative_ai_is_one_that_was_agreed_on() {
+    for (ours, theirs) in OURS {
+        assert_eq!(ours, theirs);
+    }
+    let gen_ai = names::ALL.iter().filter(|name| name.starts_with("gen_ai."));
+    for name in gen_ai {
+        assert!(
+            OURS.iter().any(|(ours, _)| ours == name),
+            "{name} is unchecked"
+        );
+        assert!(!GIVEN_UP.contains(name), "{name} was given up");
+    }
+    assert_eq!(names::ERROR_TYPE, agreed::ERROR_TYPE);
+}
+
+#[test]
+fn every_other_name_is_known_to_be_ours_or_the_bridges() {
+    let known = ["gen_ai.", "turnwright.", "otel."];
+    for name in names::ALL.iter().filter(|name| **name != "error.type") {
+        assert!(known.iter().any(|start| name.starts_with(start)), "{name}");
+    }
+}
+
+const MOST: usize = 8 * 1024;
+/// What a note and the frame of a message may take beside the content.
+const NOTE: usize = 256;
+
+#[test]
+fn a_long_text_is_cut_at_a_character_and_says_so() {
+    assert_eq!(content::text("short"), "short");
+    let whole = "x".repeat(MOST);
+    assert_eq!(content::text(&whole), whole);
+    // Three bytes each: the bound falls inside of one.
+    let long = "€".repeat(10_000);
+    let cut = content::text(&long);
+    assert!(cut.starts_with("€€€") && cut.len() < MOST + NOTE);
+    let kept = MOST / 3 * 3;
+    let note = format!("… ({} more bytes were left out)", long.len() - kept);
+    assert!(cut.ends_with(&note), "{}", &cut[cut.len() - 60..]);
+}
+
+#[test]
+fn long_arguments_are_cut_wherever_the_bound_falls() {
+    assert_eq!(
+        content::arguments(&json!({ "city": "Paris" })),
+        r#"{"city":"Paris"}"#
+    );
+    for shift in 0..4 {
+        let args = json!({ "x".repeat(shift): "😀".repeat(10_000) });
+        let whole = args.to_string();
+        let cut = content::arguments(&args);
+        let (kept, note) = cut.split_once("… (").unwrap();
+        assert!(whole.starts_with(kept) && kept.len() <= MOST && kept.len() > MOST - 4);
+        let left_out = whole.len() - kept.len();
+        assert_eq!(note, format!("{left_out} more bytes were left out)"));
+    }
+}
+
+#[test]
+fn results_that_are_no_text_show_their_form_alone() {
+    let shown = |output: ToolOutput| content::result(&Ok(output)).into_owned();
+    assert_eq!(shown(ToolOutput::text("8 degrees")), "8 degrees");
+    assert_eq!(shown(ToolOutput::bytes(vec![0; 12])), "(12 bytes)");
+    let failed = Error::new(ErrorCode::ToolDownstream, "password is hunter2");
+    let failed = failed.with_model_text("There is no such user.");
+    assert_eq!(content::result(&Err(failed)), "There is no such user.");
+}
+
+fn shown(texts: &[String]) -> (String, Vec<Value>) {
+    let said: Vec<_> = texts
+        .iter()
+        .map(|text| Message::user(text.as_str()).build().unwrap())
+        .collect();
+    let json = content::messages(said.iter().map(AsRef::as_ref));
+    let read = serde_json::from_str(&json).unwrap();
+    (json, read)
+}
+
+#[test]
+fn messages_stand_there_in_order_and_in_the_agreed_form() {
+    let (_, read) = shown(&["one".to_owned(), "two".to_owned()]);
+    let text =
+        |text: &str| json!({ "role": "user", "parts": [{ "type": "text", "content": text }] });
+    assert_eq!(read, [text("one"), text("two")]);
+}
+
+#[test]
+fn of_many_messages_the_latest_are_kept_and_the_others_counted() {
+    let texts: Vec<String> = (0..500).map(|n| format!("message {n}")).collect();
+    let (json, read) = shown(&texts);
+    assert!(json.len() < MOST + NOTE, "{}", json.len());
+    assert_eq!(read.last().unwrap()["parts"][0]["content"], "message 499");
+    let left_out = 500 - (read.len() - 1);
+    assert_eq!(
+        read[0]["parts"][0],
+        json!({ "type": "left_out", "content": format!("{left_out} earlier messages") })
+    );
+    assert_eq!(
+        read[1]["parts"][0]["content"],
+        format!("message {left_out}")
+    );
+}
+
+#[test]
+fn one_message_that_is_too_long_is_cut_and_stays_json() {
+    for text in ["\u{1}", "\"", "€", "a\n"] {
+        let (json, read) = shown(&["early".to_owned(), text.repeat(20_000)]);
+        assert!(json.len() < MOST + NOTE, "{}", json.len());
+        let content = read[1]["parts"][0]["content"].as_str().unwrap();
+        assert!(content.starts_with(text) && content.ends_with("more bytes were left out)"));
+        assert_eq!(read[0]["parts"][0]["type"], "left_out");
+    }
+}

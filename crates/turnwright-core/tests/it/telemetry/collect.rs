@@ -1,0 +1,219 @@
+//! A subscriber that remembers everything.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::DefaultGuard;
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+use tracing_subscriber::registry::LookupSpan;
+
+type Fields = BTreeMap<&'static str, Recorded>;
+
+/// A value, by the type under which it came: a bridge treats each in its own way.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Recorded {
+    Text(String),
+    Number(i64),
+    Flag(bool),
+    Debug(String),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct SeenSpan {
+    pub(super) name: &'static str,
+    pub(super) parent: Option<usize>,
+    pub(super) fields: Fields,
+    pub(super) closed: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct SeenEvent {
+    pub(super) level: Level,
+    pub(super) span: Option<usize>,
+    pub(super) fields: Fields,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    pub(super) spans: Vec<SeenSpan>,
+    pub(super) events: Vec<SeenEvent>,
+}
+
+/// Remembers what this thread traces, until it is dropped.
+pub(super) struct Collector {
+    seen: Arc<Mutex<Seen>>,
+    _guard: DefaultGuard,
+}
+
+impl Collector {
+    pub(super) fn start() -> Self {
+        let seen = Arc::<Mutex<Seen>>::default();
+        let layer = Collect(Arc::clone(&seen));
+        let subscriber = tracing_subscriber::registry().with(layer);
+        Collector {
+            seen,
+            _guard: tracing::subscriber::set_default(subscriber),
+        }
+    }
+
+    pub(super) fn seen(&self) -> Seen {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+impl Seen {
+    /// The spans of a name, in the order in which they were begun.
+    pub(super) fn named(&self, name: &str) -> Vec<usize> {
+        let of_name = |(_, span): &(usize, &SeenSpan)| span.name == name;
+        let spans = self.spans.iter().enumerate();
+        spans.filter(of_name).map(|(at, _)| at).collect()
+    }
+
+    pub(super) fn the(&self, name: &str) -> &SeenSpan {
+        let [only] = self.named(name)[..] else {
+            panic!("there is not one {name}: {:#?}", self.spans);
+        };
+        &self.spans[only]
+    }
+
+    /// The names from the outermost span to this one.
+    pub(super) fn path(&self, at: usize) -> String {
+        let span = &self.spans[at];
+        match span.parent {
+            Some(parent) => format!("{}/{}", self.path(parent), span.name),
+            None => span.name.to_owned(),
+        }
+    }
+
+    pub(super) fn paths(&self) -> Vec<String> {
+        (0..self.spans.len()).map(|at| self.path(at)).collect()
+    }
+
+    pub(super) fn is_below(&self, at: usize, above: usize) -> bool {
+        let parent = self.spans[at].parent;
+        parent.is_some_and(|parent| parent == above || self.is_below(parent, above))
+    }
+
+    pub(super) fn all_closed(&self) -> bool {
+        self.spans.iter().all(|span| span.closed)
+    }
+
+    /// Whether a text stands anywhere.
+    pub(super) fn holds(&self, text: &str) -> bool {
+        format!("{self:?}").contains(text)
+    }
+}
+
+impl SeenSpan {
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        text(&self.fields, name)
+    }
+
+    pub(super) fn number(&self, name: &str) -> Option<i64> {
+        match self.fields.get(name)? {
+            Recorded::Number(number) => Some(*number),
+            other => panic!("{name} is {other:?}"),
+        }
+    }
+}
+
+impl SeenEvent {
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        text(&self.fields, name)
+    }
+
+    pub(super) fn message(&self) -> &str {
+        match &self.fields["message"] {
+            Recorded::Debug(text) | Recorded::Text(text) => text,
+            other => panic!("the message is {other:?}"),
+        }
+    }
+}
+
+fn text<'f>(fields: &'f Fields, name: &str) -> Option<&'f str> {
+    match fields.get(name)? {
+        Recorded::Text(text) => Some(text),
+        other => panic!("{name} is {other:?}"),
+    }
+}
+
+/// Where a span stands among those that were seen: its id may be given to another once it is closed.
+struct At(usize);
+
+struct Collect(Arc<Mutex<Seen>>);
+
+impl Collect {
+    fn at<S: Subscriber + for<'s> LookupSpan<'s>>(id: &Id, ctx: &Context<'_, S>) -> usize {
+        let span = ctx.span(id).unwrap();
+        span.extensions().get::<At>().unwrap().0
+    }
+}
+
+impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Collect {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, ctx: Context<'_, S>) {
+        let span = ctx.span(id).unwrap();
+        let parent = span
+            .parent()
+            .map(|parent| parent.extensions().get::<At>().unwrap().0);
+        let mut fields = Reading::default();
+        attributes.record(&mut fields);
+        let mut seen = self.0.lock().unwrap();
+        span.extensions_mut().insert(At(seen.spans.len()));
+        seen.spans.push(SeenSpan {
+            name: attributes.metadata().name(),
+            parent,
+            fields: fields.0,
+            closed: false,
+        });
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, ctx: Context<'_, S>) {
+        let at = Collect::at(id, &ctx);
+        let mut fields = Reading::default();
+        values.record(&mut fields);
+        self.0.lock().unwrap().spans[at].fields.extend(fields.0);
+    }
+
+    fn on_event(&self, event: &Event<'_>, ctx: Context<'_, S>) {
+        let span = ctx.event_span(event);
+        let span = span.map(|span| Collect::at(&span.id(), &ctx));
+        let mut fields = Reading::default();
+        event.record(&mut fields);
+        self.0.lock().unwrap().events.push(SeenEvent {
+            level: *event.metadata().level(),
+            span,
+            fields: fields.0,
+        });
+    }
+
+    fn on_close(&self, id: Id, ctx: Context<'_, S>) {
+        let at = Collect::at(&id, &ctx);
+        self.0.lock().unwrap().spans[at].closed = true;
+    }
+}
+
+#[derive(Default)]
+struct Reading(Fields);
+
+impl Visit for Reading {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name(), Recorded::Text(value.into()));
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.0.insert(field.name(), Recorded::Number(value));
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.0.insert(field.name(), Recorded::Flag(value));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0
+            .insert(field.name(), Recorded::Debug(format!("{value:?}")));
+    }
+}

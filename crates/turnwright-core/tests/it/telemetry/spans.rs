@@ -1,0 +1,480 @@
+//! Which spans there are, below which, and what stands in them.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tracing::{Instrument as _, Level};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+use turnwright_core::event::Level as Matters;
+use turnwright_core::{
+    DispatchContext, Error, ErrorCode, Tool, ToolContext, ToolError, TurnInput, TurnRunner, Usage,
+};
+
+use super::collect::{Collector, Recorded};
+use super::{Named, args, echo, said, schema, tool};
+
+/// Two calls side by side in the first iteration, one of which fails; an answer in the second.
+fn two_iterations() -> TurnRunner {
+    let fail = tool("fail", |_, _| async { Err(ToolError::internal("no")) });
+    let executor = Named::new(|ctx: DispatchContext| async move {
+        if ctx.iteration() == 1 {
+            ctx.reporter().usage(Usage::tokens(100, 20).cached(60));
+            let calls = [
+                ctx.propose("echo", args("hello")),
+                ctx.propose("fail", args("hello")),
+            ];
+            ctx.call_tools(calls).await;
+        } else {
+            ctx.reporter().usage(Usage::tokens(130, 5));
+            ctx.answer("done").await?;
+        }
+        Ok(())
+    });
+    let builder = TurnRunner::builder(executor).tool(echo()).tool(fail);
+    builder.build().unwrap()
+}
+
+#[tokio::test]
+async fn a_turn_is_a_tree_below_the_span_of_its_caller() {
+    let traced = Collector::start();
+    let runner = two_iterations();
+    let request = tracing::info_span!("request");
+    let outcome = runner.run("hi").instrument(request).await;
+    assert!(outcome.is_answered());
+    let seen = traced.seen();
+    assert_eq!(
+        seen.paths(),
+        [
+            "request",
+            "request/invoke_agent",
+            "request/invoke_agent/chat",
+            "request/invoke_agent/chat/execute_tool",
+            "request/invoke_agent/chat/execute_tool",
+            "request/invoke_agent/chat",
+        ]
+    );
+    let first = seen.named("chat")[0];
+    for call in seen.named("execute_tool") {
+        assert_eq!(seen.spans[call].parent, Some(first));
+    }
+    assert!(seen.all_closed());
+}
+
+#[tokio::test]
+async fn a_started_turn_is_below_the_span_in_which_it_was_started() {
+    let traced = Collector::start();
+    let runner = two_iterations();
+    let turn = tracing::info_span!("starts").in_scope(|| runner.start("hi"));
+    turn.instrumented_outcome().await;
+    let seen = traced.seen();
+    let turn = seen.named("invoke_agent")[0];
+    assert_eq!(seen.path(turn), "starts/invoke_agent");
+    assert!(seen.all_closed());
+}
+
+/// Awaits a turn from within another span, which must make no difference.
+trait InstrumentedOutcome {
+    async fn instrumented_outcome(self);
+}
+
+impl InstrumentedOutcome for turnwright_core::Turn {
+    async fn instrumented_outcome(self) {
+        let awaits = tracing::info_span!("awaits");
+        assert!(self.outcome().instrument(awaits).await.is_answered());
+    }
+}
+
+#[tokio::test]
+async fn the_attributes_say_what_was_asked_used_and_went_wrong() {
+    let traced = Collector::start();
+    let input = TurnInput::new("hi").conversation("c-1").turn_id("t-1");
+    let outcome = two_iterations().run(input).await;
+    let seen = traced.seen();
+
+    let turn = seen.the("invoke_agent");
+    for (name, value) in [
+        ("gen_ai.operation.name", "invoke_agent"),
+        ("gen_ai.provider.name", "acme"),
+        ("gen_ai.request.model", "acme-large"),
+        ("gen_ai.conversation.id", "c-1"),
+        ("turnwright.turn.id", "t-1"),
+        ("turnwright.turn.ended", "answered"),
+        ("otel.kind", "internal"),
+    ] {
+        assert_eq!(turn.text(name), Some(value), "{name}");
+    }
+    assert_eq!(turn.number("turnwright.turn.iterations"), Some(2));
+    assert_eq!(turn.number("gen_ai.usage.input_tokens"), Some(230));
+    assert_eq!(turn.number("gen_ai.usage.output_tokens"), Some(25));
+    assert_eq!(
+        turn.number("gen_ai.usage.cache_read.input_tokens"),
+        Some(60)
+    );
+    assert_eq!(turn.text("error.type"), None);
+    assert_eq!(turn.text("otel.status_code"), None);
+
+    let chats = seen.named("chat");
+    for (at, iteration, read, wrote) in [(0, 1, 100, 20), (1, 2, 130, 5)] {
+        let chat = &seen.spans[chats[at]];
+        assert_eq!(chat.text("gen_ai.operation.name"), Some("chat"));
+        assert_eq!(chat.text("otel.name"), Some("chat acme-large"));
+        assert_eq!(chat.text("otel.kind"), Some("client"));
+        assert_eq!(chat.text("gen_ai.provider.name"), Some("acme"));
+        assert_eq!(chat.number("turnwright.iteration"), Some(iteration));
+        assert_eq!(chat.number("gen_ai.usage.input_tokens"), Some(read));
+        assert_eq!(chat.number("gen_ai.usage.output_tokens"), Some(wrote));
+        assert_eq!(chat.text("error.type"), None);
+    }
+
+    let calls: Vec<_> = outcome.tool_calls().collect();
+    for (at, tool, failed) in [(0, "echo", false), (1, "fail", true)] {
+        let of_tool = |at: &usize| seen.spans[*at].text("gen_ai.tool.name") == Some(tool);
+        let span = seen.named("execute_tool").into_iter().find(of_tool);
+        let span = &seen.spans[span.unwrap()];
+        assert_eq!(span.text("gen_ai.operation.name"), Some("execute_tool"));
+        assert_eq!(
+            span.text("otel.name"),
+            Some(&*format!("execute_tool {tool}"))
+        );
+        assert_eq!(span.text("gen_ai.tool.type"), Some("function"));
+        let description = format!("Does {tool}.");
+        assert_eq!(span.text("gen_ai.tool.description"), Some(&*description));
+        assert_eq!(span.text("gen_ai.tool.call.id"), Some(calls[at].id()));
+        let code = failed.then_some("E_TOOL_DOWNSTREAM_ERROR");
+        assert_eq!(span.text("error.type"), code);
+        assert_eq!(span.text("otel.status_code"), failed.then_some("ERROR"));
+    }
+}
+
+#[tokio::test]
+async fn a_failed_executor_and_a_refusal_stand_in_the_model_call_and_in_the_turn() {
+    for (refuses, ended, code) in [
+        (false, "failed", "E_LLM_EXECUTION_EXECUTOR_ERROR"),
+        (true, "refused", "E_STORE_ERROR"),
+    ] {
+        let traced = Collector::start();
+        let executor = move |ctx: DispatchContext| async move {
+            let error = Error::new(ErrorCode::Store, "no");
+            match refuses {
+                true => ctx.nack(error)?,
+                false => return Err(error.into()),
+            }
+            Ok(())
+        };
+        let runner = TurnRunner::builder(executor).build().unwrap();
+        runner.run("hi").await;
+        let seen = traced.seen();
+        assert_eq!(seen.the("chat").text("error.type"), Some(code));
+        let turn = seen.the("invoke_agent");
+        assert_eq!(turn.text("error.type"), Some(code));
+        assert_eq!(turn.text("turnwright.turn.ended"), Some(ended));
+        assert_eq!(turn.text("otel.status_code"), Some("ERROR"));
+        assert_eq!(turn.text("gen_ai.request.model"), None);
+        assert!(seen.all_closed());
+    }
+}
+
+/// A tool that says when it is reached, and then waits for ever.
+fn stuck(reached: &Arc<Notify>) -> Tool {
+    let reached = Arc::clone(reached);
+    tool("stuck", move |_, _| {
+        let reached = Arc::clone(&reached);
+        async move {
+            reached.notify_one();
+            pending().await
+        }
+    })
+}
+
+/// Runs two calls that never end.
+async fn calls_the_stuck(ctx: DispatchContext) -> Result<(), turnwright_core::BoxError> {
+    let calls = ["a", "b"].map(|text| ctx.propose("stuck", args(text)));
+    ctx.call_tools(calls).await;
+    pending().await
+}
+
+#[tokio::test]
+async fn a_turn_that_is_called_off_closes_its_spans() {
+    for dropped in [false, true] {
+        let traced = Collector::start();
+        let reached = Arc::new(Notify::new());
+        let runner = TurnRunner::builder(calls_the_stuck).tool(stuck(&reached));
+        let runner = runner.build().unwrap();
+        let ended = Arc::new(Notify::new());
+        let told = Arc::clone(&ended);
+        let observer = runner.observe(move |event| {
+            if event.name() == "turnEnd" {
+                told.notify_one();
+            }
+        });
+        let turn = runner.start("hi");
+        reached.notified().await;
+        match dropped {
+            true => drop(turn),
+            false => {
+                turn.cancel();
+                turn.await;
+            }
+        }
+        ended.notified().await;
+        drop(observer);
+        // The task of a turn that nobody waits for ends right after it has told so.
+        while !traced.seen().all_closed() {
+            tokio::task::yield_now().await;
+        }
+        let seen = traced.seen();
+        let calls = seen.named("execute_tool");
+        assert!(!calls.is_empty());
+        for call in calls {
+            let code = seen.spans[call].text("error.type");
+            assert_eq!(code, Some("E_TOOL_CANCELLED"));
+        }
+        assert_eq!(seen.the("chat").text("error.type"), Some("E_TURN_ABORTED"));
+        let turn = seen.the("invoke_agent");
+        assert_eq!(turn.text("error.type"), Some("E_TURN_ABORTED"));
+        assert_eq!(turn.text("turnwright.turn.ended"), Some("aborted"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_out_of_time_says_so_in_the_model_call_that_it_cut_off() {
+    let traced = Collector::start();
+    let executor = |ctx: DispatchContext| async move {
+        ctx.reporter().usage(Usage::tokens(7, 1));
+        pending().await
+    };
+    let runner = TurnRunner::builder(executor).deadline(Duration::from_secs(1));
+    runner.build().unwrap().run("hi").await;
+    let seen = traced.seen();
+    for name in ["chat", "invoke_agent"] {
+        let span = seen.the(name);
+        assert_eq!(span.text("error.type"), Some("E_TURN_LIMIT"), "{name}");
+        assert_eq!(span.number("gen_ai.usage.input_tokens"), Some(7), "{name}");
+    }
+    assert!(seen.all_closed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_out_of_time_or_dropped_half_way_ends_in_its_span() {
+    let traced = Collector::start();
+    let slow = Tool::dynamic("slow", schema())
+        .description("Never ends.")
+        .timeout(Duration::from_secs(1))
+        .handler(|_: serde_json::Value, _: ToolContext| pending::<String>())
+        .build()
+        .unwrap();
+    let ctx = DispatchContext::standalone();
+    let timed_out = slow.executor(&ctx).call(args("a")).await;
+    assert_eq!(timed_out.unwrap_err().code(), ErrorCode::ToolTimeout);
+    let executor = slow.executor(&ctx);
+    let half_way = tokio::time::timeout(Duration::from_millis(5), executor.call(args("b")));
+    assert!(half_way.await.is_err());
+    let seen = traced.seen();
+    let codes: Vec<_> = seen
+        .spans
+        .iter()
+        .map(|span| span.text("error.type").unwrap())
+        .collect();
+    assert_eq!(codes, ["E_TOOL_TIMEOUT", "E_TOOL_CANCELLED"]);
+    assert!(seen.all_closed());
+}
+
+#[tokio::test]
+async fn what_a_handler_traces_is_within_the_span_of_its_call() {
+    let traced = Collector::start();
+    let inside = tool("inside", |text, _| async move {
+        tokio::task::yield_now().await;
+        tracing::info!("from the handler");
+        Ok(text)
+    });
+    let dispatch = tracing::dispatcher::get_default(Clone::clone);
+    let blocking = Tool::dynamic("blocking", schema())
+        .description("Runs in a thread.")
+        .handler_blocking(move |args: serde_json::Value, _: ToolContext| {
+            // Another thread, which has no subscriber unless there is one for all.
+            tracing::dispatcher::with_default(&dispatch, || tracing::info!("from the thread"));
+            said(&args)
+        })
+        .build()
+        .unwrap();
+    let ctx = DispatchContext::standalone();
+    for tool in [inside, blocking] {
+        tool.executor(&ctx).call(args("a")).await.unwrap();
+    }
+    let seen = traced.seen();
+    let within = |message: &str| {
+        let event = seen.events.iter().find(|event| event.message() == message);
+        seen.spans[event.unwrap().span.unwrap()].text("gen_ai.tool.name")
+    };
+    assert_eq!(within("from the handler"), Some("inside"));
+    assert_eq!(within("from the thread"), Some("blocking"));
+    assert!(seen.all_closed());
+}
+
+#[tokio::test]
+async fn a_turn_inside_of_a_tool_is_below_the_call() {
+    let traced = Collector::start();
+    let inner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        ctx.answer("inner").await?;
+        Ok(())
+    });
+    let inner = inner.build().unwrap();
+    let agent = tool("agent", move |text, _| {
+        let inner = inner.clone();
+        async move { Ok(inner.run(text).await.into_answer()?) }
+    });
+    let outer = TurnRunner::builder(|ctx: DispatchContext| async move {
+        let call = ctx.call("agent", args("go")).await;
+        ctx.answer(call.text().await.unwrap()).await?;
+        Ok(())
+    });
+    let outcome = outer.tool(agent).build().unwrap().run("hi").await;
+    assert_eq!(outcome.text, "inner");
+    let deepest = "invoke_agent/chat/execute_tool/invoke_agent/chat";
+    assert_eq!(traced.seen().paths().last().unwrap(), deepest);
+}
+
+#[tokio::test]
+async fn turns_at_the_same_time_do_not_mix() {
+    let traced = Collector::start();
+    let runner = two_iterations();
+    let run = |name: &'static str| {
+        let request = tracing::info_span!("request", name);
+        let input = TurnInput::new("hi").conversation(name);
+        let runner = runner.clone();
+        async move { runner.run(input).await }.instrument(request)
+    };
+    let (one, two) = tokio::join!(run("one"), run("two"));
+    let seen = traced.seen();
+    assert_eq!(seen.spans.len(), 12);
+    for outcome in [one, two] {
+        let name = &*outcome.conversation;
+        let of_caller = |at: &usize| seen.spans[*at].text("name") == Some(name);
+        let request = seen.named("request").into_iter().find(of_caller).unwrap();
+        let below = |name: &str| -> Vec<usize> {
+            let mut spans = seen.named(name);
+            spans.retain(|at| seen.is_below(*at, request));
+            spans
+        };
+        let [turn] = below("invoke_agent")[..] else {
+            panic!("not one turn below its caller");
+        };
+        let conversation = seen.spans[turn].text("gen_ai.conversation.id");
+        assert_eq!(conversation, Some(name));
+        assert_eq!(below("chat").len(), 2);
+        let mut traced: Vec<&str> = below("execute_tool")
+            .into_iter()
+            .map(|at| seen.spans[at].text("gen_ai.tool.call.id").unwrap())
+            .collect();
+        let mut stored: Vec<&str> = outcome.tool_calls().map(|call| call.id()).collect();
+        traced.sort_unstable();
+        stored.sort_unstable();
+        assert_eq!(traced, stored);
+    }
+}
+
+#[tokio::test]
+async fn words_to_operators_are_events_where_they_were_said() {
+    let traced = Collector::start();
+    let speaks = tool("speaks", |text, ctx| async move {
+        ctx.log(Matters::Warn, "mind the gap");
+        Ok(text)
+    });
+    let executor = |ctx: DispatchContext| async move {
+        ctx.log(Matters::Debug, "one");
+        ctx.call("speaks", args("a")).await;
+        ctx.reporter().log(Matters::Error, "two");
+        ctx.answer("done").await?;
+        Ok(())
+    };
+    let runner = TurnRunner::builder(executor).tool(speaks).build().unwrap();
+    runner.run("hi").await;
+    let seen = traced.seen();
+    let told: Vec<_> = seen
+        .events
+        .iter()
+        .map(|event| {
+            let span = &seen.spans[event.span.unwrap()];
+            (event.level, span.name, event.message())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Level::DEBUG, "chat", "one"),
+            (Level::WARN, "execute_tool", "mind the gap"),
+            (Level::ERROR, "chat", "two"),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn refused_calls_and_failures_are_events_with_their_codes() {
+    let traced = Collector::start();
+    let executor = |ctx: DispatchContext| async move {
+        ctx.call("echo", "{}").await;
+        Ok(())
+    };
+    let short = |_: turnwright_core::TurnContext, _| async { Ok(()) };
+    let refused = TurnRunner::builder(executor)
+        .tool(echo())
+        .iteration_limit(1);
+    refused.build().unwrap().run("hi").await;
+    let failed = TurnRunner::builder(executor).turn_input(short);
+    failed.build().unwrap().run("hi").await;
+    let seen = traced.seen();
+    let [refused, failed] = &seen.events[..] else {
+        panic!("{:#?}", seen.events);
+    };
+    assert_eq!(refused.level, Level::INFO);
+    assert_eq!(refused.text("error.type"), Some("E_INVALID_TOOL_ARGS"));
+    assert_eq!(refused.text("gen_ai.tool.name"), Some("echo"));
+    assert!(seen.named("execute_tool").is_empty());
+    assert_eq!(failed.level, Level::ERROR);
+    assert_eq!(
+        failed.text("error.type"),
+        Some("E_PIPELINE_SHORT_CIRCUITED")
+    );
+    assert_eq!(failed.text("turnwright.pipeline"), Some("turn-input"));
+    assert_eq!(
+        failed.fields["turnwright.error.fatal"],
+        Recorded::Flag(false)
+    );
+    let span = &seen.spans[failed.span.unwrap()];
+    assert_eq!(span.name, "invoke_agent");
+}
+
+/// Words that tell when they are wanted.
+struct Wanted(Arc<AtomicBool>);
+
+impl From<Wanted> for String {
+    fn from(wanted: Wanted) -> String {
+        wanted.0.store(true, Ordering::Relaxed);
+        String::new()
+    }
+}
+
+struct Deaf;
+
+impl<S: tracing::Subscriber> Layer<S> for Deaf {
+    fn enabled(&self, _: &tracing::Metadata<'_>, _: Context<'_, S>) -> bool {
+        false
+    }
+}
+
+#[test]
+fn words_that_nobody_hears_are_not_made() {
+    let wanted = Arc::new(AtomicBool::new(false));
+    let ctx = DispatchContext::standalone();
+    let deaf = tracing_subscriber::registry().with(Deaf);
+    tracing::subscriber::with_default(deaf, || {
+        ctx.log(Matters::Error, Wanted(Arc::clone(&wanted)));
+    });
+    assert!(!wanted.load(Ordering::Relaxed));
+    let _traced = Collector::start();
+    ctx.log(Matters::Error, Wanted(Arc::clone(&wanted)));
+    assert!(wanted.load(Ordering::Relaxed));
+}
