@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
+use super::proposed::tell_refused;
 use super::run::cancelled;
 use crate::dispatch::DispatchContext;
 use crate::error::{Error, ErrorCode};
@@ -99,13 +100,17 @@ impl Open {
         record
     }
 
-    /// What is true of a call that was cut off here.
+    /// What is true of a call that was cut off here. One whose handler was reached has told its end already.
     fn cut_off(&self) -> (Settled, CallState) {
         let told = match &self.tool {
             Some(tool) => cancelled(tool, self.started),
             None => Error::new(ErrorCode::ToolCancelled, "the call was dropped")
                 .with_model_text("The call was cancelled. Nothing was run."),
         };
+        if let Some(record) = self.record.as_ref().filter(|_| !self.started) {
+            let ids = (record.id(), record.checksum());
+            tell_refused(&self.ctx, ids, record.tool(), &told);
+        }
         let told = told.model_text().to_owned();
         let (results, state) = match self.started {
             true => (ToolResults::Failure(told), CallState::Unknown),

@@ -73,7 +73,9 @@ impl DispatchContext {
         &self,
         proposed: impl IntoIterator<Item = ProposedCall>,
     ) -> Vec<Arc<ToolCall>> {
-        let calls: Vec<ProposedCall> = proposed.into_iter().collect();
+        // They run here, whoever proposed them.
+        let calls = proposed.into_iter().map(|call| call.in_context(self));
+        let calls: Vec<ProposedCall> = calls.collect();
         match <[ProposedCall; 1]>::try_from(calls) {
             Ok([only]) => vec![only.complete().await],
             // Apart, so that one call alone does not carry the room for several.

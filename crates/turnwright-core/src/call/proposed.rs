@@ -90,6 +90,11 @@ impl ProposedCall {
         self
     }
 
+    pub(super) fn in_context(mut self, ctx: &DispatchContext) -> Self {
+        self.call.ctx = ctx.clone();
+        self
+    }
+
     pub(super) fn request(&self) -> &CallRequest {
         &self.call.request
     }
@@ -199,16 +204,27 @@ struct Refused {
     error: Error,
 }
 
+/// Tells that a call comes to nothing before its handler is reached.
+pub(super) fn tell_refused(
+    ctx: &DispatchContext,
+    (id, call_id): (&str, &str),
+    tool: &str,
+    error: &Error,
+) {
+    telemetry::refused(ctx, id, tool, error.code());
+    ctx.tell(|| EventKind::ToolCallRefused {
+        id: id.into(),
+        call_id: call_id.into(),
+        tool: tool.into(),
+        code: error.code().as_str(),
+        faults: error.faults().to_vec(),
+    });
+}
+
 impl RefusedCall {
     pub(crate) fn new(call: Call, call_id: Hex, error: Error) -> Self {
-        telemetry::refused(&call.ctx, call.id.as_str(), &call.name, error.code());
-        call.ctx.tell(|| EventKind::ToolCallRefused {
-            id: call.id.shared(),
-            call_id: call_id.shared(),
-            tool: Arc::clone(&call.name),
-            code: error.code().as_str(),
-            faults: error.faults().to_vec(),
-        });
+        let ids = (call.id.as_str(), call_id.as_str());
+        tell_refused(&call.ctx, ids, &call.name, &error);
         RefusedCall {
             inner: Box::new(Refused {
                 call,

@@ -13,6 +13,7 @@ use super::admitted::AdmittedCall;
 use super::checked::Checked;
 use super::closer::Closer;
 use super::context::{CallFacts, ToolContext};
+use super::proposed::tell_refused;
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::panic::{drop_quietly, text_of};
@@ -114,6 +115,9 @@ impl AdmittedCall {
 
     /// The outcome of a call that came to nothing before its handler was reached.
     pub(super) fn not_run(mut self, error: Error) -> RawOutcome {
+        let Checked { call, call_id, .. } = &*self.checked;
+        let ids = (call.id.as_str(), call_id.as_str());
+        tell_refused(&call.ctx, ids, &call.name, &error);
         let closer = self.closer.take();
         let (facts, _) = self.into_facts(Instant::now());
         RawOutcome {

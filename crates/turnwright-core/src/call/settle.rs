@@ -1,13 +1,16 @@
 //! From an outcome to a record.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use super::context::CallFacts;
 use super::run::{RawOutcome, cut_off};
 use crate::artifact::{ArtifactKind, IsText, SpooledArtifact};
 use crate::error::{Error, ErrorCode};
+use crate::panic::text_of;
 use crate::record::{Record, Settled, ToolCall, ToolResults};
 use crate::spool::ByteReader;
 use crate::tool::{Body, Content};
@@ -112,12 +115,18 @@ async fn spool(
         .deadline
         .and_then(|end| end.checked_add(facts.waits.so_far()));
     let left = deadline.map(|end| end.saturating_duration_since(now));
-    let kept = call.ctx.spool().put(spool_id, body);
+    // Foreign code: a panic in it is a failure to keep.
+    let put = async { call.ctx.spool().put(spool_id, body).await };
+    let kept = AssertUnwindSafe(put).catch_unwind();
     let time = TimeLimit::from_now(left);
     match within(time, call.ctx.cancellation(), kept).await {
-        Ok(Ok(reader)) => Ok(reader),
-        Ok(Err(error)) => {
+        Ok(Ok(Ok(reader))) => Ok(reader),
+        Ok(Ok(Err(error))) => {
             Err(Error::new(ErrorCode::Spool, "the result could not be kept").with_source(error))
+        }
+        Ok(Err(panic)) => {
+            let message = format!("the spool panicked: {}", text_of(panic));
+            Err(Error::new(ErrorCode::Spool, message))
         }
         Err(cut) => Err(cut_off(cut, &facts.tool, true)),
     }

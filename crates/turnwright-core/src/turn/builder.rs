@@ -156,7 +156,7 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// The most calls of a turn that run at once. 16 unless told.
+    /// The most calls, of those that are proposed together, that run at once. 16 unless told.
     pub fn parallel_calls(mut self, most: usize) -> Self {
         self.setup.parallel_calls = most;
         self

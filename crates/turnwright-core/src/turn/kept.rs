@@ -17,8 +17,8 @@ pub(super) struct Kept<T> {
 pub(super) struct One<T> {
     pub(super) record: Arc<T>,
     pub(super) place: Place,
-    /// The store has it, by this turn.
-    pub(super) stored: bool,
+    /// When this turn stored it first, if it did.
+    pub(super) stored: Option<u64>,
     /// The change with which it came.
     change: u64,
 }
@@ -39,6 +39,33 @@ pub(super) enum Came {
     Now,
     /// For this turn, and the store has it.
     Stored,
+}
+
+/// How many records came in which way, of all kinds.
+#[derive(Default)]
+pub(super) struct Counts {
+    before: u64,
+    now: u64,
+    stored: u64,
+}
+
+impl Counts {
+    fn place(&mut self, came: Came) -> Place {
+        let (came_now, count) = match came {
+            Came::Before => (false, &mut self.before),
+            Came::Now | Came::Stored => (true, &mut self.now),
+        };
+        *count += 1;
+        Place {
+            came_now,
+            count: *count,
+        }
+    }
+
+    fn store(&mut self) -> u64 {
+        self.stored += 1;
+        self.stored
+    }
 }
 
 /// How far somebody has seen the records of a kind. From the beginning unless told.
@@ -68,7 +95,7 @@ impl<T> Kept<T> {
         id: &str,
         record: &Arc<T>,
         came: Came,
-        counts: &mut [u64; 2],
+        counts: &mut Counts,
     ) -> Option<Arc<T>> {
         let record = Arc::clone(record);
         if let Some(one) = self.by_id.get_mut(id) {
@@ -78,23 +105,17 @@ impl<T> Kept<T> {
             }
             self.changes += 1;
             self.last_inside = self.changes;
-            (one.change, one.stored) = (self.changes, one.stored || came == Came::Stored);
+            one.change = self.changes;
+            if came == Came::Stored && one.stored.is_none() {
+                one.stored = Some(counts.store());
+            }
             return Some(std::mem::replace(&mut one.record, record));
         }
         self.changes += 1;
-        let [before, now] = counts;
-        let (came_now, count) = match came {
-            Came::Before => (false, before),
-            Came::Now | Came::Stored => (true, now),
-        };
-        *count += 1;
         let one = One {
             record,
-            place: Place {
-                came_now,
-                count: *count,
-            },
-            stored: came == Came::Stored,
+            place: counts.place(came),
+            stored: (came == Came::Stored).then(|| counts.store()),
             change: self.changes,
         };
         match came {

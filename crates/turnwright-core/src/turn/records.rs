@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 
 use super::TurnContext;
 use super::TurnEvent;
-use super::kept::{Came, Kept, Place, Seen, Unseen};
+use super::kept::{Came, Counts, Kept, Place, Seen, Unseen};
 use crate::error::{Error, ErrorCode};
 use crate::panic::text_of;
 use crate::record::{
@@ -25,8 +25,7 @@ macro_rules! records {
         #[derive(Default)]
         pub(crate) struct Records {
             $($field: Kept<$record>,)+
-            /// Records that came from earlier turns, and those that came now.
-            counts: [u64; 2],
+            counts: Counts,
         }
 
         impl Records {
@@ -49,12 +48,15 @@ macro_rules! records {
                 }
             }
 
-            fn all(&self, wanted: impl Fn(bool) -> bool) -> Vec<Record> {
-                let mut all: Vec<(Place, Record)> = Vec::new();
-                $(for one in self.$field.all().filter(|one| wanted(one.stored)) {
-                    all.push((one.place, Record::$kind(Arc::clone(&one.record))));
+            /// Those that have a place, in order.
+            fn all<P: Ord>(&self, place: impl Fn(Place, Option<u64>) -> Option<P>) -> Vec<Record> {
+                let mut all: Vec<(P, Record)> = Vec::new();
+                $(for one in self.$field.all() {
+                    if let Some(place) = place(one.place, one.stored) {
+                        all.push((place, Record::$kind(Arc::clone(&one.record))));
+                    }
                 })+
-                all.sort_unstable_by_key(|(place, _)| *place);
+                all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
                 all.into_iter().map(|(_, record)| record).collect()
             }
         }
@@ -126,9 +128,9 @@ impl Records {
         answers.next().map(|one| Arc::clone(&one.record))
     }
 
-    /// What this turn stored, in order.
+    /// What this turn stored, in the order in which it did.
     pub(super) fn stored(&self) -> Vec<Record> {
-        self.all(|stored| stored)
+        self.all(|_, stored| stored)
     }
 }
 
@@ -136,7 +138,7 @@ impl TurnContext {
     /// Every record of this turn as it is now, of all kinds, in the order in which they came: those of earlier turns first.
     #[must_use]
     pub fn timeline(&self) -> Vec<Record> {
-        self.records().read().all(|_| true)
+        self.records().read().all(|place, _| Some(place))
     }
 
     /// What the turn began with, if somebody said something.

@@ -35,7 +35,7 @@ impl Tasks {
     pub(crate) fn track<F: Future + Send>(
         &self,
         work: F,
-    ) -> impl Future<Output = F::Output> + Send {
+    ) -> impl Future<Output = F::Output> + Send + use<F> {
         self.0.alive.fetch_add(1, Ordering::AcqRel);
         Tracked {
             work: Box::pin(work),
