@@ -72,6 +72,7 @@ pub struct Next<C> {
 struct Pass<C> {
     layers: Arc<[Arc<dyn Middleware<C>>]>,
     ctx: C,
+    over: fn(&C) -> bool,
     /// The layers that were entered: one more than there are once the end was reached.
     entered: AtomicUsize,
 }
@@ -86,12 +87,15 @@ impl<C: Send + Sync + 'static> Pass<C> {
 }
 
 impl<C: Clone + Send + Sync + 'static> Next<C> {
-    /// Runs the layers further in.
+    /// Runs the layers further in. Once the dispatch was ended or the turn called off, there is nothing more to run.
     ///
     /// # Errors
     /// What one of them failed with. A panic is a failure.
     pub async fn run(self) -> Result<(), BoxError> {
         let Next { pass, at } = self;
+        if (pass.over)(&pass.ctx) {
+            return Ok(());
+        }
         pass.entered.store(at + 1, Ordering::Release);
         let Some(layer) = pass.layers.get(at).cloned() else {
             return Ok(());
@@ -119,6 +123,7 @@ impl<C> fmt::Debug for Next<C> {
 pub(crate) struct Pipeline<C> {
     name: &'static str,
     failure: ErrorCode,
+    over: fn(&C) -> bool,
     layers: Arc<[Arc<dyn Middleware<C>>]>,
 }
 
@@ -129,25 +134,33 @@ pub(crate) enum Broken {
 }
 
 impl<C: Clone + Send + Sync + 'static> Pipeline<C> {
+    /// `over` says of a context that nothing more is to be begun with it.
     pub(crate) fn new(
         name: &'static str,
         failure: ErrorCode,
+        over: fn(&C) -> bool,
         layers: Vec<Arc<dyn Middleware<C>>>,
     ) -> Self {
         Pipeline {
             name,
             failure,
+            over,
             layers: layers.into(),
         }
     }
 
     /// The same pipeline of other layers.
     pub(crate) fn with(&self, layers: Vec<Arc<dyn Middleware<C>>>) -> Self {
-        Pipeline::new(self.name, self.failure, layers)
+        Pipeline::new(self.name, self.failure, self.over, layers)
     }
 
     pub(crate) fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Whether nothing more is to be begun with this context.
+    pub(crate) fn is_over(&self, ctx: &C) -> bool {
+        (self.over)(ctx)
     }
 
     pub(crate) fn layers(&self) -> &[Arc<dyn Middleware<C>>] {
@@ -162,6 +175,7 @@ impl<C: Clone + Send + Sync + 'static> Pipeline<C> {
         let pass = Arc::new(Pass {
             layers: Arc::clone(&self.layers),
             ctx,
+            over: self.over,
             entered: AtomicUsize::new(0),
         });
         let next = Next {

@@ -24,8 +24,9 @@
 //!
 //! [`store::conformance`] does the same for a store of your own; [`store::FailingStore`] fails on purpose.
 //!
-//! [`reader::TestReader`] stands in for an object store: it counts what is read, and fails when it is told to.
+//! [`script::ScriptedModel`] plays a model, and tells what it was shown. [`reader::TestReader`] stands in for an object store: it counts what is read, and fails when it is told to.
 
 pub mod contract;
 pub mod reader;
+pub mod script;
 pub mod store;

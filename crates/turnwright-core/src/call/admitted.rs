@@ -47,12 +47,17 @@ impl CheckedCall {
     /// # Errors
     /// Nobody allowed it, or what was put in the place of its arguments does not pass.
     pub async fn admit(self) -> Result<AdmittedCall, RefusedCall> {
-        let Checked { call, tool, .. } = &*self.checked;
-        if call.ctx.setup().policies.is_empty() && tool.approval().is_none() {
+        if !self.is_reviewed() {
             return Ok(self.admitted());
         }
         // Apart, so that a call which nobody looks at does not carry the room for it.
         Box::pin(self.review()).await
+    }
+
+    /// Whether a policy looks at it.
+    pub(super) fn is_reviewed(&self) -> bool {
+        let Checked { call, tool, .. } = &*self.checked;
+        !call.ctx.setup().policies.is_empty() || tool.approval().is_some()
     }
 
     async fn review(self) -> Result<AdmittedCall, RefusedCall> {
@@ -81,24 +86,20 @@ impl CheckedCall {
                         return Err(checked.deny(&reason, Some(told)));
                     }
                     Approval::Edited(args) => {
-                        checked = checked
-                            .recheck(args)
-                            .await
-                            .map_err(RefusedCall::not_as_changed)?;
+                        let rechecked = Box::pin(checked.recheck(args)).await;
+                        checked = rechecked.map_err(RefusedCall::not_as_changed)?;
                         granted = Some(tool::digest_of(checked.args()));
                         continue;
                     }
                 },
             };
-            checked = checked
-                .recheck(change)
-                .await
-                .map_err(RefusedCall::not_as_changed)?;
+            let rechecked = Box::pin(checked.recheck(change)).await;
+            checked = rechecked.map_err(RefusedCall::not_as_changed)?;
         }
         Err(checked.deny("its arguments were changed more than three times", None))
     }
 
-    fn admitted(self) -> AdmittedCall {
+    pub(super) fn admitted(self) -> AdmittedCall {
         AdmittedCall {
             checked: self.checked,
             bound: self.bound,
@@ -142,11 +143,17 @@ async fn decide(call: &PendingCall<'_>) -> Decision {
             Review::Allow => {}
             Review::Ask { reason } => ask = Some(ask.unwrap_or(reason)),
             Review::Deny { reason } => return Decision::Deny(reason),
-            Review::Rewrite(args) if args == *call.args => {}
+            Review::Rewrite(args) if comes_to_the_same(call, &args) => {}
             Review::Rewrite(args) => return Decision::Change(args),
         }
     }
     ask.map_or(Decision::Allow, Decision::Ask)
+}
+
+/// Whether these arguments, checked, are those that the call has: a policy that says the same again changes nothing.
+fn comes_to_the_same(call: &PendingCall<'_>, args: &Value) -> bool {
+    let checked = || call.tool.probe(args);
+    args == call.args || checked().is_ok_and(|checked| checked.value() == call.args)
 }
 
 async fn review(call: &PendingCall<'_>, policy: &Arc<dyn ApprovalPolicy>) -> Review {

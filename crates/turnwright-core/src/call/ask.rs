@@ -8,7 +8,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
 use serde_json::{Value, json};
 
-use crate::approval::{Approval, ApprovalRequest, PendingCall};
+use crate::approval::{Approval, ApprovalRequest, Approver, PendingCall};
+use crate::dispatch::DispatchContext;
 use crate::error::{Error, ErrorCode};
 use crate::gate::{Asked, Settling, TurnGate};
 use crate::panic::drop_quietly;
@@ -21,35 +22,33 @@ pub(crate) const APPROVAL: &str = "approval";
 /// Opens a gate for exactly this call, this tool and these arguments, and takes the first answer: of the approver, or of
 /// somebody at the gate. No answer is no.
 pub(super) async fn ask(call: &PendingCall<'_>, reason: String) -> Approval {
-    let setup = call.ctx.setup();
-    let gates = call.ctx.gates();
-    let (approver, by_gate) = (setup.approver.as_ref(), gates.can_be_answered());
-    if approver.is_none() && !by_gate {
+    let approver = call.ctx.setup().approver.as_ref();
+    if approver.is_none() && !call.ctx.gates().can_be_answered() {
         return refused("nobody can be asked");
     }
-    let digest = tool::digest_of(call.args);
-    let request = ApprovalRequest {
-        gate: gate_id(call, &digest),
-        id: call.id.to_owned(),
-        turn_id: Arc::clone(call.ctx.shared_id()),
-        conversation: call.ctx.scope().as_str().into(),
-        tool: call.tool.clone(),
-        args_digest: digest,
-        args: call.args.clone(),
-        reason,
-        expires_in: setup.approval_timeout,
-    };
-    let asked = match open(call, &request, approver.is_some()) {
-        Ok(asked) => asked,
+    let (asked, request) = match open(call, reason) {
+        Ok(open) => open,
         Err(error) => return refused(error.message()),
     };
-    let answer = pin!(asked.answer());
-    let Some(approver) = approver else {
-        return read(answer.await);
-    };
+    match approver {
+        Some(approver) => Box::pin(ask_both(call.ctx, asked, approver, request)).await,
+        None => {
+            // Nobody reads it, and people take their time.
+            drop(request);
+            read(asked.answer().await)
+        }
+    }
+}
+
+async fn ask_both(
+    ctx: &DispatchContext,
+    asked: Asked,
+    approver: &Arc<dyn Approver>,
+    request: ApprovalRequest,
+) -> Approval {
     let gate = request.gate.clone();
-    let asked = AssertUnwindSafe(async { approver.ask(request).await }).catch_unwind();
-    match select(answer, pin!(asked)).await {
+    let approver = AssertUnwindSafe(async { approver.ask(request).await }).catch_unwind();
+    match select(pin!(asked.answer()), pin!(approver)).await {
         Either::Left((answer, _)) => read(answer),
         Either::Right((said, answer)) => {
             let said = said.unwrap_or_else(|panic| {
@@ -57,11 +56,10 @@ pub(super) async fn ask(call: &PendingCall<'_>, reason: String) -> Approval {
                 refused("no answer could be had")
             });
             // By the gate like everybody else: the first answer counts, and one only.
-            if let Err(error) = gates.settle(&gate, Settling::Resolved(said.into_answer())) {
-                call.ctx.warn(format!(
-                    "the approver's answer was not taken: {}",
-                    error.message()
-                ));
+            let settling = Settling::Resolved(said.into_answer());
+            if let Err(error) = ctx.gates().settle(&gate, settling) {
+                let why = error.message();
+                ctx.warn(format!("the approver's answer was not taken: {why}"));
                 return refused(
                     "whoever was asked changed the arguments, and the change does not fit",
                 );
@@ -84,22 +82,31 @@ fn gate_id(call: &PendingCall<'_>, digest: &str) -> String {
     format!("{APPROVAL}-{}-{short}", call.id)
 }
 
-fn open(
-    call: &PendingCall<'_>,
-    request: &ApprovalRequest,
-    asked_inside: bool,
-) -> Result<Asked, Error> {
+fn open(call: &PendingCall<'_>, reason: String) -> Result<(Asked, ApprovalRequest), Error> {
+    let (setup, digest) = (call.ctx.setup(), tool::digest_of(call.args));
+    let request = ApprovalRequest {
+        gate: gate_id(call, &digest),
+        id: call.id.to_owned(),
+        turn_id: Arc::clone(call.ctx.shared_id()),
+        conversation: call.ctx.scope().as_str().into(),
+        tool: call.tool.clone(),
+        args_digest: digest,
+        args: call.args.clone(),
+        reason,
+        expires_in: setup.approval_timeout,
+    };
     let gate = TurnGate::new(APPROVAL)
         .question(json!({
-            "tool": request.tool.describe(), "args": request.args, "reason": request.reason,
+            "tool": request.tool.name(), "args": request.args, "reason": request.reason,
             "fingerprint": request.tool.fingerprint(), "argsDigest": request.args_digest,
         }))
         .schema(answer_schema()?)
         .timeout(request.expires_in)
         .build()?
         .accepting(fitting_edit(call.tool));
-    let id = request.gate.as_str().into();
-    call.ctx.ask(id, gate, Some(call.id.into()), asked_inside)
+    let (id, asked_inside) = (request.gate.as_str().into(), setup.approver.is_some());
+    let asked = call.ctx.ask(id, gate, Some(call.id.into()), asked_inside)?;
+    Ok((asked, request))
 }
 
 /// What counts as an answer.

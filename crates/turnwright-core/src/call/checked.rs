@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::proposed::{Call, RefusedCall};
+use super::proposed::{Call, CallRequest, RefusedCall};
+use crate::dispatch::DispatchContext;
 use crate::error::{Error, ErrorCode};
 use crate::schema::{CheckedArgs, RawArgs, Repair};
 use crate::tool::{self, BoundHandler, Hex, Tool};
@@ -77,7 +78,11 @@ impl CheckedCall {
 
     /// Asks the external checks, if there are any.
     pub(super) async fn ask_external(self) -> Result<Self, RefusedCall> {
-        match ask_external(&self.checked).await {
+        if !self.tool().schema().has_external() {
+            return Ok(self);
+        }
+        // Apart, so that a call without them does not carry the room for it.
+        match Box::pin(ask_external(&self.checked)).await {
             Ok(()) => Ok(self),
             Err(error) => Err(self.refuse(error)),
         }
@@ -85,6 +90,14 @@ impl CheckedCall {
 
     pub(super) fn refuse(self, error: Error) -> RefusedCall {
         RefusedCall::new(self.checked.call, self.checked.call_id, error)
+    }
+
+    pub(super) fn context(&self) -> &DispatchContext {
+        &self.checked.call.ctx
+    }
+
+    pub(super) fn request(&self) -> &CallRequest {
+        &self.checked.call.request
     }
 
     /// Which call it is.
@@ -121,9 +134,6 @@ impl CheckedCall {
 /// Asks the external checks, no longer than the tool itself may take, and not past a cancellation.
 async fn ask_external(checked: &Checked) -> Result<(), Error> {
     let tool = &checked.tool;
-    if !tool.schema().has_external() {
-        return Ok(());
-    }
     let asked = within(
         TimeLimit::from_now(tool.timeout()),
         checked.call.ctx.cancellation(),

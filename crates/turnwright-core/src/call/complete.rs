@@ -1,15 +1,16 @@
 //! Calls that are taken all the way, one or several together.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 
+use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::admitted::AdmittedCall;
+use super::checked::CheckedCall;
 use super::closer::Closer;
 use super::proposed::{CallRequest, ProposedCall, RefusedCall};
 use crate::dispatch::DispatchContext;
@@ -22,20 +23,30 @@ type Decided = Result<AdmittedCall, RefusedCall>;
 
 impl ProposedCall {
     /// Takes the call all the way: checked, admitted, run, settled. Whatever happens becomes the record.
-    pub async fn complete(self) -> Arc<ToolCall> {
-        complete_one(self, None).await
+    pub fn complete(self) -> impl Future<Output = Arc<ToolCall>> + Send {
+        complete_one(self, None)
     }
 
-    pub(super) async fn complete_for(self, tool: Tool) -> Arc<ToolCall> {
-        complete_one(self, Some(tool)).await
+    pub(super) fn complete_for(self, tool: Tool) -> impl Future<Output = Arc<ToolCall>> + Send {
+        complete_one(self, Some(tool))
+    }
+}
+
+impl CheckedCall {
+    /// Whether nobody else decides about it.
+    fn is_decided(&self) -> bool {
+        !self.tool().schema().has_external() && !self.is_reviewed()
     }
 
-    async fn decide(self, tool: Option<Tool>) -> Decided {
-        let checked = match tool {
-            Some(tool) => self.check_for(tool).await?,
-            None => self.check().await?,
-        };
-        checked.admit().await
+    async fn decide(self) -> Decided {
+        self.ask_external().await?.admit().await
+    }
+}
+
+impl AdmittedCall {
+    /// Runs it and makes it a record. Apart, so that a call that waits for somebody does not carry the room for it.
+    fn complete(self) -> Pin<Box<impl Future<Output = Arc<ToolCall>> + Send>> {
+        Box::pin(async move { self.run().await.settle().await })
     }
 }
 
@@ -96,10 +107,8 @@ impl DispatchContext {
         while !left.is_empty() {
             let behind = left.split_off(self.run_together(&left));
             let together = std::mem::replace(&mut left, behind);
-            let mut steps = Vec::with_capacity(together.len());
-            for proposal in together {
-                steps.push(Step::of(proposal, None).await);
-            }
+            let steps = together.into_iter();
+            let mut steps: Vec<Step> = steps.map(|it| Step::of(it, None)).collect();
             put_on_record(self, &mut steps, &mut left).await;
             self.finish_together(steps, &mut records).await;
         }
@@ -150,17 +159,19 @@ impl Proposal {
 }
 
 async fn complete_one(call: ProposedCall, tool: Option<Tool>) -> Arc<ToolCall> {
-    let ctx = call.context().clone();
-    match Step::of(Proposal::new(call), tool).await {
-        Step::Admitted(admitted, _) => admitted.run().await.settle().await,
+    match Step::of(Proposal::new(call), tool) {
+        Step::Admitted(admitted, _) => admitted.complete().await,
         Step::Refused(refused, _) => Box::pin(refused.settle()).await,
         Step::Settled(record) => record,
-        mut waiting @ Step::Waiting { .. } => {
-            Box::pin(async {
-                put_on_record(&ctx, std::slice::from_mut(&mut waiting), &mut []).await;
-                waiting.finish(&ctx, None).await
-            })
-            .await
+        Step::Waiting(waiting) => {
+            let (ctx, mut step) = (waiting.ctx.clone(), Step::Waiting(waiting));
+            Box::pin(put_on_record(
+                &ctx,
+                std::slice::from_mut(&mut step),
+                &mut [],
+            ))
+            .await;
+            Box::pin(step.finish(&ctx, None)).await
         }
     }
 }
@@ -172,56 +183,82 @@ enum Step {
     Refused(RefusedCall, Option<Closer>),
     Admitted(AdmittedCall, Option<Closer>),
     /// Somebody else decides: an external check, a policy, a person.
-    Waiting {
-        request: CallRequest,
-        decision: Decision,
-        closer: Option<Closer>,
-    },
+    Waiting(Box<Waiting>),
     /// Refused, and on record as such.
     Settled(Arc<ToolCall>),
 }
 
+/// A call about which somebody else decides.
+struct Waiting {
+    ctx: DispatchContext,
+    request: CallRequest,
+    decision: Decision,
+    closer: Option<Closer>,
+}
+
 impl Step {
-    /// Looks at a call once.
-    async fn of(proposal: Proposal, tool: Option<Tool>) -> Self {
+    /// Looks at a call once. Nobody need be woken for it: what is not decided then is awaited later.
+    fn of(proposal: Proposal, tool: Option<Tool>) -> Self {
         let Proposal { call, closer } = proposal;
-        let request = call.request().clone();
-        let mut decision: Decision = Box::pin(call.decide(tool));
-        match poll_fn(|cx| Poll::Ready(decision.as_mut().poll(cx))).await {
-            Poll::Ready(Ok(admitted)) => Step::Admitted(admitted, closer),
-            Poll::Ready(Err(refused)) => Step::Refused(refused, closer),
-            Poll::Pending => Step::Waiting {
+        let checked = match call.check_alone(tool) {
+            Ok(checked) if checked.is_decided() => {
+                return Step::Admitted(checked.admitted(), closer);
+            }
+            Ok(checked) => checked,
+            Err(refused) => return Step::Refused(refused, closer),
+        };
+        let (ctx, request) = (checked.context().clone(), checked.request().clone());
+        let mut decision: Decision = Box::pin(checked.decide());
+        match decision.as_mut().now_or_never() {
+            Some(Ok(admitted)) => Step::Admitted(admitted, closer),
+            Some(Err(refused)) => Step::Refused(refused, closer),
+            None => Step::Waiting(Box::new(Waiting {
+                ctx,
                 request,
                 decision,
                 closer,
-            },
+            })),
         }
     }
 
     async fn finish(self, ctx: &DispatchContext, places: Option<&Semaphore>) -> Arc<ToolCall> {
+        // What comes after a decision is kept apart: one who waits for it does not carry the room for that.
         let admitted = match self {
-            Step::Refused(refused, closer) => return settle_refused(refused, closer).await,
+            Step::Refused(refused, closer) => {
+                return Box::pin(settle_refused(refused, closer)).await;
+            }
             Step::Settled(record) => {
                 ctx.emit(|| TurnEvent::ToolCall(Arc::clone(&record))).await;
                 return record;
             }
             Step::Admitted(admitted, _) => admitted,
-            Step::Waiting {
-                decision, closer, ..
-            } => match (decision.await, closer) {
-                (Ok(mut admitted), closer) => match admitted.begin(closer).await {
-                    Ok(()) => admitted,
-                    Err(error) => return admitted.not_run(error).settle().await,
-                },
-                (Err(refused), closer) => return settle_refused(refused, closer).await,
-            },
+            Step::Waiting(mut waiting) => {
+                let decided = waiting.decision.as_mut().await;
+                match Box::pin(waiting.begin(decided)).await {
+                    Ok(admitted) => admitted,
+                    Err(record) => return record,
+                }
+            }
         };
         // Only one that may run takes a place.
         let _place = match places {
             Some(places) => places.acquire().await.ok(),
             None => None,
         };
-        admitted.run().await.settle().await
+        admitted.complete().await
+    }
+}
+
+impl Waiting {
+    /// Begins it, now that it was decided; the record of a call that does not run.
+    async fn begin(self, decided: Decided) -> Result<AdmittedCall, Arc<ToolCall>> {
+        match decided {
+            Ok(mut admitted) => match admitted.begin(self.closer).await {
+                Ok(()) => Ok(admitted),
+                Err(error) => Err(admitted.not_run(error).settle().await),
+            },
+            Err(refused) => Err(settle_refused(refused, self.closer).await),
+        }
     }
 }
 
@@ -244,10 +281,8 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [
                 records.extend(admitted.open(closer.take()));
                 continue;
             }
-            Step::Waiting {
-                request, closer, ..
-            } => {
-                records.extend(open(ctx, request, closer));
+            Step::Waiting(waiting) => {
+                records.extend(open(ctx, &waiting.request, &mut waiting.closer));
                 continue;
             }
             Step::Settled(_) => continue,

@@ -99,10 +99,6 @@ impl ProposedCall {
         &self.call.request
     }
 
-    pub(super) fn context(&self) -> &DispatchContext {
-        &self.call.ctx
-    }
-
     /// The provider's own id for it: for the wire, and for nothing else.
     pub fn with_provider_id(mut self, id: impl Into<Arc<str>>) -> Self {
         self.call.request.provider_id = Some(id.into());
@@ -132,24 +128,24 @@ impl ProposedCall {
     /// # Errors
     /// There is no such tool, or the arguments do not pass.
     pub async fn check(self) -> Result<CheckedCall, RefusedCall> {
-        match self.call.ctx.tools().get(&self.call.name) {
-            Some(tool) => self.check_for(tool).await,
+        self.check_alone(None)?.ask_external().await
+    }
+
+    /// Checks the arguments for a tool that need not be in the registry.
+    pub(super) async fn check_for(self, tool: Tool) -> Result<CheckedCall, RefusedCall> {
+        self.check_alone(Some(tool))?.ask_external().await
+    }
+
+    /// Finds the tool, unless one is given, and checks the arguments. External checks are not asked yet.
+    pub(super) fn check_alone(self, tool: Option<Tool>) -> Result<CheckedCall, RefusedCall> {
+        match tool.or_else(|| self.call.ctx.tools().get(&self.call.name)) {
+            Some(tool) => CheckedCall::check(self.call, tool),
             None => {
                 let error = unknown_tool(&self.call);
                 let call_id = self.call.call_id();
                 Err(RefusedCall::new(self.call, call_id, error))
             }
         }
-    }
-
-    /// Checks the arguments for a tool that need not be in the registry.
-    pub(super) async fn check_for(self, tool: Tool) -> Result<CheckedCall, RefusedCall> {
-        let checked = CheckedCall::check(self.call, tool)?;
-        if checked.tool().schema().has_external() {
-            // Apart, so that a call without them does not carry the room for it.
-            return Box::pin(checked.ask_external()).await;
-        }
-        Ok(checked)
     }
 }
 

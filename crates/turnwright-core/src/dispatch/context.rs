@@ -132,6 +132,11 @@ impl DispatchContext {
         &self.0.signals
     }
 
+    /// Whether nothing more is to be begun in it: it was ended, or the turn was.
+    pub(crate) fn is_over(&self) -> bool {
+        self.signal().is_some() || self.cancellation().is_cancelled()
+    }
+
     pub(crate) fn begin_iteration(&self) {
         self.0.iteration.fetch_add(1, Ordering::AcqRel);
     }

@@ -1,13 +1,14 @@
 //! How a dispatch ends: acknowledged or refused, once.
 
 use std::fmt;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
 use super::DispatchContext;
 use crate::error::{BoxError, Error, ErrorCode};
+use crate::panic::drop_quietly;
 
 /// How a dispatch was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,9 @@ impl DispatchContext {
         let waiting = self.signals().give(Signal::Ack, None)?;
         for (_, run) in waiting {
             // Foreign code: what it does to itself must not keep the others from running.
-            let _ = std::panic::catch_unwind(AssertUnwindSafe(run));
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+                drop_quietly(panic);
+            }
         }
         Ok(())
     }

@@ -1,13 +1,14 @@
 //! Where events go.
 
 use std::fmt;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::RwLock;
 
 use super::{Event, EventKind};
+use crate::panic::drop_quietly;
 
 type Observe = Arc<dyn Fn(&Event) + Send + Sync>;
 
@@ -60,7 +61,9 @@ impl EventBus {
             let list = Arc::clone(&observers.list.read());
             for (_, observe) in list.iter() {
                 // An observer that panics has only itself to blame; the turn goes on.
-                let _ = std::panic::catch_unwind(AssertUnwindSafe(|| observe(&event)));
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| observe(&event))) {
+                    drop_quietly(panic);
+                }
             }
         }
     }

@@ -20,7 +20,7 @@ pub(crate) enum Settling {
 
 /// A gate where a turn waits.
 pub(super) struct Waiting {
-    pub(super) gate: TurnGate,
+    pub(super) gate: Arc<TurnGate>,
     pub(super) tool_call: Option<Arc<str>>,
     /// Somebody inside was asked too: it stays open when nobody is left outside.
     asked_inside: bool,
@@ -61,7 +61,7 @@ impl GateTable {
     pub(super) fn open(
         &self,
         id: &Arc<str>,
-        gate: TurnGate,
+        gate: Arc<TurnGate>,
         tool_call: Option<Arc<str>>,
         asked_inside: bool,
     ) -> Option<oneshot::Receiver<Settling>> {
@@ -89,7 +89,7 @@ impl GateTable {
     /// Settles a gate: once, and only with an answer that it takes. `false` if it is not open.
     pub(crate) fn settle(&self, id: &str, settling: Settling) -> Result<bool, Error> {
         let gate = match self.state.lock().open.get(id) {
-            Some(waiting) => waiting.gate.clone(),
+            Some(waiting) => Arc::clone(&waiting.gate),
             None => return Ok(false),
         };
         let settling = match settling {

@@ -17,7 +17,7 @@ use crate::within::{Cut, TimeLimit, within};
 pub(crate) struct Asked {
     turn: TurnContext,
     id: Arc<str>,
-    gate: TurnGate,
+    gate: Arc<TurnGate>,
     settled: Option<oneshot::Receiver<Settling>>,
     how: &'static str,
 }
@@ -52,9 +52,10 @@ impl TurnContext {
         tool_call: Option<Arc<str>>,
         asked_inside: bool,
     ) -> Result<Asked, Error> {
+        let gate = Arc::new(gate);
         let opened = self
             .gates()
-            .open(&id, gate.clone(), tool_call.clone(), asked_inside);
+            .open(&id, Arc::clone(&gate), tool_call.clone(), asked_inside);
         let Some(settled) = opened else {
             let message = format!("a gate \"{}\" is open already", escape(&id, 80));
             return Err(Error::new(ErrorCode::InvalidTurnGate, message));

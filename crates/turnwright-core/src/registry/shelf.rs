@@ -38,7 +38,7 @@ impl Shelf {
     }
 
     pub(super) fn reserve(&mut self, more: usize) {
-        self.tools.reserve(more);
+        self.tools.reserve_exact(more);
     }
 
     /// Lays a tool in the place of one of its name, which it gives back, or behind all others.

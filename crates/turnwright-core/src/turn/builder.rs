@@ -245,14 +245,16 @@ impl TurnRunnerBuilder {
             .collect::<Result<Vec<Tool>, Error>>()?;
         let (input, output) = (ErrorCode::InputPipeline, ErrorCode::OutputPipeline);
         let dispatch = ErrorCode::DispatchPipeline;
+        let cancelled = |turn: &TurnContext| turn.cancellation().is_cancelled();
+        let over = DispatchContext::is_over;
         Ok(TurnRunner::new(Plan {
             executor: self.executor,
             setup: Arc::new(self.setup),
             tools: ToolRegistry::new(tools)?,
-            turn_input: Pipeline::new("turn-input", input, self.turn_input),
-            turn_output: Pipeline::new("turn-output", output, self.turn_output),
-            dispatch_input: Pipeline::new("dispatch-input", dispatch, self.dispatch_input),
-            dispatch_output: Pipeline::new("dispatch-output", dispatch, self.dispatch_output),
+            turn_input: Pipeline::new("turn-input", input, cancelled, self.turn_input),
+            turn_output: Pipeline::new("turn-output", output, cancelled, self.turn_output),
+            dispatch_input: Pipeline::new("dispatch-input", dispatch, over, self.dispatch_input),
+            dispatch_output: Pipeline::new("dispatch-output", dispatch, over, self.dispatch_output),
             events: self.events,
             deadline: self.deadline,
             stream_capacity: self.stream_capacity,

@@ -190,7 +190,7 @@ impl Play<'_> {
             }
             let answer = self.turn.records().read().last_answer();
             let text = answer.as_ref().map_or("", |answer| answer.text());
-            let Err(error) = format.check(text).await else {
+            let Err(error) = part(self.turn, format.check(text)).await? else {
                 return Ok(how);
             };
             left -= 1;
@@ -224,14 +224,13 @@ impl Play<'_> {
     /// One iteration. A signal ends it where it is given.
     async fn iterate(&self, ctx: &DispatchContext) -> Result<(), End> {
         let _end = IterationSpan::start(ctx);
-        let over = || ctx.signal().is_some() || ctx.cancellation().is_cancelled();
         ctx.forge().map_err(Ended::Failed)?;
         through(&self.plan.dispatch_input, ctx).await?;
-        if over() {
+        if ctx.is_over() {
             return Ok(());
         }
         self.execute(ctx).await?;
-        if over() {
+        if ctx.is_over() {
             return Ok(());
         }
         through(&self.plan.dispatch_output, ctx).await
@@ -258,7 +257,7 @@ impl Play<'_> {
     }
 }
 
-/// Goes through a pipeline. One that was left by an abort did what it was to do, and nothing comes after it.
+/// Goes through a pipeline. One that was left by a signal or an abort did what it was to do, and nothing comes after it.
 async fn through<C>(pipeline: &Pipeline<C>, ctx: &C) -> Result<(), End>
 where
     C: Clone + Send + Sync + AsRef<TurnContext> + 'static,
@@ -268,6 +267,7 @@ where
     let error = match passed {
         Ok(()) | Err(Broken::ShortCircuited(_)) if called_off => return Err(cancelled()),
         Ok(()) => return Ok(()),
+        Err(Broken::ShortCircuited(_)) if pipeline.is_over(ctx) => return Ok(()),
         Err(Broken::Failed(error) | Broken::ShortCircuited(error)) => error,
     };
     Err(End {

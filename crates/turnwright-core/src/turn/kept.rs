@@ -12,15 +12,22 @@ pub(super) struct Kept<T> {
     last_inside: u64,
     /// What was taken away, and by which change.
     gone: Vec<(u64, Box<str>)>,
+    /// What was taken away here, and the store has it by this turn all the same.
+    left_in_store: IndexMap<Box<str>, InStore<T>>,
 }
 
 pub(super) struct One<T> {
     pub(super) record: Arc<T>,
     pub(super) place: Place,
-    /// When this turn stored it first, if it did.
-    pub(super) stored: Option<u64>,
+    stored: Option<InStore<T>>,
     /// The change with which it came.
     change: u64,
+}
+
+/// What the store has of a record by this turn, and when it was first stored.
+struct InStore<T> {
+    since: u64,
+    record: Arc<T>,
 }
 
 /// Where a record stands in the turn: what was there before comes first, then what came, as it came.
@@ -98,6 +105,14 @@ impl<T> Kept<T> {
         counts: &mut Counts,
     ) -> Option<Arc<T>> {
         let record = Arc::clone(record);
+        let left = match came {
+            Came::Stored => self.left_in_store.shift_remove(id),
+            Came::Before | Came::Now => None,
+        };
+        let mut store = |before: Option<InStore<T>>| InStore {
+            since: before.map_or_else(|| counts.store(), |before| before.since),
+            record: Arc::clone(&record),
+        };
         if let Some(one) = self.by_id.get_mut(id) {
             // What this turn has is newer than what was there before it.
             if came == Came::Before {
@@ -106,16 +121,17 @@ impl<T> Kept<T> {
             self.changes += 1;
             self.last_inside = self.changes;
             one.change = self.changes;
-            if came == Came::Stored && one.stored.is_none() {
-                one.stored = Some(counts.store());
+            if came == Came::Stored {
+                one.stored = Some(store(one.stored.take()));
             }
             return Some(std::mem::replace(&mut one.record, record));
         }
         self.changes += 1;
+        let stored = (came == Came::Stored).then(|| store(left));
         let one = One {
             record,
             place: counts.place(came),
-            stored: (came == Came::Stored).then(|| counts.store()),
+            stored,
             change: self.changes,
         };
         match came {
@@ -135,11 +151,29 @@ impl<T> Kept<T> {
         None
     }
 
+    /// Takes a record out of the turn.
     pub(super) fn remove(&mut self, id: &str) -> Option<Arc<T>> {
         let one = self.by_id.shift_remove(id)?;
         self.changes += 1;
         self.gone.push((self.changes, id.into()));
+        if let Some(stored) = one.stored {
+            self.left_in_store.insert(id.into(), stored);
+        }
         Some(one.record)
+    }
+
+    /// Takes a record out of the turn that the store no longer has.
+    pub(super) fn forget(&mut self, id: &str) -> Option<Arc<T>> {
+        let record = self.remove(id);
+        self.left_in_store.shift_remove(id);
+        record
+    }
+
+    /// What the store has by this turn, whatever became of it here.
+    pub(super) fn stored(&self) -> impl Iterator<Item = (u64, &Arc<T>)> {
+        let here = self.by_id.values().filter_map(|one| one.stored.as_ref());
+        let all = here.chain(self.left_in_store.values());
+        all.map(|stored| (stored.since, &stored.record))
     }
 
     pub(super) fn get(&self, id: &str) -> Option<&Arc<T>> {
@@ -190,6 +224,7 @@ impl<T> Default for Kept<T> {
             changes: 0,
             last_inside: 0,
             gone: Vec::new(),
+            left_in_store: IndexMap::new(),
         }
     }
 }

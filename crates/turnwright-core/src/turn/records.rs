@@ -41,23 +41,28 @@ macro_rules! records {
                 }
             }
 
-            fn remove(&mut self, kind: RecordKind, id: &str) -> Option<Record> {
+            fn forget(&mut self, kind: RecordKind, id: &str) -> Option<Record> {
                 match kind {
-                    $(RecordKind::$kind => self.$field.remove(id).map(Record::$kind),)+
+                    $(RecordKind::$kind => self.$field.forget(id).map(Record::$kind),)+
                     RecordKind::Ledger => None,
                 }
             }
 
-            /// Those that have a place, in order.
-            fn all<P: Ord>(&self, place: impl Fn(Place, Option<u64>) -> Option<P>) -> Vec<Record> {
-                let mut all: Vec<(P, Record)> = Vec::new();
+            fn all(&self) -> Vec<Record> {
+                let mut all: Vec<(Place, Record)> = Vec::new();
                 $(for one in self.$field.all() {
-                    if let Some(place) = place(one.place, one.stored) {
-                        all.push((place, Record::$kind(Arc::clone(&one.record))));
-                    }
+                    all.push((one.place, Record::$kind(Arc::clone(&one.record))));
                 })+
-                all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-                all.into_iter().map(|(_, record)| record).collect()
+                in_order(all)
+            }
+
+            /// What this turn stored, as the store has it and in its order.
+            pub(super) fn stored(&self) -> Vec<Record> {
+                let mut all: Vec<(u64, Record)> = Vec::new();
+                $(for (since, record) in self.$field.stored() {
+                    all.push((since, Record::$kind(Arc::clone(record))));
+                })+
+                in_order(all)
             }
         }
 
@@ -127,18 +132,18 @@ impl Records {
         let mut answers = said.filter(|one| one.record.is_answer());
         answers.next().map(|one| Arc::clone(&one.record))
     }
+}
 
-    /// What this turn stored, in the order in which it did.
-    pub(super) fn stored(&self) -> Vec<Record> {
-        self.all(|_, stored| stored)
-    }
+fn in_order<P: Ord>(mut all: Vec<(P, Record)>) -> Vec<Record> {
+    all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    all.into_iter().map(|(_, record)| record).collect()
 }
 
 impl TurnContext {
     /// Every record of this turn as it is now, of all kinds, in the order in which they came: those of earlier turns first.
     #[must_use]
     pub fn timeline(&self) -> Vec<Record> {
-        self.records().read().all(|place, _| Some(place))
+        self.records().read().all()
     }
 
     /// What the turn began with, if somebody said something.
@@ -255,7 +260,7 @@ impl TurnContext {
         for change in changes {
             gone.push(match change {
                 Change::Put(record) => records.put(record, Came::Stored),
-                Change::Delete(kind, id) => records.remove(*kind, id),
+                Change::Delete(kind, id) => records.forget(*kind, id),
             });
         }
         drop(records);

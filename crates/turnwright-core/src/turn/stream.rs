@@ -109,8 +109,10 @@ pub(super) async fn send(
         return;
     }
     if let Err(TrySendError::Full(event)) = stream.try_send(event()) {
+        // Apart, so that whoever finds room does not carry the room for waiting.
+        let sent = within(TimeLimit::none(), cancellation, stream.send(event));
         // Either way it is gone: the reader left, or the turn is over.
-        let _ = within(TimeLimit::none(), cancellation, stream.send(event)).await;
+        let _ = Box::pin(sent).await;
     }
 }
 

@@ -17,6 +17,8 @@ mod schema_suite;
 #[cfg(feature = "tracing")]
 mod telemetry;
 mod text_differential;
+mod turn;
+mod turn_property;
 
 /// Says something that is to be seen of a test that passes too: straight to the stream, since what goes through the
 /// macros is shown of failures only.

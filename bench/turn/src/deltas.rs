@@ -1,0 +1,76 @@
+//! What a model says in many pieces.
+
+use std::time::{Duration, Instant};
+
+use tokio::runtime::{Builder, Runtime};
+use turnwright_core::{BoxError, DispatchContext, Error, TurnEvent, TurnRunner};
+
+use crate::measure::Subject;
+
+pub(crate) const SECTION: &str = "deltas";
+const PIECE: &str = "a token ";
+
+/// How many pieces, and what a row of them is called: read as they come, and run to the end unread.
+pub(crate) const COUNTS: [(u64, &str, &str); 3] = [
+    (1_000, "1,000, read", "1,000, `run`"),
+    (10_000, "10,000, read", "10,000, `run`"),
+    (100_000, "100,000, read", "100,000, `run`"),
+];
+
+pub(crate) fn subjects() -> Result<Vec<Subject>, Error> {
+    let mut subjects = Vec::new();
+    for (count, read, run) in COUNTS {
+        let made = TurnRunner::builder(move |ctx| talk(ctx, count)).build()?;
+        let (runner, runtime) = (made.clone(), one_thread());
+        let reading =
+            move |times| runtime.block_on(repeat(times, async || hear(&runner, count).await));
+        subjects.push(Subject::new(SECTION, read, reading).of_pieces(count));
+        let (runner, runtime) = (made, one_thread());
+        let running = move |times| {
+            runtime.block_on(repeat(times, async || {
+                let outcome = runner.run("Tell me a story.").await;
+                assert_eq!(outcome.text.len() as u64, count * PIECE.len() as u64);
+            }))
+        };
+        subjects.push(Subject::new(SECTION, run, running).of_pieces(count));
+    }
+    Ok(subjects)
+}
+
+async fn talk(ctx: DispatchContext, count: u64) -> Result<(), BoxError> {
+    let mut message = ctx.reporter().message();
+    for _ in 0..count {
+        message.push(PIECE).await;
+    }
+    message.finish().await?;
+    ctx.ack()?;
+    Ok(())
+}
+
+/// Reads a turn to its end: every piece stands where its offset says.
+async fn hear(runner: &TurnRunner, count: u64) {
+    let mut turn = runner.start("Tell me a story.");
+    let (mut heard, mut pieces) = (0, 0);
+    while let Some(event) = turn.next().await {
+        if let TurnEvent::MessageDelta(delta) = event {
+            assert_eq!(delta.offset, heard);
+            heard += delta.text.len();
+            pieces += 1;
+        }
+    }
+    assert_eq!(pieces, count);
+    assert!(turn.await.is_answered());
+}
+
+async fn repeat(times: u64, mut once: impl AsyncFnMut()) -> Duration {
+    let start = Instant::now();
+    for _ in 0..times {
+        once().await;
+    }
+    start.elapsed()
+}
+
+fn one_thread() -> Runtime {
+    let built = Builder::new_current_thread().enable_time().build();
+    built.expect("a runtime can be made")
+}

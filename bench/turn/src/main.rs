@@ -1,0 +1,55 @@
+//! What a turn costs: beside the calls that it makes, by the delta, by the turn that waits, and by the second.
+//!
+//! `cargo run --release` prints the report. `-- --rounds 5 --slice-ms 5 --turns 1000` makes it short.
+//! `-- --repeat 10000 --only "turn: a handle"` runs the rows whose section or label contains that text so many times
+//! without timing them, for a profiler.
+
+mod beside_calls;
+mod deltas;
+mod measure;
+mod options;
+mod report;
+mod runner;
+mod throughput;
+mod waiting;
+
+use std::error::Error;
+
+use self::measure::{Plan, Subject, measure};
+use self::options::What;
+use self::report::{Report, Timings};
+use self::waiting::Crowd;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    match What::from_command_line()? {
+        What::Wait(crowd) => println!("{}", crowd.measure()?),
+        What::Repeat { times, only } => {
+            let all = [
+                beside_calls::subjects()?,
+                deltas::subjects()?,
+                throughput::subjects()?,
+            ];
+            let wanted = |it: &Subject| format!("{}: {}", it.section, it.label).contains(&only);
+            for mut subject in all.into_iter().flatten().filter(wanted) {
+                subject.repeat(times);
+            }
+        }
+        What::Report { plan, turns } => println!("{}", report(plan, turns)?),
+    }
+    Ok(())
+}
+
+fn report(plan: Plan, turns: usize) -> Result<Report, Box<dyn Error>> {
+    let mut timings = measure(&mut beside_calls::subjects()?, plan);
+    timings.extend(measure(&mut deltas::subjects()?, plan));
+    timings.extend(measure(&mut throughput::subjects()?, plan));
+    let waiting: Result<Vec<(Crowd, f64)>, Box<dyn Error>> = Crowd::all(turns)
+        .into_iter()
+        .map(|crowd| Ok((crowd, crowd.in_a_child()?)))
+        .collect();
+    Ok(Report {
+        plan,
+        timings: Timings::new(timings),
+        waiting: waiting?,
+    })
+}

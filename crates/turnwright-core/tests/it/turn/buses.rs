@@ -1,0 +1,276 @@
+//! What is told: to whoever reads, and to whoever watches.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use turnwright_core::event::Level;
+use turnwright_core::turn::Delta;
+
+use super::*;
+
+async fn heard(mut turn: Turn) -> (Vec<TurnEvent>, TurnOutcome) {
+    let mut events = Vec::new();
+    while let Some(event) = turn.next().await {
+        events.push(event);
+    }
+    (events, turn.await)
+}
+
+#[tokio::test]
+async fn the_functional_bus_gives_pieces_with_their_offsets_and_then_the_record() {
+    let model = ScriptedModel::new([
+        Step::think("Hm.")
+            .then_stream(["Grüß", " ", "Gott"])
+            .call("act", "{}"),
+        Step::say("!"),
+    ]);
+    let runner = TurnRunner::builder(model)
+        .tool(saying("act", "acted"))
+        .build()
+        .unwrap();
+    let (events, outcome) = heard(runner.start("go")).await;
+    let names: Vec<&str> = events.iter().map(TurnEvent::name).collect();
+    #[rustfmt::skip]
+    assert_eq!(names, [
+        "thoughtDelta", "thought", "messageDelta", "messageDelta", "messageDelta", "message", "toolCall",
+        "messageDelta", "message",
+    ]);
+    let mut text = String::new();
+    let mut ids = Vec::new();
+    for event in &events[2..5] {
+        let TurnEvent::MessageDelta(delta) = event else {
+            panic!()
+        };
+        assert_eq!(delta.offset, text.len(), "in bytes");
+        text.push_str(&delta.text);
+        ids.push(Arc::clone(&delta.id));
+    }
+    let TurnEvent::Message(message) = &events[5] else {
+        panic!()
+    };
+    assert_eq!((message.text(), text.as_str()), ("Grüß Gott", "Grüß Gott"));
+    assert!(ids.iter().all(|id| **id == *message.id()));
+    let TurnEvent::ToolCall(call) = &events[6] else {
+        panic!()
+    };
+    assert_eq!(call.id(), outcome.tool_calls().next().unwrap().id());
+    assert!(call.is_complete());
+}
+
+#[tokio::test]
+async fn pieces_of_calls_and_what_became_void_are_told_too() {
+    let model = ScriptedModel::new([Step::run(|ctx| async move {
+        let (tool, id) = (Arc::from("act"), Arc::from("call_1"));
+        let reporter = ctx.reporter();
+        reporter
+            .tool_call(&tool, Delta::new(Arc::clone(&id), 0, "{\"a\""))
+            .await;
+        reporter
+            .tool_call(&tool, Delta::new(Arc::clone(&id), 4, ": 1}"))
+            .await;
+        let mut message = reporter.message();
+        message.push("half a tho").await;
+        message.restart().await;
+        message.push("whole").await;
+        message.finish().await?;
+        Ok(())
+    })]);
+    let runner = TurnRunner::builder(model).build().unwrap();
+    let (events, outcome) = heard(runner.start("go")).await;
+    let names: Vec<&str> = events.iter().map(TurnEvent::name).collect();
+    #[rustfmt::skip]
+    assert_eq!(names, [
+        "toolCallDelta", "toolCallDelta", "messageDelta", "discarded", "messageDelta", "message",
+    ]);
+    let TurnEvent::MessageDelta(after) = &events[4] else {
+        panic!()
+    };
+    assert_eq!((after.offset, outcome.text.as_str()), (0, "whole"));
+}
+
+#[tokio::test]
+async fn the_observability_bus_tells_logs_usage_warnings_progress_and_errors() {
+    let told = Told::default();
+    let act = tool("act").handler(|_: Value, ctx: ToolContext| async move {
+        ctx.progress("half way");
+        "done"
+    });
+    let model = ScriptedModel::new([
+        Step::call_tool("act", "{}").usage(Usage::tokens(10, 2)),
+        Step::run(|ctx| async move {
+            ctx.reporter().log(Level::Info, "all is well");
+            Err("it is not".into())
+        }),
+    ]);
+    let runner = TurnRunner::builder(model)
+        .tool(act.build())
+        .observer(told.observer())
+        .build()
+        .unwrap();
+    let outcome = runner.run("go").await;
+    told.assert_paired();
+    assert_eq!(told.of("toolExecutionProgress")[0]["message"], "half way");
+    assert_eq!(told.of("usage")[0]["usage"]["outputTokens"], 2);
+    assert_eq!(
+        (&told.of("log")[0]["message"], &told.of("log")[0]["level"]),
+        (&json!("all is well"), &json!("info"))
+    );
+    assert_eq!(told.of("warning")[0]["message"], "or is it?");
+    assert_eq!(
+        told.of("error")[0]["code"],
+        "E_LLM_EXECUTION_EXECUTOR_ERROR"
+    );
+    assert_eq!(outcome.usage, Usage::tokens(10, 2));
+    let serialised = serde_json::to_string(&told.of("turnEnd")[0]).unwrap();
+    assert!(serialised.contains("\"durationMs\""), "{serialised}");
+}
+
+#[tokio::test]
+async fn an_observer_that_panics_breaks_neither_the_turn_nor_another_observer() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            if !std::thread::panicking() {
+                panic!("again");
+            }
+        }
+    }
+    let told = Told::default();
+    let runner = TurnRunner::builder(ScriptedModel::new([
+        Step::call_tool("act", "{}"),
+        Step::say("done"),
+    ]))
+    .tool(saying("act", "acted"))
+    .observer(|_: &Event| std::panic::panic_any("on purpose"))
+    .observer(|_: &Event| std::panic::panic_any(Bomb))
+    .observer(told.observer())
+    .build()
+    .unwrap();
+    let outcome = runner.run("go").await;
+    assert_eq!(outcome.text, "done");
+    assert_eq!(texts(&outcome).await, ["acted"]);
+    told.assert_paired();
+}
+
+#[tokio::test]
+async fn an_observer_of_a_runner_sees_all_its_turns_until_its_guard_is_dropped() {
+    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        ctx.ack()?;
+        Ok(())
+    })
+    .build()
+    .unwrap();
+    let told = Told::default();
+    let guard = runner.observe(told.observer());
+    let (a, b) = tokio::join!(runner.run("a"), runner.run("b"));
+    drop(guard);
+    runner.run("c").await;
+    let mut ids: Vec<Value> = told
+        .of("turnEnd")
+        .iter()
+        .map(|it| it["turnId"].clone())
+        .collect();
+    let mut expected = vec![json!(&*a.turn_id), json!(&*b.turn_id)];
+    ids.sort_by_key(Value::to_string);
+    expected.sort_by_key(Value::to_string);
+    assert_eq!(ids, expected);
+}
+
+/// A model that says n pieces and notes each one that was taken.
+fn talker(pieces: usize, notes: &Notes) -> ScriptedModel {
+    let notes = notes.clone();
+    ScriptedModel::new([Step::run(move |ctx| async move {
+        let mut message = ctx.reporter().message();
+        for n in 0..pieces {
+            message.push("x").await;
+            notes.note(n.to_string());
+        }
+        message.finish().await?;
+        Ok(())
+    })])
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_waits_for_a_slow_reader() {
+    let notes = Notes::default();
+    let runner = TurnRunner::builder(talker(20, &notes))
+        .stream_capacity(4)
+        .build()
+        .unwrap();
+    let mut turn = runner.start("go");
+    // The paused clock goes on only when nothing else can.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(notes.all().len(), 4);
+    turn.next().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(notes.all().len(), 5);
+    let (events, outcome) = heard(turn).await;
+    assert_eq!((events.len(), outcome.text.len()), (20, 20));
+}
+
+#[tokio::test(start_paused = true)]
+async fn awaiting_the_outcome_drains_the_stream() {
+    let notes = Notes::default();
+    let runner = TurnRunner::builder(talker(500, &notes))
+        .stream_capacity(1)
+        .build()
+        .unwrap();
+    let mut turn = runner.start("go");
+    turn.next().await.unwrap();
+    assert_eq!(turn.await.text.len(), 500);
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_the_stream_detaches_it_and_the_turn_goes_on() {
+    let notes = Notes::default();
+    let runner = TurnRunner::builder(talker(500, &notes))
+        .stream_capacity(2)
+        .build()
+        .unwrap();
+    let (handle, stream) = runner.start("go").split();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(notes.all().len(), 2, "it waits");
+    drop(stream);
+    let outcome = handle.outcome().await;
+    assert!(outcome.is_answered());
+    assert_eq!(outcome.text.len(), 500);
+}
+
+#[tokio::test]
+async fn a_handle_and_its_stream_can_be_held_apart() {
+    let model = ScriptedModel::new([Step::stream(["a", "b", "c"])]);
+    let runner = TurnRunner::builder(model)
+        .stream_capacity(1)
+        .build()
+        .unwrap();
+    let (handle, mut stream) = runner.start("go").split();
+    let read = async {
+        let mut count = 0;
+        while stream.next().await.is_some() {
+            count += 1;
+        }
+        count
+    };
+    let (outcome, count) = tokio::join!(handle.outcome(), read);
+    assert_eq!((outcome.text.as_str(), count), ("abc", 4));
+}
+
+#[tokio::test]
+async fn the_pieces_of_a_long_text_are_no_larger_than_what_was_said() {
+    // What is handed over grows with the text alone, not with the text times its pieces.
+    const MANY: usize = 10_000;
+    let notes = Notes::default();
+    let runner = TurnRunner::builder(talker(MANY, &notes)).build().unwrap();
+    let (events, outcome) = heard(runner.start("go")).await;
+    let bytes: usize = events
+        .iter()
+        .map(|event| match event {
+            TurnEvent::MessageDelta(delta) => delta.text.len(),
+            _ => 0,
+        })
+        .sum();
+    assert_eq!(
+        (bytes, outcome.text.len(), events.len()),
+        (MANY, MANY, MANY + 1)
+    );
+}

@@ -1,0 +1,238 @@
+//! What becomes of calls.
+
+use turnwright_core::approval::always;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_running_tool_is_stopped_and_its_record_says_whether_it_may_have_had_an_effect() {
+    for way in WAYS {
+        for (effects, text, states) in [
+            (
+                Effects::Writes,
+                MAY_HAVE,
+                vec![("act".to_owned(), "unknown")],
+            ),
+            (Effects::ReadOnly, READ_ONLY, vec![]),
+        ] {
+            let scene = Scene::new([Step::call_tool("act", "{}")], |builder, reached, _, _| {
+                builder.tool(endless("act", reached).effects(effects).build())
+            });
+            let outcome = scene.call_off(way).await;
+            scene.assert_clean(way, outcome.as_ref()).await;
+            assert_eq!(scene.texts().await, [text], "{way:?}");
+            assert_eq!(ledger(&*scene.store, "c").await, states, "{way:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_several_calls_each_is_closed_as_what_it_is() {
+    for way in WAYS {
+        let step = Step::call_tool("quick", "{}")
+            .call("act", "{}")
+            .call("look", "{}")
+            .call("nonsense", "{}")
+            .call("alone", "{}")
+            .call("act", "{}");
+        let scene = Scene::new([step], |builder, reached, _, _| {
+            builder
+                .tool(saying("quick", "done"))
+                .tool(endless("act", reached).build())
+                .tool(endless("look", reached).effects(Effects::ReadOnly).build())
+                .tool(
+                    endless("alone", reached)
+                        .concurrency(Concurrency::Exclusive)
+                        .build(),
+                )
+        });
+        let outcome = scene.call_off(way).await;
+        scene.assert_clean(way, outcome.as_ref()).await;
+        let texts = scene.texts().await;
+        assert_eq!(
+            (&*texts[0], &*texts[1], &*texts[2]),
+            ("done", MAY_HAVE, READ_ONLY),
+            "{way:?}"
+        );
+        assert!(texts[3].contains("There is no tool"));
+        assert_eq!(
+            (&*texts[4], &*texts[5]),
+            (NOT_RUN, NOT_RUN),
+            "those behind the barrier"
+        );
+        let ledger = ledger(&*scene.store, "c").await;
+        assert_eq!(
+            ledger,
+            [("quick".to_owned(), "done"), ("act".to_owned(), "unknown")]
+        );
+        assert_eq!(scene.told.of("toolExecutionStart").len(), 3);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_a_place_was_not_run() {
+    for way in WAYS {
+        let step = Step::call_tool("act", "{}").call("act", "{}");
+        let scene = Scene::new([step], |builder, reached, _, _| {
+            builder
+                .tool(endless("act", reached).build())
+                .parallel_calls(1)
+        });
+        let outcome = scene.call_off(way).await;
+        scene.assert_clean(way, outcome.as_ref()).await;
+        assert_eq!(scene.texts().await, [MAY_HAVE, NOT_RUN]);
+        let states: Vec<&str> = ledger(&*scene.store, "c")
+            .await
+            .iter()
+            .map(|it| it.1)
+            .collect();
+        assert_eq!(states, ["unknown", "failed"], "begun, and never reached");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_approval_was_not_run() {
+    for way in WAYS {
+        for several in [false, true] {
+            let mut step = Step::call_tool("act", "{}");
+            if several {
+                step = step.call("act", "{}");
+            }
+            let scene = Scene::new([step], |builder, reached, _, _| {
+                let asked = Arc::clone(reached);
+                builder
+                    .tool(saying("act", "acted"))
+                    .policy(always("careful"))
+                    .approver(move |_: ApprovalRequest| {
+                        asked.notify_one();
+                        std::future::pending()
+                    })
+            });
+            let outcome = scene.call_off(way).await;
+            scene.assert_clean(way, outcome.as_ref()).await;
+            let texts = scene.texts().await;
+            assert_eq!(texts.len(), 1 + usize::from(several));
+            for text in texts {
+                assert!(
+                    text.contains("cancelled") && text.to_lowercase().contains("nothing was run"),
+                    "{text}"
+                );
+            }
+            assert_eq!(ledger(&*scene.store, "c").await, [], "never begun");
+            assert_eq!(scene.told.of("toolExecutionStart").len(), 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_runs_after_a_cancel_also_if_the_executor_does_not_care() {
+    let told = Told::default();
+    let token = Cancellation::new();
+    let off = token.clone();
+    let executor = move |ctx: DispatchContext| {
+        let off = off.clone();
+        async move {
+            off.cancel();
+            let records = ctx
+                .call_tools([ctx.propose("act", "{}"), ctx.propose("act", "{}")])
+                .await;
+            assert!(records.iter().all(|it| it.is_error()));
+            ctx.call("act", "{}").await;
+            Ok(())
+        }
+    };
+    let notes = Notes::default();
+    let runner = TurnRunner::builder(executor)
+        .tool(saying("act", "acted"))
+        .dispatch_output(notes.layer("output"))
+        .turn_output(notes.layer("turn-output"))
+        .observer(told.observer())
+        .build()
+        .unwrap();
+    let outcome = runner.run(TurnInput::new("go").cancellation(token)).await;
+    assert!(
+        matches!(outcome.ended, Ended::Aborted { .. }),
+        "{:?}",
+        outcome.ended
+    );
+    assert_eq!(told.of("toolExecutionStart").len(), 0);
+    assert_eq!(notes.all(), [""; 0]);
+    assert!(
+        outcome
+            .tool_calls()
+            .all(|it| it.is_complete() && it.is_error())
+    );
+}
+
+#[test]
+fn only_the_end_of_the_process_leaves_a_call_open_and_then_the_ledger_says_so() {
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap()
+    };
+    let (store, reached) = (Arc::new(MemoryStore::default()), Arc::new(Notify::new()));
+    let runner = TurnRunner::builder(ScriptedModel::new([Step::call_tool(
+        "act",
+        json!({ "n": 1 }),
+    )]))
+    .store(Arc::clone(&store))
+    .tool(endless("act", &reached).build())
+    .build()
+    .unwrap();
+    let first = runtime();
+    let turn = first.block_on(async {
+        let turn = runner.start(TurnInput::new("go").conversation("c"));
+        reached.notified().await;
+        turn
+    });
+    drop(first);
+    let outcome = runtime().block_on(turn.outcome());
+    assert_eq!(code_of(&outcome), "E_TURN_ABORTED");
+    runtime().block_on(async {
+        assert_eq!(ledger(&*store, "c").await, [("act".to_owned(), "begun")]);
+        for record in store.records(&Scope::new("c")).await.unwrap() {
+            match record {
+                Record::ToolCall(call) => assert!(!call.is_complete()),
+                Record::Ledger(entry) => assert_eq!(entry.args(), &json!({ "n": 1 })),
+                _ => {}
+            }
+        }
+    });
+}
+
+#[test]
+#[ignore = "hydration does not look at the ledger yet: a call that was left open is shown as one of which nothing was run"]
+fn a_call_that_was_left_begun_is_told_to_the_model_as_unknown() {
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap()
+    };
+    let (store, reached) = (Arc::new(MemoryStore::default()), Arc::new(Notify::new()));
+    let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("I see.")]);
+    let runner = TurnRunner::builder(model.clone())
+        .store(Arc::clone(&store))
+        .tool(endless("act", &reached).build())
+        .turn_input(middleware::hydrate())
+        .build()
+        .unwrap();
+    let input = || TurnInput::new("go").conversation("c");
+    let first = runtime();
+    let turn = first.block_on(async {
+        let turn = runner.start(input());
+        reached.notified().await;
+        turn
+    });
+    drop((first, turn));
+    runtime().block_on(async {
+        runner.run(input()).await;
+        let shown = model.shown(1);
+        let told = shown.tool_calls()[0].rendered();
+        assert!(!told.contains("nothing was run"), "{told}");
+        assert!(told.contains("may have taken effect"), "{told}");
+        assert_eq!(ledger(&*store, "c").await, [("act".to_owned(), "unknown")]);
+    });
+}

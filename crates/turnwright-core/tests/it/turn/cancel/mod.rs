@@ -1,0 +1,216 @@
+//! Calling a turn off, from every side and at every place.
+
+mod calls;
+mod places;
+mod turns;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// How a turn is called off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Handle,
+    Token,
+    Deadline,
+    DropHandle,
+    DropRun,
+    Inside,
+}
+
+const WAYS: [Way; 6] = [
+    Way::Handle,
+    Way::Token,
+    Way::Deadline,
+    Way::DropHandle,
+    Way::DropRun,
+    Way::Inside,
+];
+
+/// A turn that has come to a place where it waits.
+struct Scene {
+    runner: TurnRunner,
+    store: Arc<MemoryStore>,
+    told: Told,
+    notes: Notes,
+    reached: Arc<Notify>,
+    /// Lets go of what is brought to its end whatever happens.
+    go: Arc<Notify>,
+    inside: Arc<Mutex<Option<TurnContext>>>,
+}
+
+impl Scene {
+    fn new(
+        steps: impl IntoIterator<Item = Step>,
+        set: impl FnOnce(
+            turn::TurnRunnerBuilder,
+            &Arc<Notify>,
+            &Arc<Notify>,
+            &Arc<MemoryStore>,
+        ) -> turn::TurnRunnerBuilder,
+    ) -> Self {
+        let (reached, go, told, notes) = (
+            Arc::new(Notify::new()),
+            Arc::new(Notify::new()),
+            Told::default(),
+            Notes::default(),
+        );
+        let (store, inside) = (Arc::new(MemoryStore::default()), Arc::new(Mutex::new(None)));
+        let cell: Arc<Mutex<Option<TurnContext>>> = Arc::clone(&inside);
+        let grab = move |ctx: TurnContext, next: Next<TurnContext>| {
+            *cell.lock() = Some(ctx);
+            async move { next.run().await }
+        };
+        let builder = TurnRunner::builder(ScriptedModel::new(steps))
+            .store(Arc::clone(&store))
+            .turn_input(grab)
+            .turn_output(notes.layer("turn-output"))
+            .observer(told.observer());
+        let builder = set(builder, &reached, &go, &store);
+        Scene {
+            runner: builder.build().unwrap(),
+            store,
+            told,
+            notes,
+            reached,
+            go,
+            inside,
+        }
+    }
+
+    /// Until it waits there and nothing else can go on.
+    async fn there(&self) {
+        self.reached.notified().await;
+        tokio::time::sleep(SECOND).await;
+    }
+
+    /// Plays the turn, calls it off, and waits until its end is told. Gives the outcome where somebody could have it.
+    async fn call_off(&self, way: Way) -> Option<TurnOutcome> {
+        let token = Cancellation::new();
+        let mut input = TurnInput::new("go")
+            .conversation("c")
+            .cancellation(token.clone());
+        if way == Way::Deadline {
+            input = input.deadline(10 * SECOND);
+        }
+        if way == Way::DropRun {
+            let mut run = Box::pin(self.runner.run(input));
+            tokio::select! {
+                outcome = &mut run => panic!("it ended: {:?}", outcome.ended),
+                () = self.there() => {}
+            }
+            drop(run);
+            self.go.notify_one();
+            self.end().await;
+            return None;
+        }
+        let turn = self.runner.start(input);
+        let _somebody = turn.gates();
+        self.there().await;
+        match way {
+            Way::Handle => turn.cancel(),
+            Way::Token => token.cancel(),
+            Way::Inside => {
+                let inside = self.inside.lock().clone().expect("it began");
+                inside.abort("a change of mind");
+            }
+            Way::DropHandle => {
+                drop(turn);
+                self.go.notify_one();
+                self.end().await;
+                return None;
+            }
+            Way::Deadline | Way::DropRun => tokio::time::sleep(10 * SECOND).await,
+        }
+        self.go.notify_one();
+        Some(turn.await)
+    }
+
+    async fn end(&self) {
+        while self.told.of("turnEnd").is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    /// What holds wherever and however a turn was called off.
+    async fn assert_clean(&self, way: Way, outcome: Option<&TurnOutcome>) {
+        self.told.assert_paired();
+        let end = &self.told.of("turnEnd")[0];
+        assert_eq!(
+            end["ended"],
+            if way == Way::Deadline {
+                "limit"
+            } else {
+                "aborted"
+            },
+            "{way:?}"
+        );
+        assert_eq!(self.told.of("error").len(), 0, "{way:?}: nothing failed");
+        assert!(
+            !self.notes.has("turn-output in"),
+            "{way:?}: nothing comes after"
+        );
+        match (way, outcome.map(|it| &it.ended)) {
+            (Way::Deadline, Some(Ended::Limit(Limit::Time(limit)))) => {
+                assert_eq!(*limit, 10 * SECOND);
+            }
+            (Way::Inside, Some(Ended::Aborted { reason, .. })) => {
+                assert_eq!(reason, "a change of mind");
+            }
+            (Way::Handle | Way::Token, Some(Ended::Aborted { reason, .. })) => {
+                assert!(reason.contains("cancelled"), "{reason}");
+            }
+            (Way::DropHandle | Way::DropRun, None) => {}
+            (way, ended) => panic!("{way:?}: {ended:?}"),
+        }
+        let held = self.store.records(&Scope::new("c")).await.unwrap();
+        for record in &held {
+            if let Record::ToolCall(call) = record {
+                assert!(call.is_complete(), "{way:?}: {} was left open", call.tool());
+            }
+            if let Record::Ledger(entry) = record {
+                assert_ne!(entry.state().as_str(), "begun", "{way:?}: {}", entry.tool());
+            }
+        }
+        if let Some(outcome) = outcome {
+            let of_store = held.iter().filter(|it| it.kind() != RecordKind::Ledger);
+            let ids: Vec<&str> = of_store.map(Record::id).collect();
+            assert_eq!(
+                outcome.records.iter().map(Record::id).collect::<Vec<_>>(),
+                ids
+            );
+        }
+        // Nothing of it is alive any more.
+        let weak = self.inside.lock().take().map(|turn| turn.downgrade());
+        assert!(
+            weak.is_none_or(|weak| weak.upgrade().is_none()),
+            "{way:?}: something holds the turn"
+        );
+        let alive = tokio::runtime::Handle::current()
+            .metrics()
+            .num_alive_tasks();
+        assert_eq!(alive, 0, "{way:?}");
+    }
+
+    /// The texts of the calls that the store holds.
+    async fn texts(&self) -> Vec<String> {
+        let mut texts = Vec::new();
+        for record in self.store.records(&Scope::new("c")).await.unwrap() {
+            if let Record::ToolCall(call) = record {
+                texts.push(call.text().await.unwrap_or_default());
+            }
+        }
+        texts
+    }
+}
+
+const MAY_HAVE: &str =
+    "The call was cancelled. It may have taken effect or not: find out before you repeat it.";
+const READ_ONLY: &str = "The call was cancelled. It only reads, so nothing was changed.";
+const NOT_RUN: &str = "The call was cancelled. Nothing was run.";

@@ -1,0 +1,170 @@
+//! Where a turn may wait when it is called off.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_is_called_off_in_its_input_middleware() {
+    for way in WAYS {
+        let scene = Scene::new([], |builder, reached, _, _| {
+            let reached = Arc::clone(reached);
+            builder.turn_input(move |_: TurnContext, _: Next<TurnContext>| {
+                reached.notify_one();
+                std::future::pending()
+            })
+        });
+        let outcome = scene.call_off(way).await;
+        scene.assert_clean(way, outcome.as_ref()).await;
+        assert_eq!(scene.told.of("dispatchStart").len(), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_is_called_off_in_the_middleware_of_its_dispatch() {
+    for way in WAYS {
+        for output in [false, true] {
+            let scene = Scene::new([Step::silent().go_on()], |builder, reached, _, _| {
+                let reached = Arc::clone(reached);
+                let waits = move |_: DispatchContext, _: Next<DispatchContext>| {
+                    reached.notify_one();
+                    std::future::pending()
+                };
+                match output {
+                    true => builder.dispatch_output(waits),
+                    false => builder.dispatch_input(waits),
+                }
+            });
+            let outcome = scene.call_off(way).await;
+            scene.assert_clean(way, outcome.as_ref()).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_request_is_stopped() {
+    struct Dropped(Notes);
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.note("the request was dropped");
+        }
+    }
+    for way in WAYS {
+        let (notes, begun) = (Notes::default(), Arc::new(Notify::new()));
+        let (dropped, reached) = (Dropped(notes.clone()), Arc::clone(&begun));
+        let step = Step::say("half an answer").then_run(move |_| async move {
+            let _request = dropped;
+            reached.notify_one();
+            std::future::pending().await
+        });
+        let mut scene = Scene::new([step], |builder, _, _, _| builder);
+        scene.reached = begun;
+        let outcome = scene.call_off(way).await;
+        scene.assert_clean(way, outcome.as_ref()).await;
+        assert_eq!(notes.all(), ["the request was dropped"]);
+        if let Some(outcome) = outcome {
+            assert_eq!(
+                outcome.text, "half an answer",
+                "what was said and stored stays"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_is_called_off_at_a_gate() {
+    for way in WAYS {
+        if way == Way::DropRun {
+            // Nobody can answer there.
+            continue;
+        }
+        for in_handler in [false, true] {
+            let gate = TurnGate::new("ask").build().unwrap();
+            let (notes, at) = (Notes::default(), gate.clone());
+            let seen = notes.clone();
+            let scene = Scene::new([Step::call_tool("ask", "{}")], |builder, reached, _, _| {
+                let (reached, handler) = (Arc::clone(reached), Arc::clone(reached));
+                let middleware = move |ctx: TurnContext, next: Next<TurnContext>| {
+                    let (gate, notes) = (at.clone(), seen.clone());
+                    reached.notify_one();
+                    async move {
+                        if let Err(error) = ctx.wait_for(gate).await {
+                            notes.note(error.code().as_str());
+                            return Err(error.into());
+                        }
+                        next.run().await
+                    }
+                };
+                let ask = tool("ask").handler(move |_: Value, ctx: ToolContext| {
+                    handler.notify_one();
+                    let gate = gate.clone();
+                    async move { Ok::<_, ToolError>(ctx.wait_for(gate).await?.to_string()) }
+                });
+                match in_handler {
+                    true => builder.tool(ask.build()),
+                    false => builder.turn_input(middleware),
+                }
+            });
+            let outcome = scene.call_off(way).await;
+            scene.assert_clean(way, outcome.as_ref()).await;
+            match in_handler {
+                true => assert_eq!(ledger(&*scene.store, "c").await.len(), 1),
+                false => assert_eq!(notes.all(), ["E_TURN_GATE_ABORTED"], "{way:?}"),
+            }
+            assert_eq!(scene.told.of("gateClosed")[0]["how"], "aborted");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_to_the_store_is_brought_to_its_end() {
+    // The user's message, the model's, the begun call, the settled one.
+    for at in 0..4 {
+        for way in WAYS {
+            if at == 0 && way == Way::Inside {
+                // Nobody is inside yet.
+                continue;
+            }
+            let step = Step::say("Let me.").call("act", "{}");
+            let scene = Scene::new([step], |builder, reached, go, store| {
+                let mut odd = Odd::new(at, How::Waits(Arc::clone(reached), Arc::clone(go)));
+                odd.inner = Arc::clone(store);
+                builder.store(odd).tool(saying("act", "acted"))
+            });
+            let outcome = scene.call_off(way).await;
+            scene.assert_clean(way, outcome.as_ref()).await;
+            let held = scene.store.records(&Scope::new("c")).await.unwrap();
+            assert!(held.len() > at.min(2), "write {at} {way:?}: {held:?}");
+            match at {
+                2 => assert_eq!(scene.texts().await, [NOT_RUN], "{way:?}"),
+                3 => assert_eq!(
+                    scene.texts().await,
+                    ["acted"],
+                    "{way:?}: what was done was done"
+                ),
+                _ => assert_eq!(scene.texts().await, [""; 0]),
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_waits_for_its_reader_is_called_off() {
+    for way in WAYS {
+        if way == Way::DropRun {
+            // Nobody reads there.
+            continue;
+        }
+        let begun = Arc::new(Notify::new());
+        let reached = Arc::clone(&begun);
+        let step = Step::run(move |ctx| async move {
+            let mut message = ctx.reporter().message();
+            message.push("one").await;
+            reached.notify_one();
+            message.push("two").await;
+            std::future::pending().await
+        });
+        let mut scene = Scene::new([step], |builder, _, _, _| builder.stream_capacity(1));
+        scene.reached = begun;
+        let outcome = scene.call_off(way).await;
+        scene.assert_clean(way, outcome.as_ref()).await;
+    }
+}

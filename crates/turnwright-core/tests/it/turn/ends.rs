@@ -1,0 +1,342 @@
+//! What a turn ends with, and what is still told and done then.
+
+use std::error::Error as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::*;
+
+const PIPELINES: [&str; 4] = [
+    "turn-input",
+    "dispatch-input",
+    "dispatch-output",
+    "turn-output",
+];
+
+/// A runner in which one pipeline has `odd` between two layers that take notes.
+fn with_odd<T, D>(at: &str, notes: &Notes, told: &Told, of_turn: T, of_dispatch: D) -> TurnRunner
+where
+    T: Middleware<TurnContext> + 'static,
+    D: Middleware<DispatchContext> + 'static,
+{
+    let model = ScriptedModel::new([Step::say("half").go_on(), Step::say("whole")]);
+    let mut builder = TurnRunner::builder(model).observer(told.observer());
+    builder = builder
+        .turn_input(notes.layer("turn-input outer"))
+        .dispatch_input(notes.layer("dispatch-input outer"))
+        .dispatch_output(notes.layer("dispatch-output outer"))
+        .turn_output(notes.layer("turn-output outer"));
+    builder = match at {
+        "turn-input" => builder.turn_input(of_turn),
+        "turn-output" => builder.turn_output(of_turn),
+        "dispatch-input" => builder.dispatch_input(of_dispatch),
+        _ => builder.dispatch_output(of_dispatch),
+    };
+    builder
+        .turn_input(notes.layer("turn-input inner"))
+        .dispatch_input(notes.layer("dispatch-input inner"))
+        .dispatch_output(notes.layer("dispatch-output inner"))
+        .turn_output(notes.layer("turn-output inner"))
+        .build()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_pipeline_that_ends_without_next_and_without_abort_is_short_circuited_by_name() {
+    for (at, name) in PIPELINES.into_iter().enumerate() {
+        let (notes, told) = (Notes::default(), Told::default());
+        let runner = with_odd(
+            name,
+            &notes,
+            &told,
+            |_: TurnContext, _: Next<TurnContext>| async { Ok(()) },
+            |_: DispatchContext, _: Next<DispatchContext>| async { Ok(()) },
+        );
+        let outcome = runner.run("go").await;
+        assert_eq!(code_of(&outcome), "E_PIPELINE_SHORT_CIRCUITED");
+        assert!(!error_of(&outcome).is_fatal());
+        let errors = told.of("error");
+        assert_eq!(errors.len(), 1);
+        assert_eq!(errors[0]["code"], "E_PIPELINE_SHORT_CIRCUITED");
+        assert_eq!(
+            (&errors[0]["pipeline"], &errors[0]["fatal"]),
+            (&json!(name), &json!(false))
+        );
+        // The part that was entered unwinds, what comes after is skipped.
+        assert!(notes.has(&format!("{name} outer out")), "{:?}", notes.all());
+        assert!(!notes.has(&format!("{name} inner in")));
+        for later in &PIPELINES[at + 1..] {
+            assert!(
+                !notes.has(&format!("{later} outer in")),
+                "{later} after {name}"
+            );
+        }
+        for before in &PIPELINES[..at] {
+            assert!(
+                notes.has(&format!("{before} inner out")),
+                "{before} before {name}"
+            );
+        }
+        assert_eq!(told.of("turnEnd")[0]["ended"], "failed");
+        assert_eq!(told.of("turnEnd")[0]["code"], "E_PIPELINE_SHORT_CIRCUITED");
+        told.assert_paired();
+    }
+}
+
+#[tokio::test]
+async fn middleware_that_fails_or_panics_fails_the_turn_with_the_code_of_its_pipeline() {
+    let codes = [
+        "E_INPUT_PIPELINE_ERROR",
+        "E_DISPATCH_PIPELINE_ERROR",
+        "E_DISPATCH_PIPELINE_ERROR",
+        "E_OUTPUT_PIPELINE_ERROR",
+    ];
+    for (name, code) in PIPELINES.into_iter().zip(codes) {
+        for panics in [false, true] {
+            let (notes, told) = (Notes::default(), Told::default());
+            let fail = move || -> Result<(), BoxError> {
+                assert!(!panics, "on purpose");
+                Err(std::io::Error::other("the cupboard is bare").into())
+            };
+            let runner = with_odd(
+                name,
+                &notes,
+                &told,
+                move |_: TurnContext, _: Next<TurnContext>| async move { fail() },
+                move |_: DispatchContext, _: Next<DispatchContext>| async move { fail() },
+            );
+            let outcome = runner.run("go").await;
+            let error = error_of(&outcome);
+            assert_eq!(error.code().as_str(), code);
+            assert!(!error.is_fatal());
+            let said = if panics {
+                "on purpose"
+            } else {
+                "the cupboard is bare"
+            };
+            assert!(error.message().contains(said), "{error}");
+            let source = error.source().expect("the source is kept");
+            assert_eq!(source.is::<std::io::Error>(), !panics);
+            assert_eq!(told.of("error")[0]["pipeline"], name);
+            assert!(
+                notes.has(&format!("{name} outer failed")),
+                "the layers further out see it"
+            );
+            told.assert_paired();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_layer_further_out_may_make_good_what_failed_further_in() {
+    let saved = |_: TurnContext, next: Next<TurnContext>| async move {
+        assert!(next.run().await.is_err());
+        Ok(())
+    };
+    let fails_late = |_: TurnContext, next: Next<TurnContext>| async move {
+        next.run().await?;
+        Err("on the way out".into())
+    };
+    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("fine")]))
+        .turn_input(saved)
+        .turn_input(fails_late)
+        .build()
+        .unwrap();
+    assert_eq!(runner.run("go").await.text, "fine");
+}
+
+#[tokio::test]
+async fn an_executor_that_fails_or_panics_fails_the_turn_and_its_error_is_kept() {
+    let told = Told::default();
+    let model = ScriptedModel::new([
+        Step::fail(std::io::Error::other("no route")),
+        Step::run(|_| async { panic!("on purpose") }),
+    ]);
+    let runner = TurnRunner::builder(model)
+        .observer(told.observer())
+        .build()
+        .unwrap();
+    let failed = error_of(&runner.run("go").await);
+    assert_eq!(failed.code().as_str(), "E_LLM_EXECUTION_EXECUTOR_ERROR");
+    assert!(!failed.is_fatal());
+    let source = failed
+        .source()
+        .and_then(|it| it.downcast_ref::<std::io::Error>());
+    assert_eq!(source.unwrap().to_string(), "no route");
+    assert_eq!(told.of("error")[0]["pipeline"], Value::Null);
+    told.assert_paired();
+
+    let panicked = error_of(&runner.run("go").await);
+    assert_eq!(panicked.code().as_str(), "E_LLM_EXECUTION_EXECUTOR_ERROR");
+    assert!(panicked.message().contains("on purpose"), "{panicked}");
+}
+
+#[tokio::test]
+async fn a_refusal_has_the_error_that_it_was_given() {
+    let own = Error::new(ErrorCode::ToolDenied, "not in this house");
+    let model = ScriptedModel::new([Step::nack(own), Step::nack(std::io::Error::other("theirs"))]);
+    let runner = TurnRunner::builder(model).build().unwrap();
+    let Ended::Refused(error) = runner.run("go").await.ended else {
+        panic!()
+    };
+    assert_eq!(
+        (error.code().as_str(), error.message()),
+        ("E_TOOL_DENIED", "not in this house")
+    );
+    let outcome = runner.run("go").await;
+    let error = outcome.into_answer().unwrap_err();
+    assert_eq!(error.code().as_str(), "E_LLM_EXECUTION_REFUSED");
+    assert!(error.source().is_some_and(|it| it.is::<std::io::Error>()));
+}
+
+#[tokio::test]
+async fn the_iteration_limit_is_64_unless_told_and_is_how_the_turn_ended() {
+    let notes = Notes::default();
+    let endless = |_: DispatchContext| async { Ok(()) };
+    let runner = |most: Option<u32>| {
+        let builder = TurnRunner::builder(endless).turn_output(notes.layer("output"));
+        match most {
+            Some(most) => builder.iteration_limit(most),
+            None => builder,
+        }
+        .build()
+        .unwrap()
+    };
+    for (told, most) in [(None, 64), (Some(3), 3)] {
+        let outcome = runner(told).run("go").await;
+        assert!(matches!(outcome.ended, Ended::Limit(Limit::Iterations(n)) if n == most));
+        assert_eq!(outcome.iterations, most);
+        assert_eq!(code_of(&outcome), "E_TURN_LIMIT");
+    }
+    assert_eq!(notes.all(), [""; 0], "nothing comes after a limit");
+}
+
+#[tokio::test]
+async fn a_limit_of_ones_own_is_told_as_a_limit() {
+    let told = Told::default();
+    let budget = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
+        if ctx.usage().total_tokens() > 100 {
+            ctx.reach(Limit::Tokens(100));
+        }
+        next.run().await
+    };
+    let step = || Step::silent().usage(Usage::tokens(60, 1)).go_on();
+    let model = ScriptedModel::new([step(), step(), step()]);
+    let runner = TurnRunner::builder(model.clone())
+        .dispatch_input(budget)
+        .observer(told.observer())
+        .build()
+        .unwrap();
+    let outcome = runner.run("go").await;
+    assert!(matches!(outcome.ended, Ended::Limit(Limit::Tokens(100))));
+    assert_eq!(model.unplayed(), [2]);
+    assert_eq!(outcome.usage.requests, 2);
+    assert_eq!(told.of("turnEnd")[0]["ended"], "limit");
+    assert_eq!(told.of("turnEnd")[0]["usage"]["inputTokens"], 120);
+}
+
+#[tokio::test]
+async fn the_first_reason_to_stop_counts() {
+    let model = ScriptedModel::new([Step::run(|ctx| async move {
+        ctx.abort("first");
+        ctx.reach(Limit::Tokens(1));
+        ctx.abort("third");
+        Err("a failure after that".into())
+    })]);
+    let runner = TurnRunner::builder(model).build().unwrap();
+    let outcome = runner.run("go").await;
+    assert!(matches!(&outcome.ended, Ended::Aborted { reason, .. } if reason == "first"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_is_a_limit_also_the_runners_own() {
+    let slow = || ScriptedModel::new([Step::wait(Duration::from_secs(10)).then_say("late")]);
+    let second = Duration::from_secs(1);
+    let of_input = TurnRunner::builder(slow()).build().unwrap();
+    let by_input = of_input.run(TurnInput::new("go").deadline(second)).await;
+    let of_runner = TurnRunner::builder(slow())
+        .deadline(second)
+        .build()
+        .unwrap();
+    let by_runner = of_runner.run("go").await;
+    for outcome in [by_input, by_runner] {
+        assert!(matches!(outcome.ended, Ended::Limit(Limit::Time(limit)) if limit == second));
+        assert_eq!(outcome.text, "");
+    }
+    // The input's word counts.
+    let patient = TurnRunner::builder(slow())
+        .deadline(second)
+        .build()
+        .unwrap();
+    let outcome = patient
+        .run(TurnInput::new("go").deadline(Duration::from_secs(60)))
+        .await;
+    assert_eq!(outcome.text, "late");
+}
+
+#[test]
+fn a_deadline_without_a_timer_is_told_as_what_it_is() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let told = Told::default();
+    let runner = TurnRunner::builder(|_: DispatchContext| std::future::pending())
+        .observer(told.observer())
+        .build()
+        .unwrap();
+    let input = TurnInput::new("go").deadline(Duration::from_secs(1));
+    let outcome = runtime.block_on(runner.run(input));
+    assert_eq!(code_of(&outcome), "E_INVALID_TURN_CONTEXT");
+    told.assert_paired();
+}
+
+#[tokio::test]
+async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
+    let store = Arc::new(MemoryStore::default());
+    let model = ScriptedModel::new([
+        Step::think("hm")
+            .call("act", "{}")
+            .call("nonsense", "{}")
+            .call("act", "not json"),
+        Step::run(|ctx| async move {
+            let said = ctx.reporter().message();
+            let mut said = said;
+            said.push("stored").await;
+            let said = said.finish().await?;
+            // What is changed in this turn alone is not what the store has.
+            ctx.add_message(
+                Message::assistant("for this turn only")
+                    .id(said.id())
+                    .build()?,
+            );
+            let removed = ctx.reporter().thought();
+            let mut removed = removed;
+            removed.push("taken away again").await;
+            let removed = removed.finish().await?;
+            ctx.remove_thought(removed.id());
+            ctx.add_message(Message::assistant("never stored").build()?);
+            Ok(())
+        }),
+    ]);
+    let runner = TurnRunner::builder(model)
+        .store(Arc::clone(&store))
+        .tool(saying("act", "acted"))
+        .build()
+        .unwrap();
+    let outcome = runner.run("go").await;
+    assert!(outcome.is_answered(), "{:?}", outcome.ended);
+    let say = |record: &Record| {
+        let text = match record {
+            Record::Message(it) => it.text().to_owned(),
+            Record::Thought(it) => it.text().to_owned(),
+            Record::ToolCall(it) => format!("{} {}", it.tool(), it.is_error()),
+            other => format!("{other:?}"),
+        };
+        format!("{} {} {text}", record.kind(), record.id())
+    };
+    let held = held(&*store, &outcome).await;
+    let held = held.iter().filter(|it| it.kind() != RecordKind::Ledger);
+    let said: Vec<String> = outcome.records.iter().map(say).collect();
+    assert_eq!(said, held.map(say).collect::<Vec<_>>());
+    assert_eq!(said.len(), 7, "{said:?}");
+}

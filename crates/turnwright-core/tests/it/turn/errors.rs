@@ -1,0 +1,215 @@
+//! The codes of the loop: where each arises, and whether it is a mistake of the programmer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use turnwright_core::record::Retrievable;
+use turnwright_core::spool::MemoryReader;
+
+use super::*;
+
+#[test]
+fn a_runner_that_cannot_work_is_refused_and_every_wrong_field_is_named() {
+    let error = TurnRunner::builder(ScriptedModel::new([]))
+        .iteration_limit(0)
+        .parallel_calls(0)
+        .stream_capacity(0)
+        .approval_timeout(Duration::ZERO)
+        .deadline(Duration::ZERO)
+        .build()
+        .unwrap_err();
+    assert_eq!(error.code().as_str(), "E_INVALID_TURN_RUNNER_CONFIG");
+    assert!(error.is_fatal());
+    for field in [
+        "iteration_limit",
+        "parallel_calls",
+        "stream_capacity",
+        "approval_timeout",
+        "deadline",
+    ] {
+        assert!(error.message().contains(field), "{field}: {error}");
+    }
+}
+
+#[test]
+fn tools_of_a_runner_that_are_wrong_or_clash_fail_its_building() {
+    let wrong = tool("has spaces")
+        .handler(|_: Value, _: ToolContext| async { "" })
+        .build();
+    let error = TurnRunner::builder(ScriptedModel::new([]))
+        .tool(wrong)
+        .build()
+        .unwrap_err();
+    assert_eq!(error.code().as_str(), "E_INVALID_INITIAL_TOOL_VALUE");
+    let twice = [saying("same", ""), saying("same", "")];
+    let error = TurnRunner::builder(ScriptedModel::new([]))
+        .tools(twice)
+        .build()
+        .unwrap_err();
+    assert_eq!(error.code().as_str(), "E_TOOL_ALREADY_REGISTERED");
+    assert!(error.is_fatal() && error.message().contains("same"));
+}
+
+#[tokio::test]
+async fn a_turn_that_cannot_be_begun_says_so_in_its_outcome() {
+    let told = Told::default();
+    let runner = TurnRunner::builder(ScriptedModel::new([]))
+        .tool(saying("same", ""))
+        .observer(told.observer())
+        .build()
+        .unwrap();
+    for (input, code) in [
+        (
+            TurnInput::new("x").conversation(""),
+            "E_INVALID_TURN_CONTEXT",
+        ),
+        (TurnInput::new("x").turn_id(""), "E_INVALID_TURN_CONTEXT"),
+        (TurnInput::new(""), "E_INVALID_INITIAL_MESSAGE_VALUE"),
+        (TurnInput::new("x").stash("a..b", 1), "E_INVALID_STASH_PATH"),
+        (
+            TurnInput::new("x").tool(saying("same", "")),
+            "E_TOOL_ALREADY_REGISTERED",
+        ),
+    ] {
+        let outcome = runner.run(input).await;
+        assert_eq!(code_of(&outcome), code);
+        assert!(error_of(&outcome).is_fatal(), "{code}");
+        assert!(outcome.records.is_empty());
+    }
+    assert_eq!(told.names(), [""; 0], "no turn began, so none is told");
+}
+
+#[test]
+fn a_turn_outside_of_a_runtime_says_what_it_needs() {
+    let runner = TurnRunner::builder(ScriptedModel::new([])).build().unwrap();
+    let outcome = runner
+        .start("go")
+        .outcome()
+        .now_or_never()
+        .expect("it ended at once");
+    assert_eq!(code_of(&outcome), "E_INVALID_TURN_CONTEXT");
+    assert!(error_of(&outcome).message().contains("tokio runtime"));
+}
+
+#[test]
+fn a_gate_that_is_wrong_is_refused_and_every_wrong_field_is_named() {
+    let schema = json!({ "type": "object", "minLenght": 1 });
+    let error = TurnGate::new(" ")
+        .schema(schema)
+        .timeout(Duration::ZERO)
+        .build()
+        .unwrap_err();
+    assert_eq!(error.code().as_str(), "E_INVALID_INITIAL_TURN_GATE_VALUE");
+    assert!(error.is_fatal());
+    for field in ["name", "schema", "timeout"] {
+        assert!(error.message().contains(field), "{field}: {error}");
+    }
+}
+
+#[test]
+fn the_codes_of_the_loop_are_fatal_where_they_are_mistakes_of_the_programmer() {
+    let is_fatal = |code: &str| {
+        let found = ErrorCode::ALL.iter().find(|it| it.as_str() == code);
+        found
+            .unwrap_or_else(|| panic!("there is no {code}"))
+            .is_fatal()
+    };
+    for code in [
+        "E_INVALID_INITIAL_TURN_GATE_VALUE",
+        "E_INVALID_TURN_RUNNER_CONFIG",
+        "E_INVALID_TURN_CONTEXT",
+        "E_INVALID_TURN_GATE_RESOLUTION",
+        "E_LLM_EXECUTION_ALREADY_SIGNALLED",
+        "E_TOOL_ALREADY_REGISTERED",
+    ] {
+        assert!(is_fatal(code), "{code}");
+    }
+    for code in [
+        "E_INPUT_PIPELINE_ERROR",
+        "E_OUTPUT_PIPELINE_ERROR",
+        "E_DISPATCH_PIPELINE_ERROR",
+        "E_PIPELINE_SHORT_CIRCUITED",
+        "E_LLM_EXECUTION_EXECUTOR_ERROR",
+        "E_LLM_EXECUTION_GATE_NOT_SUPPORTED",
+        "E_TURN_GATE_TIMEOUT",
+        "E_TURN_GATE_ABORTED",
+        "E_ARTIFACT_ID_COLLISION",
+        "E_STORE_ERROR",
+        "E_INVALID_TOOL_ARGS",
+        "E_TOOL_DOWNSTREAM_ERROR",
+    ] {
+        assert!(!is_fatal(code), "{code}");
+    }
+}
+
+#[tokio::test]
+async fn one_id_for_a_call_and_a_retrievable_fails_the_turn_at_the_next_forging() {
+    let clash = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
+        if let Some(call) = ctx.tool_calls().first() {
+            let reader = Arc::new(MemoryReader::new("other content"));
+            let artifact = SpooledArtifact::new(reader, ArtifactKind::TEXT);
+            let found = Retrievable::artifact(artifact, TrustTier::FirstParty);
+            ctx.add_retrievable(found.id(call.id()).build()?);
+        }
+        next.run().await
+    };
+    let log = tool("log")
+        .inline(Inline::Never)
+        .handler(|_: Value, _: ToolContext| async { "long" })
+        .build();
+    let model = ScriptedModel::new([Step::call_tool("log", "{}"), Step::say("x")]);
+    let runner = TurnRunner::builder(model.clone())
+        .tool(log)
+        .dispatch_output(clash)
+        .build()
+        .unwrap();
+    let outcome = runner.run("go").await;
+    assert_eq!(code_of(&outcome), "E_ARTIFACT_ID_COLLISION");
+    assert!(!error_of(&outcome).is_fatal());
+    assert_eq!(
+        model.unplayed(),
+        [1],
+        "the iteration ended where it was forged"
+    );
+}
+
+#[tokio::test]
+async fn a_store_that_fails_or_panics_fails_the_turn_wherever_it_writes() {
+    // The user's message, the model's, the begun call, the settled one.
+    for at in 0..4 {
+        for how in [How::Fails, How::Panics] {
+            let (told, notes) = (Told::default(), Notes::default());
+            let ran = notes.clone();
+            let act = tool("act").handler(move |_: Value, _: ToolContext| {
+                ran.note("ran");
+                async { "acted" }
+            });
+            let model =
+                ScriptedModel::new([Step::say("Let me.").call("act", "{}"), Step::say("done")]);
+            let runner = TurnRunner::builder(model.clone())
+                .store(Odd::new(at, how))
+                .tool(act.build())
+                .observer(told.observer())
+                .build()
+                .unwrap();
+            let outcome = runner.run("go").await;
+            // What the executor itself stores, it may take for its own failure.
+            let error = error_of(&outcome);
+            let codes = ["E_STORE_ERROR", "E_LLM_EXECUTION_EXECUTOR_ERROR"];
+            assert_eq!(
+                error.code().as_str(),
+                codes[usize::from(at == 1)],
+                "write {at}: {error}"
+            );
+            assert!(!error.is_fatal());
+            assert_eq!(
+                notes.has("ran"),
+                at == 3,
+                "write {at}: a call that is not on record does not run"
+            );
+            assert!(model.times_asked() <= 1);
+            told.assert_paired();
+        }
+    }
+}

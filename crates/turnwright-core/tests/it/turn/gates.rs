@@ -1,0 +1,357 @@
+//! Where a turn waits for somebody outside of it.
+
+use std::time::Duration;
+
+use turnwright_core::schema::{integer, object, string};
+
+use super::*;
+
+fn gate() -> TurnGate {
+    TurnGate::new("address")
+        .question("Where to?")
+        .schema(
+            object()
+                .field("street", string().required())
+                .field("number", integer()),
+        )
+        .build()
+        .unwrap()
+}
+
+/// Middleware that waits at a gate and notes what came of it.
+fn asking(gate: TurnGate, notes: &Notes) -> impl Middleware<TurnContext> + use<> {
+    let notes = notes.clone();
+    move |ctx: TurnContext, next: Next<TurnContext>| {
+        let (gate, notes) = (gate.clone(), notes.clone());
+        async move {
+            match ctx.wait_for(gate).await {
+                Ok(answer) => notes.note(answer.to_string()),
+                Err(error) => notes.note(error.code().as_str()),
+            }
+            next.run().await
+        }
+    }
+}
+
+/// A tool that waits at a gate and then works.
+fn waiting(gate: TurnGate, works: Duration) -> ToolBuilder<Value> {
+    tool("ask").handler(move |_: Value, ctx: ToolContext| {
+        let gate = gate.clone();
+        async move {
+            let answer = ctx.wait_for(gate).await?;
+            tokio::time::sleep(works).await;
+            Ok::<_, ToolError>(answer.to_string())
+        }
+    })
+}
+
+fn call_ask() -> ScriptedModel {
+    ScriptedModel::new([Step::call_tool("ask", "{}"), Step::say("done")])
+}
+
+#[tokio::test]
+async fn a_gate_in_middleware_suspends_the_turn_until_it_is_resolved() {
+    let (notes, told) = (Notes::default(), Told::default());
+    let model = ScriptedModel::new([Step::say("done")]);
+    let runner = TurnRunner::builder(model.clone())
+        .turn_input(asking(gate(), &notes))
+        .observer(told.observer())
+        .build()
+        .unwrap();
+    let turn = runner.start("go");
+    let gates = turn.gates();
+    let open = gates.wait().await.unwrap();
+    assert_eq!(
+        (open.len(), &*open[0].name, &open[0].question),
+        (1, "address", &json!("Where to?"))
+    );
+    assert_eq!(
+        open[0].schema,
+        Some(gate().schema().unwrap().document().clone())
+    );
+    assert_eq!((open[0].tool_call.clone(), model.times_asked()), (None, 0));
+    // The answer is checked as arguments are: what is nearly right is made right.
+    assert!(
+        gates
+            .resolve(&open[0].id, json!({ "street": "Elm", "number": "7" }))
+            .unwrap()
+    );
+    assert!(turn.await.is_answered());
+    assert_eq!(notes.all(), [r#"{"street":"Elm","number":7}"#]);
+    assert_eq!(told.of("gateOpened")[0]["id"], *open[0].id);
+    assert_eq!(told.of("gateClosed")[0]["how"], "resolved");
+    told.assert_paired();
+    assert!(gates.open().is_empty());
+    assert!(gates.wait().await.is_none(), "the turn has ended");
+}
+
+#[tokio::test]
+async fn a_bad_answer_leaves_the_gate_open() {
+    let notes = Notes::default();
+    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+        .turn_input(asking(gate(), &notes))
+        .build()
+        .unwrap();
+    let turn = runner.start("go");
+    let gates = turn.gates();
+    let id = gates.wait().await.unwrap()[0].id.clone();
+    for bad in [
+        json!({}),
+        json!("Elm"),
+        json!({ "street": "Elm", "town": "X" }),
+    ] {
+        let error = gates.resolve(&id, bad).unwrap_err();
+        assert_eq!(error.code().as_str(), "E_INVALID_TURN_GATE_RESOLUTION");
+        assert!(error.is_fatal());
+        assert_eq!(gates.open()[0].id, id, "it is open still");
+    }
+    assert!(gates.resolve(&id, json!({ "street": "Elm" })).unwrap());
+    turn.await;
+    assert_eq!(notes.all(), [r#"{"street":"Elm"}"#]);
+}
+
+#[tokio::test]
+async fn a_second_settling_is_ignored() {
+    let notes = Notes::default();
+    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+        .turn_input(asking(gate(), &notes))
+        .build()
+        .unwrap();
+    let turn = runner.start("go");
+    let (gates, others) = (turn.gates(), turn.gates());
+    let id = gates.wait().await.unwrap()[0].id.clone();
+    assert!(gates.resolve(&id, json!({ "street": "first" })).unwrap());
+    assert!(!others.resolve(&id, json!({ "street": "second" })).unwrap());
+    assert!(!others.reject(&id, "third"));
+    assert!(!others.resolve("no such gate", json!({})).unwrap());
+    turn.await;
+    assert_eq!(notes.all(), [r#"{"street":"first"}"#]);
+    assert!(!gates.resolve(&id, json!({ "street": "too late" })).unwrap());
+}
+
+#[tokio::test]
+async fn a_rejection_is_an_error_where_it_was_waited_for() {
+    let notes = Notes::default();
+    let runner = TurnRunner::builder(call_ask())
+        .turn_input(asking(gate(), &notes))
+        .tool(waiting(gate(), Duration::ZERO).build())
+        .build()
+        .unwrap();
+    let turn = runner.start("go");
+    let gates = turn.gates();
+    let id = gates.wait().await.unwrap()[0].id.clone();
+    assert!(gates.reject(&id, "none of your business"));
+    let open = loop {
+        let open = gates.wait().await.unwrap();
+        if open[0].id != id {
+            break open;
+        }
+    };
+    assert!(gates.reject(&open[0].id, "nor yours"));
+    let outcome = turn.await;
+    assert_eq!(notes.all(), ["E_TURN_GATE_REJECTED"]);
+    let call = outcome.tool_calls().next().unwrap();
+    assert_eq!(open[0].tool_call.as_deref(), Some(call.id()));
+    assert!(call.is_error() && outcome.is_answered());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gate_that_nobody_answers_in_time_times_out() {
+    let (notes, told) = (Notes::default(), Told::default());
+    let brief = TurnGate::new("quick")
+        .timeout(Duration::from_secs(30))
+        .build()
+        .unwrap();
+    let runner = TurnRunner::builder(call_ask())
+        .turn_input(asking(brief.clone(), &notes))
+        .tool(waiting(brief, Duration::ZERO).build())
+        .observer(told.observer())
+        .build()
+        .unwrap();
+    let turn = runner.start("go");
+    let _somebody = turn.gates();
+    let start = tokio::time::Instant::now();
+    let outcome = turn.await;
+    assert_eq!(start.elapsed().as_secs(), 60);
+    assert_eq!(notes.all(), ["E_TURN_GATE_TIMEOUT"]);
+    assert!(outcome.is_answered() && outcome.tool_calls().next().unwrap().is_error());
+    assert!(
+        told.of("gateClosed")
+            .iter()
+            .all(|it| it["how"] == "timedOut")
+    );
+}
+
+#[tokio::test]
+async fn a_gate_is_aborted_with_its_turn() {
+    let (notes, told) = (Notes::default(), Told::default());
+    let runner = TurnRunner::builder(ScriptedModel::new([]))
+        .turn_input(asking(gate(), &notes))
+        .observer(told.observer())
+        .build()
+        .unwrap();
+    let turn = runner.start("go");
+    let gates = turn.gates();
+    let id = gates.wait().await.unwrap()[0].id.clone();
+    turn.cancel();
+    let outcome = turn.await;
+    assert!(
+        matches!(outcome.ended, Ended::Aborted { .. }),
+        "{:?}",
+        outcome.ended
+    );
+    assert_eq!(notes.all(), ["E_TURN_GATE_ABORTED"]);
+    assert_eq!(told.of("gateClosed")[0]["how"], "aborted");
+    assert!(!gates.resolve(&id, json!({ "street": "Elm" })).unwrap());
+    told.assert_paired();
+}
+
+#[tokio::test]
+async fn where_nobody_could_answer_there_is_no_waiting() {
+    for consumed in [false, true] {
+        let notes = Notes::default();
+        let runner = TurnRunner::builder(call_ask())
+            .turn_input(asking(gate(), &notes))
+            .tool(waiting(gate(), Duration::ZERO).build())
+            .build()
+            .unwrap();
+        let outcome = match consumed {
+            true => runner.start("go").await,
+            false => runner.run("go").await,
+        };
+        assert_eq!(notes.all(), ["E_LLM_EXECUTION_GATE_NOT_SUPPORTED"]);
+        assert!(outcome.is_answered());
+        assert!(outcome.tool_calls().next().unwrap().is_error());
+    }
+}
+
+#[tokio::test]
+async fn when_the_last_who_could_answer_goes_whoever_waits_is_told() {
+    let notes = Notes::default();
+    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+        .turn_input(asking(gate(), &notes))
+        .build()
+        .unwrap();
+    let turn = runner.start("go");
+    let gates = turn.gates();
+    gates.wait().await.unwrap();
+    let (gone, outcome) = (async { drop(gates) }, turn.outcome());
+    let (outcome, ()) = tokio::join!(outcome, gone);
+    assert!(outcome.is_answered());
+    assert_eq!(notes.all(), ["E_LLM_EXECUTION_GATE_NOT_SUPPORTED"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gate_that_opens_as_the_last_one_goes_does_not_wait_for_ever() {
+    for _ in 0..200 {
+        let notes = Notes::default();
+        let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+            .turn_input(asking(gate(), &notes))
+            .build()
+            .unwrap();
+        assert!(runner.run("go").await.is_answered());
+        assert_eq!(notes.all(), ["E_LLM_EXECUTION_GATE_NOT_SUPPORTED"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_at_a_gate_does_not_count_against_the_tool() {
+    let hour = Duration::from_secs(3600);
+    for (works, in_time) in [(500, true), (1500, false)] {
+        let ask = waiting(gate(), Duration::from_millis(works)).timeout(Duration::from_secs(1));
+        let runner = TurnRunner::builder(call_ask())
+            .tool(ask.build())
+            .build()
+            .unwrap();
+        let turn = runner.start("go");
+        let gates = turn.gates();
+        let answer = async {
+            let id = gates.wait().await.unwrap()[0].id.clone();
+            tokio::time::sleep(hour).await;
+            gates.resolve(&id, json!({ "street": "Elm" })).unwrap();
+        };
+        let (outcome, ()) = tokio::join!(turn.outcome(), answer);
+        let text = texts(&outcome).await.remove(0);
+        match in_time {
+            true => assert_eq!(text, r#"{"street":"Elm"}"#),
+            false => assert!(
+                text.starts_with("The call ran out of time after 1s."),
+                "{text}"
+            ),
+        }
+    }
+}
+
+#[tokio::test]
+async fn gates_of_one_name_have_ids_of_their_own() {
+    let model = ScriptedModel::new([
+        Step::call_tool("ask", "{}")
+            .call("ask", "{}")
+            .call("ask", "{}"),
+        Step::say("done"),
+    ]);
+    let runner = TurnRunner::builder(model)
+        .tool(waiting(gate(), Duration::ZERO).build())
+        .build()
+        .unwrap();
+    let turn = runner.start("go");
+    let gates = turn.gates();
+    let answer = async {
+        let open = loop {
+            let open = gates.wait().await.unwrap();
+            if open.len() == 3 {
+                break open;
+            }
+            tokio::task::yield_now().await;
+        };
+        // Answered in another order than asked.
+        for (n, gate) in open.iter().enumerate().rev() {
+            assert!(
+                gates
+                    .resolve(&gate.id, json!({ "street": format!("s{n}") }))
+                    .unwrap()
+            );
+        }
+        open
+    };
+    let (outcome, open) = tokio::join!(turn.outcome(), answer);
+    let texts = texts(&outcome).await;
+    for (n, (gate, call)) in open.iter().zip(outcome.tool_calls()).enumerate() {
+        assert_eq!(gate.tool_call.as_deref(), Some(call.id()));
+        assert_eq!(texts[n], format!(r#"{{"street":"s{n}"}}"#));
+    }
+}
+
+#[tokio::test]
+async fn a_gate_without_a_schema_takes_any_answer() {
+    let notes = Notes::default();
+    let any = TurnGate::new("any").build().unwrap();
+    let runner = TurnRunner::builder(ScriptedModel::new([Step::silent()]))
+        .turn_input(asking(any, &notes))
+        .build()
+        .unwrap();
+    let turn = runner.start("go");
+    let gates = turn.gates();
+    let id = gates.wait().await.unwrap()[0].id.clone();
+    assert!(gates.resolve(&id, "just text").unwrap());
+    turn.await;
+    assert_eq!(notes.all(), [r#""just text""#]);
+}
+
+#[tokio::test]
+async fn a_turn_that_waits_at_a_gate_is_in_nobodys_way() {
+    let notes = Notes::default();
+    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("one"), Step::say("two")]))
+        .turn_input(asking(gate(), &notes))
+        .build()
+        .unwrap();
+    let first = runner.start("first");
+    let gates = first.gates();
+    let open = gates.wait().await.unwrap();
+    // Another turn of the same runner goes by.
+    assert_eq!(runner.run("second").await.text, "one");
+    gates
+        .resolve(&open[0].id, json!({ "street": "Elm" }))
+        .unwrap();
+    assert_eq!(first.await.text, "two");
+}

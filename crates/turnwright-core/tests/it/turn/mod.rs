@@ -1,0 +1,238 @@
+//! The loop, sentence by sentence.
+
+mod approval;
+mod buses;
+mod calls;
+mod cancel;
+mod ends;
+mod errors;
+mod executor;
+mod gates;
+mod hydrate;
+mod order;
+mod signals;
+mod stash;
+mod typed;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use turnwright_core::store::{Batch, Loaded, Query, Revision, Scope, ScopeFilter, StoreError};
+use turnwright_core::*;
+
+pub(crate) use turnwright_testkit::script::{ScriptedModel, Step};
+
+/// What happened, in the words of the test.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Vec<String>>>);
+
+impl Notes {
+    fn note(&self, what: impl Into<String>) {
+        self.0.lock().push(what.into());
+    }
+
+    fn all(&self) -> Vec<String> {
+        self.0.lock().clone()
+    }
+
+    fn has(&self, what: &str) -> bool {
+        self.0.lock().iter().any(|it| it == what)
+    }
+
+    /// A layer that notes when it is entered and when it is left.
+    fn layer(&self, name: &'static str) -> Layer {
+        Layer {
+            notes: self.clone(),
+            name,
+        }
+    }
+}
+
+struct Layer {
+    notes: Notes,
+    name: &'static str,
+}
+
+#[async_trait]
+impl<C: Clone + Send + Sync + 'static> Middleware<C> for Layer {
+    async fn handle(&self, _: C, next: Next<C>) -> Result<(), BoxError> {
+        self.notes.note(format!("{} in", self.name));
+        let passed = next.run().await;
+        let how = if passed.is_ok() { "out" } else { "failed" };
+        self.notes.note(format!("{} {how}", self.name));
+        passed
+    }
+}
+
+/// What observers were told.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<Value>>>);
+
+impl Told {
+    fn observer(&self) -> impl Fn(&Event) + Send + Sync + 'static {
+        let told = self.clone();
+        move |event| told.0.lock().push(serde_json::to_value(event).unwrap())
+    }
+
+    fn names(&self) -> Vec<String> {
+        let name = |event: &Value| event["event"].as_str().unwrap().to_owned();
+        self.0.lock().iter().map(name).collect()
+    }
+
+    fn of(&self, name: &str) -> Vec<Value> {
+        let all = self.0.lock();
+        all.iter()
+            .filter(|it| it["event"] == name)
+            .cloned()
+            .collect()
+    }
+
+    /// Every start has its end, inside of what it belongs to; the turn's end is the last word.
+    #[track_caller]
+    fn assert_paired(&self) {
+        let mut open: Vec<String> = Vec::new();
+        let mut at_once: Vec<(String, Value)> = Vec::new();
+        for event in self.0.lock().iter() {
+            let name = event["event"].as_str().unwrap();
+            match name {
+                "turnStart" | "dispatchStart" | "iterationStart" => {
+                    open.push(name.replace("Start", "End"));
+                }
+                "turnEnd" | "dispatchEnd" | "iterationEnd" => {
+                    assert_eq!(open.pop().as_deref(), Some(name), "{:?}", self.names());
+                    if name != "iterationEnd" {
+                        assert_eq!(at_once, [], "{:?}", self.names());
+                    }
+                }
+                "toolExecutionStart" => {
+                    at_once.push(("toolExecutionEnd".to_owned(), event["id"].clone()));
+                }
+                "gateOpened" => at_once.push(("gateClosed".to_owned(), event["id"].clone())),
+                "toolExecutionEnd" | "gateClosed" => {
+                    let pair = (name.to_owned(), event["id"].clone());
+                    let at = at_once.iter().position(|it| *it == pair);
+                    at_once.remove(at.expect("an end without a start"));
+                }
+                _ => assert!(!open.is_empty(), "{name} outside of the turn"),
+            }
+        }
+        assert_eq!((open, at_once), (vec![], vec![]), "{:?}", self.names());
+        assert_eq!(self.names().last().map(String::as_str), Some("turnEnd"));
+    }
+}
+
+/// A tool that takes whatever comes; the caller says the rest.
+fn tool(name: &str) -> ToolBuilder<Value> {
+    Tool::dynamic(name, json!({ "type": "object" })).description("Of a test.")
+}
+
+/// A tool that gives a text.
+fn saying(name: &str, text: &'static str) -> Tool {
+    tool(name)
+        .handler(move |_: Value, _: ToolContext| async move { text })
+        .build()
+        .unwrap()
+}
+
+/// A tool whose handler never ends by itself, and says when it was reached.
+fn endless(name: &str, reached: &Arc<tokio::sync::Notify>) -> ToolBuilder<Value> {
+    let reached = Arc::clone(reached);
+    tool(name).handler(move |_: Value, _: ToolContext| {
+        let reached = Arc::clone(&reached);
+        async move {
+            reached.notify_one();
+            std::future::pending::<&str>().await
+        }
+    })
+}
+
+fn error_of(outcome: &TurnOutcome) -> Error {
+    outcome.ended.error().expect("it went well")
+}
+
+fn code_of(outcome: &TurnOutcome) -> &'static str {
+    error_of(outcome).code().as_str()
+}
+
+/// The texts of the calls that a turn stored.
+async fn texts(outcome: &TurnOutcome) -> Vec<String> {
+    let mut texts = Vec::new();
+    for call in outcome.tool_calls() {
+        texts.push(call.text().await.unwrap_or_default());
+    }
+    texts
+}
+
+/// What a store holds of a turn, as kind and id.
+async fn held(store: &dyn Store, outcome: &TurnOutcome) -> Vec<Record> {
+    let scope = Scope::new(Arc::clone(&outcome.conversation));
+    store.records(&scope).await.unwrap()
+}
+
+/// The ledger of a conversation: tool and state.
+async fn ledger(store: &dyn Store, conversation: &str) -> Vec<(String, &'static str)> {
+    let records = store.records(&Scope::new(conversation)).await.unwrap();
+    let entries = records.into_iter().filter_map(|record| match record {
+        Record::Ledger(entry) => Some((entry.tool().to_owned(), entry.state().as_str())),
+        _ => None,
+    });
+    entries.collect()
+}
+
+/// A store in memory that does as it is told on the n-th write, counted from 0.
+#[derive(Clone)]
+struct Odd {
+    inner: Arc<MemoryStore>,
+    writes: Arc<std::sync::atomic::AtomicUsize>,
+    at: usize,
+    how: How,
+}
+
+#[derive(Clone)]
+enum How {
+    Fails,
+    Panics,
+    /// Says that it was reached, and waits until it is let go.
+    Waits(Arc<tokio::sync::Notify>, Arc<tokio::sync::Notify>),
+}
+
+impl Odd {
+    fn new(at: usize, how: How) -> Self {
+        Odd {
+            inner: Arc::default(),
+            writes: Arc::default(),
+            at,
+            how,
+        }
+    }
+}
+
+#[async_trait]
+impl Store for Odd {
+    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+        let write = self
+            .writes
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        if write == self.at {
+            match &self.how {
+                How::Fails => return Err(StoreError::failed("the disk is full")),
+                How::Panics => panic!("on purpose"),
+                How::Waits(reached, go) => {
+                    reached.notify_one();
+                    go.notified().await;
+                }
+            }
+        }
+        self.inner.apply(scope, batch).await
+    }
+
+    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
+        self.inner.load(scope, query).await
+    }
+
+    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
+        self.inner.scopes(filter).await
+    }
+}

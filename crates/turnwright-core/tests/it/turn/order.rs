@@ -1,0 +1,186 @@
+//! What comes after what.
+
+use std::sync::Arc;
+
+use super::*;
+
+#[tokio::test]
+async fn a_turn_is_input_then_dispatch_then_output_and_an_iteration_forge_input_executor_output() {
+    let notes = Notes::default();
+    let (seen, played) = (notes.clone(), notes.clone());
+    let look = move |ctx: DispatchContext, next: Next<DispatchContext>| {
+        let forged = ctx.tools().has("artifact_head");
+        seen.note(format!(
+            "look: {}",
+            if forged { "forged" } else { "nothing" }
+        ));
+        async move { next.run().await }
+    };
+    let again = played.clone();
+    let model = ScriptedModel::new([
+        Step::run(|_| async move {
+            played.note("executor 1");
+            Ok(())
+        })
+        .call("log", "{}"),
+        Step::run(|_| async move {
+            again.note("executor 2");
+            Ok(())
+        })
+        .go_on(),
+        Step::say("done"),
+    ]);
+    let log = tool("log")
+        .handler(|_: Value, _: ToolContext| async { "line\n".repeat(2_000) })
+        .build();
+    let runner = TurnRunner::builder(model.clone())
+        .tool(log)
+        .turn_input(notes.layer("turn-input"))
+        .turn_output(notes.layer("turn-output"))
+        .dispatch_input(notes.layer("input"))
+        .dispatch_input(look)
+        .dispatch_output(notes.layer("output"))
+        .build()
+        .unwrap();
+    let outcome = runner.run("go").await;
+    assert!(outcome.is_answered(), "{:?}", outcome.ended);
+    assert_eq!(outcome.iterations, 3);
+    #[rustfmt::skip]
+    assert_eq!(notes.all(), [
+        "turn-input in", "turn-input out",
+        "input in", "look: nothing", "input out", "executor 1", "output in", "output out",
+        "input in", "look: forged", "input out", "executor 2", "output in", "output out",
+        // The third ends with a signal, and so without its output.
+        "input in", "look: forged", "input out",
+        "turn-output in", "turn-output out",
+    ]);
+}
+
+#[tokio::test]
+async fn pipelines_are_onions_whose_first_layer_is_the_outermost() {
+    let notes = Notes::default();
+    let model = ScriptedModel::new([Step::silent().go_on(), Step::silent()]);
+    let runner = TurnRunner::builder(model)
+        .turn_input(notes.layer("ti-a"))
+        .turn_input(notes.layer("ti-b"))
+        .dispatch_input(notes.layer("di-a"))
+        .dispatch_input(notes.layer("di-b"))
+        .dispatch_output(notes.layer("do-a"))
+        .dispatch_output(notes.layer("do-b"))
+        .turn_output(notes.layer("to-a"))
+        .turn_output(notes.layer("to-b"))
+        .build()
+        .unwrap();
+    assert!(runner.run("go").await.is_answered());
+    #[rustfmt::skip]
+    assert_eq!(notes.all(), [
+        "ti-a in", "ti-b in", "ti-b out", "ti-a out",
+        "di-a in", "di-b in", "di-b out", "di-a out",
+        "do-a in", "do-b in", "do-b out", "do-a out",
+        "di-a in", "di-b in", "di-b out", "di-a out",
+        "to-a in", "to-b in", "to-b out", "to-a out",
+    ]);
+}
+
+#[tokio::test]
+async fn an_executor_that_returns_without_a_signal_is_asked_again() {
+    let model = ScriptedModel::new([
+        Step::silent().go_on(),
+        Step::say("half").go_on(),
+        Step::say("whole"),
+    ]);
+    let runner = TurnRunner::builder(model.clone()).build().unwrap();
+    let outcome = runner.run("go").await;
+    assert_eq!((outcome.text.as_str(), outcome.iterations), ("whole", 3));
+    let iterations: Vec<u32> = model.all_shown().iter().map(|it| it.iteration()).collect();
+    assert_eq!(iterations, [1, 2, 3]);
+    model.assert_finished();
+}
+
+#[tokio::test]
+async fn the_events_of_a_turn_are_nested_and_its_end_is_the_last() {
+    let told = Told::default();
+    let model = ScriptedModel::new([Step::call_tool("log", "{}"), Step::say("done")]);
+    let runner = TurnRunner::builder(model)
+        .tool(saying("log", "ok"))
+        .observer(told.observer())
+        .build()
+        .unwrap();
+    let outcome = runner.run(TurnInput::new("go").conversation("c-1")).await;
+    assert!(outcome.is_answered());
+    #[rustfmt::skip]
+    assert_eq!(told.names(), [
+        "turnStart", "dispatchStart",
+        "iterationStart", "toolExecutionStart", "toolExecutionEnd", "iterationEnd",
+        "iterationStart", "iterationEnd",
+        "dispatchEnd", "turnEnd",
+    ]);
+    told.assert_paired();
+    assert_eq!(told.of("turnStart")[0]["conversation"], "c-1");
+    assert_eq!(told.of("dispatchEnd")[0]["signal"], "ack");
+    assert_eq!(told.of("dispatchEnd")[0]["iterations"], 2);
+    assert_eq!(told.of("turnEnd")[0]["ended"], "answered");
+    assert!(
+        told.0
+            .lock()
+            .iter()
+            .all(|it| it["turnId"] == *outcome.turn_id)
+    );
+}
+
+#[tokio::test]
+async fn no_turn_sees_what_another_does_to_its_tools() {
+    let both = Arc::new(tokio::sync::Barrier::new(2));
+    let meet = Arc::clone(&both);
+    let change = move |ctx: TurnContext, next: Next<TurnContext>| {
+        let meet = Arc::clone(&meet);
+        async move {
+            let own: String = ctx.stash().get_as("own").unwrap();
+            ctx.tools().register(saying(&own, "mine"))?;
+            // The same name, a tool of its own in each turn.
+            let text: &'static str = if own == "a" { "of a" } else { "of b" };
+            ctx.tools().register_overwriting(saying("shared", text));
+            ctx.tools().hide("base");
+            meet.wait().await;
+            next.run().await
+        }
+    };
+    let executor = |ctx: DispatchContext| async move {
+        let names: Vec<String> = ctx
+            .tools()
+            .visible()
+            .iter()
+            .map(|it| it.name().into())
+            .collect();
+        let shared = ctx.call("shared", "{}").await.text().await.unwrap();
+        ctx.answer(format!("{} {shared}", names.join(" "))).await?;
+        Ok(())
+    };
+    let runner = TurnRunner::builder(executor)
+        .tool(saying("base", "x"))
+        .tool(saying("shared", "baseline"))
+        .turn_input(change)
+        .build()
+        .unwrap();
+    let turn = |own: &str| {
+        let input = TurnInput::new("go").stash("own", own);
+        let runner = runner.clone();
+        async move { runner.run(input).await.text }
+    };
+    let (a, b) = tokio::join!(turn("a"), turn("b"));
+    assert_eq!((a.as_str(), b.as_str()), ("shared a of a", "shared b of b"));
+
+    // And the baseline is what it was: a third turn without the middleware's changes sees it whole.
+    let model = ScriptedModel::new([Step::silent()]);
+    let fresh = TurnRunner::builder(model.clone())
+        .tool(saying("base", "x"))
+        .build()
+        .unwrap();
+    fresh
+        .run(TurnInput::new("go").tool(saying("extra", "x")))
+        .await;
+    assert_eq!(model.shown(0).tool_names(), ["base", "extra"]);
+    model.push(Step::silent());
+    fresh.run("go").await;
+    assert_eq!(model.shown(1).tool_names(), ["base"]);
+}

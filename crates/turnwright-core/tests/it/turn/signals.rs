@@ -1,0 +1,323 @@
+//! How a dispatch ends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use turnwright_core::dispatch::Signal;
+
+use super::*;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Give {
+    Ack,
+    Nack,
+    Abort,
+}
+
+fn give(what: Give, ctx: &DispatchContext) {
+    match what {
+        Give::Ack => ctx.ack().unwrap(),
+        Give::Nack => ctx.nack("no more").unwrap(),
+        Give::Abort => ctx.abort("enough"),
+    }
+}
+
+/// A layer that gives a signal, and then goes on or not.
+fn giving(
+    what: Option<Give>,
+    goes_on: bool,
+    notes: &Notes,
+    name: &'static str,
+) -> impl Middleware<DispatchContext> + use<> {
+    let notes = notes.clone();
+    move |ctx: DispatchContext, next: Next<DispatchContext>| {
+        let notes = notes.clone();
+        async move {
+            notes.note(format!("{name} in"));
+            if let Some(what) = what {
+                give(what, &ctx);
+                if !goes_on {
+                    notes.note(format!("{name} out"));
+                    return Ok(());
+                }
+            }
+            next.run().await?;
+            notes.note(format!("{name} out"));
+            Ok(())
+        }
+    }
+}
+
+async fn play(at: &'static str, what: Give, goes_on: bool) -> (TurnOutcome, Vec<String>) {
+    let notes = Notes::default();
+    let told = Told::default();
+    let here = |place: &str| (place == at).then_some(what);
+    let (inside, given) = (notes.clone(), here("executor"));
+    let model = ScriptedModel::new([Step::run(move |ctx| async move {
+        inside.note("executor");
+        given.into_iter().for_each(|what| give(what, &ctx));
+        Ok(())
+    })
+    .go_on()]);
+    let runner = TurnRunner::builder(model)
+        .dispatch_input(notes.layer("i1"))
+        .dispatch_input(giving(here("input"), goes_on, &notes, "i2"))
+        .dispatch_input(notes.layer("i3"))
+        .dispatch_output(notes.layer("o1"))
+        .dispatch_output(giving(here("output"), goes_on, &notes, "o2"))
+        .dispatch_output(notes.layer("o3"))
+        .turn_output(notes.layer("t"))
+        .observer(told.observer())
+        .build()
+        .unwrap();
+    let outcome = runner.run("go").await;
+    told.assert_paired();
+    (outcome, notes.all())
+}
+
+#[tokio::test]
+async fn a_signal_ends_the_dispatch_where_it_is_given_without_the_rest_of_the_iteration() {
+    for what in [Give::Ack, Give::Nack, Give::Abort] {
+        for goes_on in [false, true] {
+            for (at, expected) in [
+                ("input", vec!["i1 in", "i2 in", "i2 out", "i1 out"]),
+                (
+                    "executor",
+                    vec![
+                        "i1 in", "i2 in", "i3 in", "i3 out", "i2 out", "i1 out", "executor",
+                    ],
+                ),
+                (
+                    "output",
+                    vec![
+                        "i1 in", "i2 in", "i3 in", "i3 out", "i2 out", "i1 out", "executor",
+                        "o1 in", "o2 in", "o2 out", "o1 out",
+                    ],
+                ),
+            ] {
+                let (outcome, notes) = play(at, what, goes_on).await;
+                let mut expected = expected;
+                if what != Give::Abort {
+                    expected.extend(["t in", "t out"]);
+                }
+                assert_eq!(notes, expected, "{what:?} at {at}, next: {goes_on}");
+                match (what, &outcome.ended) {
+                    (Give::Ack, Ended::Answered) => {}
+                    (Give::Nack, Ended::Refused(error)) => assert_eq!(error.message(), "no more"),
+                    (Give::Abort, Ended::Aborted { reason, .. }) => assert_eq!(reason, "enough"),
+                    (_, ended) => panic!("{what:?} at {at}, next {goes_on}: {ended:?}"),
+                }
+                assert_eq!(outcome.iterations, 1);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_abort_in_the_turn_input_begins_no_dispatch_and_no_output() {
+    for goes_on in [false, true] {
+        let (notes, told) = (Notes::default(), Told::default());
+        let abort = move |ctx: TurnContext, next: Next<TurnContext>| async move {
+            ctx.abort("not today");
+            if goes_on {
+                return next.run().await;
+            }
+            Ok(())
+        };
+        let model = ScriptedModel::new([]);
+        let runner = TurnRunner::builder(model.clone())
+            .turn_input(notes.layer("outer"))
+            .turn_input(abort)
+            .turn_input(notes.layer("inner"))
+            .dispatch_input(notes.layer("dispatch"))
+            .turn_output(notes.layer("output"))
+            .observer(told.observer())
+            .build()
+            .unwrap();
+        let outcome = runner.run("go").await;
+        assert!(matches!(&outcome.ended, Ended::Aborted { reason, .. } if reason == "not today"));
+        assert_eq!(notes.all(), ["outer in", "outer out"]);
+        assert_eq!(told.names(), ["turnStart", "turnEnd"]);
+        assert_eq!((model.times_asked(), outcome.iterations), (0, 0));
+    }
+}
+
+#[tokio::test]
+async fn an_abort_in_the_turn_output_is_how_the_turn_ended() {
+    let abort = |ctx: TurnContext, _: Next<TurnContext>| async move {
+        ctx.abort("the answer is not fit to be sent");
+        Ok(())
+    };
+    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("rude words")]))
+        .turn_output(abort)
+        .build()
+        .unwrap();
+    let outcome = runner.run("go").await;
+    assert!(matches!(&outcome.ended, Ended::Aborted { reason, .. } if reason.contains("not fit")));
+    assert_eq!(code_of(&outcome), "E_TURN_ABORTED");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_handlers_that_race_the_first_signal_counts_and_the_others_are_told() {
+    const MANY: usize = 8;
+    let (start, late) = (
+        Arc::new(tokio::sync::Barrier::new(MANY)),
+        Arc::new(AtomicUsize::new(0)),
+    );
+    let (meet, count) = (Arc::clone(&start), Arc::clone(&late));
+    let finish = tool("finish")
+        .handler(move |args: Value, ctx: ToolContext| {
+            let (meet, count) = (Arc::clone(&meet), Arc::clone(&count));
+            async move {
+                meet.wait().await;
+                let given = if args["ack"] == true {
+                    ctx.ack()
+                } else {
+                    ctx.nack("other")
+                };
+                if let Err(error) = given {
+                    assert_eq!(error.code().as_str(), "E_LLM_EXECUTION_ALREADY_SIGNALLED");
+                    assert!(error.is_fatal());
+                    count.fetch_add(1, Ordering::Relaxed);
+                    return "too late";
+                }
+                if args["ack"] == true {
+                    "acked"
+                } else {
+                    "nacked"
+                }
+            }
+        })
+        .build();
+    let step = (1..MANY).fold(
+        Step::call_tool("finish", json!({ "ack": true })),
+        |step, n| step.call("finish", json!({ "ack": n % 2 == 0 })),
+    );
+    let runner = TurnRunner::builder(ScriptedModel::new([step]))
+        .tool(finish)
+        .build()
+        .unwrap();
+    let outcome = runner.run("go").await;
+    assert_eq!(late.load(Ordering::Relaxed), MANY - 1);
+    let texts = texts(&outcome).await;
+    let expected = match &outcome.ended {
+        Ended::Answered => "acked",
+        Ended::Refused(_) => "nacked",
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        texts.iter().filter(|it| *it == expected).count(),
+        1,
+        "{texts:?}"
+    );
+    assert_eq!(
+        texts.iter().filter(|it| *it == "too late").count(),
+        MANY - 1
+    );
+}
+
+#[tokio::test]
+async fn a_second_signal_is_an_error_and_changes_nothing() {
+    let model = ScriptedModel::new([Step::run(|ctx| async move {
+        ctx.ack()?;
+        let error = ctx.nack("changed my mind").unwrap_err();
+        assert_eq!(error.code(), ErrorCode::AlreadySignalled);
+        assert!(error.is_fatal());
+        assert_eq!(
+            (ctx.signal(), ctx.nack_error().is_none()),
+            (Some(Signal::Ack), true)
+        );
+        Ok(())
+    })]);
+    let runner = TurnRunner::builder(model).build().unwrap();
+    assert!(runner.run("go").await.is_answered());
+}
+
+#[tokio::test]
+async fn work_on_ack_runs_inside_of_it_unless_its_guard_went_and_never_on_a_nack() {
+    for nack in [false, true] {
+        let notes = Notes::default();
+        let (kept, dropped, seen) = (notes.clone(), notes.clone(), notes.clone());
+        let model = ScriptedModel::new([Step::run(move |ctx| async move {
+            let guard = ctx.on_ack(move || kept.note("kept"));
+            drop(ctx.on_ack(move || dropped.note("dropped")));
+            match nack {
+                true => ctx.nack("no")?,
+                false => ctx.ack()?,
+            }
+            seen.note("after");
+            drop(guard);
+            Ok(())
+        })]);
+        let runner = TurnRunner::builder(model).build().unwrap();
+        runner.run("go").await;
+        let expected: &[&str] = if nack { &["after"] } else { &["kept", "after"] };
+        assert_eq!(notes.all(), expected);
+    }
+}
+
+#[tokio::test]
+async fn ephemeral_tools_go_with_the_ack_and_stay_on_a_nack() {
+    for nack in [false, true] {
+        let notes = Notes::default();
+        let seen = notes.clone();
+        let look = move |ctx: TurnContext, next: Next<TurnContext>| {
+            let names: Vec<String> = ctx
+                .tools()
+                .all()
+                .iter()
+                .map(|it| it.name().into())
+                .collect();
+            seen.note(names.join(" "));
+            next.run()
+        };
+        let look = move |ctx: TurnContext, next: Next<TurnContext>| look(ctx, next);
+        let step = Step::run(|ctx| async move {
+            ctx.tools().register(
+                tool("brief")
+                    .ephemeral(true)
+                    .handler(|_: Value, _: ToolContext| async { "" })
+                    .build()?,
+            )?;
+            Ok(())
+        });
+        let step = if nack { step.then_nack("no") } else { step };
+        let runner = TurnRunner::builder(ScriptedModel::new([step]))
+            .tool(saying("lasting", ""))
+            .turn_output(look)
+            .build()
+            .unwrap();
+        runner.run("go").await;
+        assert_eq!(
+            notes.all(),
+            [if nack { "lasting brief" } else { "lasting" }]
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_was_stored_stays_stored_after_a_nack() {
+    let store = Arc::new(MemoryStore::default());
+    let model = ScriptedModel::new([
+        Step::think("hm").then_say("Let me try.").call("act", "{}"),
+        Step::nack("I give up"),
+    ]);
+    let runner = TurnRunner::builder(model)
+        .store(Arc::clone(&store))
+        .tool(saying("act", "acted"))
+        .build()
+        .unwrap();
+    let outcome = runner.run("go").await;
+    assert!(matches!(outcome.ended, Ended::Refused(_)));
+    let held = held(&*store, &outcome).await;
+    let kinds: Vec<&str> = held.iter().map(|it| it.kind().as_str()).collect();
+    assert_eq!(
+        kinds,
+        ["message", "thought", "message", "tool_call", "ledger"]
+    );
+    assert_eq!(outcome.records.len(), 4);
+    assert_eq!(
+        ledger(&*store, &outcome.conversation).await,
+        [("act".to_owned(), "done")]
+    );
+}

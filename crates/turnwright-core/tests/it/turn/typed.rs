@@ -1,0 +1,162 @@
+//! Answers of a type.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use turnwright_core::record::Author;
+use turnwright_core::turn::AnswerFormat;
+
+use super::*;
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Weather {
+    city: String,
+    #[schemars(range(min = -90, max = 60))]
+    celsius: i32,
+}
+
+fn paris(celsius: i32) -> Weather {
+    Weather {
+        city: "Paris".to_owned(),
+        celsius,
+    }
+}
+
+const GOOD: &str = r#"{"city": "Paris", "celsius": 17}"#;
+const WRONG: &str = r#"{"city": "Paris", "celsius": 900}"#;
+
+async fn ask(model: &ScriptedModel) -> TypedOutcome<Weather> {
+    let runner = TurnRunner::builder(model.clone()).build().unwrap();
+    runner.run_typed("How warm is it in Paris?").await
+}
+
+#[tokio::test]
+async fn the_schema_goes_to_the_executor_and_a_good_answer_is_a_value() {
+    let model = ScriptedModel::new([Step::say(GOOD)]);
+    let typed = ask(&model).await;
+    assert_eq!(typed.outcome.text, GOOD);
+    assert_eq!(typed.into_answer().unwrap(), paris(17));
+    let shown = model.shown(0);
+    let schema = shown.answer_schema().expect("the provider may want it");
+    assert_eq!(schema["properties"]["celsius"]["maximum"], 60);
+    assert_eq!(shown.texts(), ["How warm is it in Paris?"]);
+}
+
+#[tokio::test]
+async fn an_answer_is_checked_as_arguments_are_and_may_stand_in_a_code_block() {
+    for said in [
+        r#"{"city": "Paris", "celsius": "17"}"#,
+        "```json\n{\"city\": \"Paris\", \"celsius\": 17}\n```",
+        "  ```\n{\"city\": \"Paris\", \"celsius\": 17.0}\n```\n",
+    ] {
+        let model = ScriptedModel::new([Step::say(said)]);
+        assert_eq!(
+            ask(&model).await.into_answer().unwrap(),
+            paris(17),
+            "{said}"
+        );
+        model.assert_finished();
+    }
+}
+
+#[tokio::test]
+async fn the_faults_of_a_wrong_answer_go_back_to_the_model() {
+    let model = ScriptedModel::new([Step::say(WRONG), Step::say(GOOD)]);
+    let typed = ask(&model).await;
+    assert_eq!(typed.outcome.iterations, 2);
+    assert_eq!(typed.into_answer().unwrap(), paris(17));
+    let shown = model.shown(1);
+    let told = shown.messages().last().unwrap();
+    assert_eq!(told.author, Author::Framework);
+    assert!(
+        told.text.contains("/celsius") && told.text.contains("900"),
+        "{}",
+        told.text
+    );
+    assert_eq!(shown.texts()[1], WRONG, "it sees what it said");
+    model.assert_finished();
+}
+
+#[tokio::test]
+async fn the_model_may_try_again_twice_unless_told() {
+    let model = ScriptedModel::new([
+        Step::say("17 degrees"),
+        Step::say(WRONG),
+        Step::say("{}"),
+        Step::say(GOOD),
+    ]);
+    let typed = ask(&model).await;
+    assert_eq!(code_of(&typed.outcome), "E_INVALID_ANSWER");
+    assert_eq!(
+        typed.answer.unwrap_err().code().as_str(),
+        "E_INVALID_ANSWER"
+    );
+    assert_eq!(model.unplayed(), [3]);
+
+    for retries in [0, 1, 5] {
+        let steps = (0..=retries).map(|_| Step::say(WRONG));
+        let model = ScriptedModel::new(steps.chain([Step::say("one too many")]));
+        let runner = TurnRunner::builder(model.clone()).build().unwrap();
+        let format =
+            AnswerFormat::new("weather", Schema::of::<Weather>().unwrap()).retries(retries);
+        let typed: TypedOutcome<Weather> = runner.run_formatted("x", format).await;
+        assert!(typed.answer.is_err());
+        assert_eq!(model.times_asked(), retries as usize + 1);
+    }
+}
+
+#[tokio::test]
+async fn each_try_is_a_dispatch_with_the_same_tools() {
+    let told = Told::default();
+    let model = ScriptedModel::new([
+        Step::call_tool("measure", "{}"),
+        Step::say(WRONG),
+        Step::call_tool("measure", "{}"),
+        Step::say(GOOD),
+    ]);
+    let measure = tool("measure")
+        .inline(Inline::Never)
+        .handler(|_: Value, _: ToolContext| async { "17" })
+        .build();
+    let runner = TurnRunner::builder(model.clone())
+        .tool(measure)
+        .observer(told.observer())
+        .build()
+        .unwrap();
+    let typed: TypedOutcome<Weather> = runner.run_typed("x").await;
+    assert_eq!(typed.answer.unwrap(), paris(17));
+    assert_eq!(told.of("dispatchStart").len(), 2);
+    told.assert_paired();
+    for later in 1..4 {
+        assert_eq!(
+            model.shown(later).tools(),
+            model.shown(0).tools(),
+            "iteration {later}"
+        );
+    }
+    assert_eq!(model.shown(3).tool_calls().len(), 2);
+}
+
+#[tokio::test]
+async fn a_turn_that_was_not_answered_gives_its_own_error() {
+    let refused = ask(&ScriptedModel::new([Step::nack("not my job")])).await;
+    assert_eq!(refused.answer.unwrap_err().message(), "not my job");
+    let failed = ask(&ScriptedModel::new([Step::fail("no network")])).await;
+    assert_eq!(failed.answer.unwrap_err().code(), ErrorCode::Executor);
+    let silent = ask(&ScriptedModel::new([
+        Step::silent(),
+        Step::silent(),
+        Step::silent(),
+    ]))
+    .await;
+    assert_eq!(silent.answer.unwrap_err().code(), ErrorCode::InvalidAnswer);
+}
+
+#[tokio::test]
+async fn a_type_that_cannot_be_described_is_refused_before_the_turn() {
+    let model = ScriptedModel::new([]);
+    let runner = TurnRunner::builder(model.clone()).build().unwrap();
+    let typed: TypedOutcome<u8> = runner.run_typed("x").await;
+    assert_eq!(typed.answer.unwrap_err().code(), ErrorCode::InvalidSchema);
+    assert!(matches!(typed.outcome.ended, Ended::Failed(_)));
+    assert_eq!(model.times_asked(), 0);
+}

@@ -1,0 +1,127 @@
+//! Whoever answers from outside of a turn: an approver, and somebody at its gates.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use turnwright_core::gate::OpenGate;
+use turnwright_core::{Approval, ApprovalRequest, Gates};
+
+use super::tools;
+use super::world::World;
+
+/// What a person says to a call, if they say anything.
+fn verdict(world: &World, args: &Value) -> Option<Approval> {
+    let n = args["n"].as_i64().unwrap_or(0);
+    Some(match args["how"].as_str().unwrap_or("") {
+        "Granted" | "ThenAsk" => Approval::Granted,
+        "Edited" => Approval::Edited(json!({ "n": (n + 1) % 101, "how": "Edited" })),
+        "EditedBadly" => Approval::Edited(json!({ "n": 1000, "how": "EditedBadly" })),
+        // On the real clock nobody waits for what does not come.
+        "Silence" if world.strict => return None,
+        _ => Approval::Refused {
+            reason: "on purpose".to_owned(),
+        },
+    })
+}
+
+/// Notes what is granted, before anybody can act by it.
+fn note_grant(world: &World, call: &str, args: &Value, approval: &Approval) {
+    match approval {
+        Approval::Granted => world.grant(call, args),
+        Approval::Edited(edited) => world.grant(call, edited),
+        _ => {}
+    }
+}
+
+pub(super) async fn approve(world: &World, request: ApprovalRequest) -> Approval {
+    tokio::task::yield_now().await;
+    if request.args["n"].as_i64().unwrap_or(0) % 2 == 0 {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    if request.args["how"] == "Panic" {
+        std::panic::resume_unwind(Box::new("on purpose"));
+    }
+    match verdict(world, &request.args) {
+        Some(approval) => {
+            note_grant(world, &request.id, &request.args, &approval);
+            approval
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Answers at the gates of a turn until it has ended.
+pub(super) async fn stand_at_gates(world: &World, gates: &Gates, turn: usize) {
+    let mut met = Vec::new();
+    while let Some(open) = gates.wait().await {
+        for gate in open {
+            if met.contains(&gate.id) {
+                continue;
+            }
+            met.push(gate.id.clone());
+            match &*gate.name {
+                "approval" if world.script.approver => {}
+                "approval" => answer_approval(world, gates, &gate),
+                _ => answer_question(world, gates, &gate, turn),
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+fn answer_approval(world: &World, gates: &Gates, gate: &OpenGate) {
+    let (args, call) = (&gate.question["args"], gate.tool_call.as_deref());
+    let call = call.unwrap_or("");
+    let Some(approval) = verdict(world, args) else {
+        return;
+    };
+    note_grant(world, call, args, &approval);
+    let (answered, granted) = match approval {
+        Approval::Granted => (gates.approve(&gate.id), Some(args.clone())),
+        Approval::Edited(edited) => (gates.approve_edited(&gate.id, edited.clone()), Some(edited)),
+        _ => (
+            gates.resolve(&gate.id, json!({ "decision": "refuse" })),
+            None,
+        ),
+    };
+    match (answered, granted) {
+        (Ok(true), _) => {
+            let again = gates.approve(&gate.id);
+            let again = again.is_ok_and(|counted| counted);
+            world.check(!again, || format!("{call} was answered twice"));
+        }
+        // It was too late.
+        (Ok(false), Some(args)) => world.take_grant(call, &args),
+        (Ok(false), None) => {}
+        (Err(error), _) => world.wrong(format!("{call} cannot be answered: {error}")),
+    }
+}
+
+fn answer_question(world: &World, gates: &Gates, gate: &OpenGate, turn: usize) {
+    let id = &gate.id;
+    world.check(gate.question["turn"] == turn, || {
+        format!("turn {turn} has another's gate {id}")
+    });
+    let resolve = || {
+        gates
+            .resolve(id, json!({ "n": tools::GATE_ANSWER }))
+            .unwrap_or(false)
+    };
+    match gate.question["how"].as_str().unwrap_or("") {
+        "Left" => {}
+        "Rejected" => drop(gates.reject(id, "on purpose")),
+        how => {
+            if how == "BadFirst" {
+                let bad = gates.resolve(id, json!({ "n": 1000 }));
+                world.check(bad.is_err() || !world.strict, || {
+                    format!("{id} takes a bad answer")
+                });
+            }
+            let first = resolve();
+            world.check(first || !world.strict, || format!("{id} takes no answer"));
+            world.check(how != "Twice" || !resolve(), || {
+                format!("{id} takes two answers")
+            });
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Events come in pairs, one inside of the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use turnwright_core::{EventKind, TurnOutcome};
+
+use super::world::World;
+
+/// What the events of a turn say.
+#[derive(Default)]
+pub(super) struct Told {
+    /// Calls that were started, and the code with which they ended.
+    pub(super) started: BTreeMap<String, Option<&'static str>>,
+}
+
+/// What is open while events are read.
+#[derive(Default)]
+struct Open {
+    dispatch: bool,
+    iteration: Option<u32>,
+    last_iteration: u32,
+    /// Calls that run, and which call and which tool it is.
+    tools: BTreeMap<String, (String, String)>,
+    gates: BTreeMap<String, Option<String>>,
+    closed_gates: BTreeSet<String>,
+    refused: BTreeSet<String>,
+}
+
+/// Reads the events of a turn, and says where they are not paired or not in order.
+pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) -> Told {
+    let events = world.turns[turn].events.lock();
+    let most = world.script.parallel_calls;
+    let by_executor: BTreeSet<String> = world.turns[turn]
+        .proposed
+        .lock()
+        .iter()
+        .filter(|asked| asked.call.is_some())
+        .map(|asked| asked.id.clone())
+        .collect();
+    let mut told = Told::default();
+    let mut open = Open::default();
+    for (at, event) in events.iter().enumerate() {
+        let wrong = |what: &str| {
+            let before: Vec<_> = events.iter().take(at + 1).collect();
+            world.wrong(format!("turn {turn}: {what}: {before:?}"));
+        };
+        let check = |holds: bool, what: &str| {
+            if !holds {
+                wrong(what);
+            }
+        };
+        let (first, last) = (at == 0, at + 1 == events.len());
+        match &event.kind {
+            EventKind::TurnStart { .. } => check(first, "a turn starts later"),
+            EventKind::TurnEnd { ended, .. } => {
+                check(last, "something is told after the end");
+                check(open.is_nothing(), "a turn ends around something");
+                let fits = outcome.is_none_or(|outcome| outcome.ended.name() == *ended);
+                check(fits, "the end that is told is another");
+            }
+            EventKind::DispatchStart => {
+                check(!open.dispatch, "two dispatches at once");
+                (open.dispatch, open.last_iteration) = (true, 0);
+            }
+            EventKind::DispatchEnd { iterations, .. } => {
+                check(open.dispatch && open.iteration.is_none(), "dispatch ends");
+                check(open.within_dispatch(), "a dispatch ends around something");
+                check(*iterations == open.last_iteration, "iterations");
+                open.dispatch = false;
+            }
+            EventKind::IterationStart { iteration, .. } => {
+                check(open.dispatch && open.iteration.is_none(), "iteration");
+                check(*iteration == open.last_iteration + 1, "a gap");
+                (open.iteration, open.last_iteration) = (Some(*iteration), *iteration);
+            }
+            EventKind::IterationEnd { iteration, .. } => {
+                check(open.iteration == Some(*iteration), "another iteration ends");
+                check(open.within_dispatch(), "an iteration ends around something");
+                open.iteration = None;
+            }
+            EventKind::ToolExecutionStart {
+                id, call_id, tool, ..
+            } => {
+                check(open.iteration.is_some(), "a tool outside of iterations");
+                let known = told.started.contains_key(&**id) || open.tools.contains_key(&**id);
+                check(!known, "a call starts twice");
+                check(!open.refused.contains(&**id), "a refused call starts");
+                let asked = |of: &Option<String>| of.as_deref() == Some(&**id);
+                check(
+                    !open.gates.values().any(asked),
+                    "it starts before the answer",
+                );
+                let exclusive = |tool: &str| tool == "alone";
+                let beside = open.tools.values().any(|(_, tool)| exclusive(tool));
+                let alone = !beside && (open.tools.is_empty() || !exclusive(tool));
+                check(alone, "a call that must run alone does not");
+                open.tools
+                    .insert(id.to_string(), (call_id.to_string(), tool.to_string()));
+                let at_once = open.tools.keys().filter(|id| by_executor.contains(*id));
+                check(at_once.count() <= most, "more calls at once than may be");
+            }
+            EventKind::ToolExecutionEnd {
+                id,
+                call_id,
+                code,
+                is_error,
+                ..
+            } => {
+                let started = open.tools.remove(&**id);
+                let same = started.is_some_and(|(started, _)| *started == **call_id);
+                check(same, "an end without start");
+                check(code.is_some() == *is_error, "an error without a code");
+                let asked = |of: &Option<String>| of.as_deref() == Some(&**id);
+                check(!open.gates.values().any(asked), "it ends before its gate");
+                told.started.insert(id.to_string(), *code);
+            }
+            EventKind::ToolCallRefused { id, .. } => {
+                check(open.refused.insert(id.to_string()), "refused twice");
+                let started = told.started.contains_key(&**id) || open.tools.contains_key(&**id);
+                check(!started, "a call is refused after its start");
+            }
+            EventKind::GateOpened { id, tool_call, .. } => {
+                let call = tool_call.as_deref().map(str::to_owned);
+                check(!open.closed_gates.contains(&**id), "a gate opens again");
+                let before = open.gates.insert(id.to_string(), call);
+                check(before.is_none(), "a gate opens twice");
+            }
+            EventKind::GateClosed { id, .. } => {
+                check(open.gates.remove(&**id).is_some(), "a gate closes");
+                open.closed_gates.insert(id.to_string());
+            }
+            EventKind::Error { code, .. } => {
+                let code_of = |outcome: &TurnOutcome| outcome.ended.error().map(|it| it.code());
+                let fits = outcome.is_none_or(|outcome| {
+                    code_of(outcome).is_some_and(|ended| ended.as_str() == *code)
+                });
+                check(fits, "an error that ended nothing");
+            }
+            _ => {}
+        }
+    }
+    let ends = events.iter().filter(|event| event.name() == "turnEnd");
+    world.check(ends.count() == 1, || {
+        format!("turn {turn}: ends: {events:?}")
+    });
+    told
+}
+
+impl Open {
+    /// Nothing is open inside of the dispatch.
+    fn within_dispatch(&self) -> bool {
+        self.tools.is_empty() && self.gates.is_empty()
+    }
+
+    fn is_nothing(&self) -> bool {
+        !self.dispatch && self.iteration.is_none() && self.within_dispatch()
+    }
+}

@@ -1,0 +1,225 @@
+//! Moments that a random script seldom meets, each by itself.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use turnwright_core::approval::always;
+use turnwright_core::record::{CallState, ToolResults};
+use turnwright_core::store::Scope;
+use turnwright_core::{
+    Approval, ApprovalRequest, Cancellation, DispatchContext, Ended, EventKind, Next, Record, Tool,
+    ToolContext, ToolRegistry, TurnContext, TurnEvent, TurnGate, TurnInput, TurnRunner,
+};
+
+use super::play::poll_times;
+use super::script::{Fault, Pace, StoreScript};
+use super::watched_store::WatchedStore;
+
+fn counting(runs: &Arc<AtomicUsize>) -> Tool {
+    let runs = Arc::clone(runs);
+    Tool::dynamic("count", json!({ "type": "object" }))
+        .description("Counts.")
+        .handler(move |_: Value, _: ToolContext| {
+            runs.fetch_add(1, Ordering::SeqCst);
+            async { "counted" }
+        })
+        .build()
+        .unwrap()
+}
+
+fn store(pace: Pace, fault: Option<(Fault, usize)>) -> WatchedStore {
+    WatchedStore::new(StoreScript { pace, fault })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_called_off_while_it_is_put_on_record_does_not_start() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let (slow, scope) = (store(Pace::Sleeps(5), None), Scope::new("talk"));
+    let cancellation = Cancellation::new();
+    let ctx = DispatchContext::builder()
+        .tools(ToolRegistry::new([counting(&runs)]).unwrap())
+        .store(slow.clone(), scope.clone())
+        .cancellation(cancellation.clone())
+        .build();
+    let told = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&told);
+    ctx.events()
+        .observe(move |_| {
+            count.fetch_add(1, Ordering::SeqCst);
+        })
+        .keep();
+    let call = async { ctx.call("count", "{}").await };
+    let cancel = async {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        cancellation.cancel();
+    };
+    let (record, ()) = tokio::join!(call, cancel);
+    assert!(matches!(record.results(), ToolResults::Refusal(_)));
+    let ran = (runs.load(Ordering::SeqCst), told.load(Ordering::SeqCst));
+    assert_eq!(ran, (0, 0), "runs and events");
+    let stored = slow.all(&scope).await;
+    let states: Vec<CallState> = stored
+        .iter()
+        .filter_map(|record| match record {
+            Record::Ledger(entry) => Some(entry.state()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(states, [CallState::Failed]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_is_called_off_while_it_waits_at_a_gate_was_aborted_and_did_not_fail() {
+    let waits = |ctx: TurnContext, next: Next<TurnContext>| async move {
+        let gate = TurnGate::new("question").build()?;
+        ctx.wait_for(gate).await?;
+        next.run().await
+    };
+    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        ctx.answer("done").await?;
+        Ok(())
+    })
+    .turn_input(waits)
+    .build()
+    .unwrap();
+    let token = Cancellation::new();
+    let input = TurnInput::new("go").cancellation(token.clone());
+    let turn = runner.start(input);
+    let gates = turn.gates();
+    assert_eq!(gates.wait().await.unwrap().len(), 1);
+    token.cancel();
+    let ended = turn.outcome().await.ended;
+    assert!(matches!(ended, Ended::Aborted { .. }), "{ended:?}");
+    assert!(gates.open().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_the_last_one_leaves_the_gates_an_approver_still_has_its_time_and_no_more() {
+    for answers_after in [Some(20), None] {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+            ctx.call("count", "{}").await;
+            ctx.ack()?;
+            Ok(())
+        })
+        .tool(counting(&runs))
+        .policy(always("it counts"))
+        .approver(move |_: ApprovalRequest| async move {
+            match answers_after {
+                Some(millis) => tokio::time::sleep(Duration::from_millis(millis)).await,
+                None => std::future::pending().await,
+            }
+            Approval::Granted
+        })
+        .approval_timeout(Duration::from_millis(50))
+        .build()
+        .unwrap();
+        let closed = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&closed);
+        runner
+            .observe(move |event| {
+                if let EventKind::GateClosed { how, .. } = &event.kind {
+                    seen.lock().push(*how);
+                }
+            })
+            .keep();
+        let turn = runner.start("go");
+        let gates = turn.gates();
+        gates.wait().await.unwrap();
+        drop(gates);
+        // Awaiting the outcome lets the turn's own gates go: nobody is left there.
+        let start = tokio::time::Instant::now();
+        let outcome = turn.outcome().await;
+        assert!(outcome.is_answered());
+        let expected = answers_after.unwrap_or(50);
+        assert_eq!(start.elapsed(), Duration::from_millis(expected));
+        let granted = answers_after.is_some();
+        assert_eq!(runs.load(Ordering::SeqCst), usize::from(granted));
+        let how = if granted { "aborted" } else { "timedOut" };
+        assert_eq!(*closed.lock(), [how]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_piece_that_was_dropped_before_it_was_sent_is_none_of_the_text() {
+    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        let mut message = ctx.reporter().message();
+        message.push("one ").await;
+        let dropped = poll_times(message.push("two "), 1).await;
+        assert!(dropped.is_none(), "there is no room for it");
+        message.push("three").await;
+        message.finish().await?;
+        ctx.ack()?;
+        Ok(())
+    })
+    .stream_capacity(1)
+    .build()
+    .unwrap();
+    let mut turn = runner.start("go");
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let mut heard = String::new();
+    while let Some(event) = turn.next().await {
+        if let TurnEvent::MessageDelta(delta) = event {
+            assert_eq!(delta.offset, heard.len());
+            heard.push_str(&delta.text);
+        }
+    }
+    assert_eq!(heard, "one three");
+    assert_eq!(turn.outcome().await.text, heard);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_panics_has_failed_whether_it_does_so_at_once_or_later() {
+    for pace in [Pace::AtOnce, Pace::Yields(1)] {
+        // The message is the first batch, the call that begins the second, its end the third.
+        for at in 1..=3 {
+            let runs = Arc::new(AtomicUsize::new(0));
+            let store = store(pace, Some((Fault::Panics, at)));
+            let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+                ctx.call("count", "{}").await;
+                ctx.ack()?;
+                Ok(())
+            })
+            .tool(counting(&runs))
+            .store(store)
+            .build()
+            .unwrap();
+            let outcome = runner.run("go").await;
+            let code = outcome.ended.error().map(|error| error.code().as_str());
+            assert_eq!(code, Some("E_STORE_ERROR"), "{pace:?}, batch {at}");
+            assert_eq!(runs.load(Ordering::SeqCst), usize::from(at == 3));
+        }
+    }
+}
+
+/// On two threads, somebody leaves the gates while the turn comes to one: whichever is first, the turn ends.
+#[test]
+fn nobody_waits_at_a_gate_that_everybody_has_left() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build()
+        .unwrap();
+    let waits = |ctx: TurnContext, next: Next<TurnContext>| async move {
+        let gate = TurnGate::new("question").build()?;
+        drop(ctx.wait_for(gate).await);
+        next.run().await
+    };
+    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        ctx.answer("done").await?;
+        Ok(())
+    })
+    .turn_input(waits)
+    .build()
+    .unwrap();
+    runtime.block_on(async {
+        for _ in 0..2_000 {
+            let outcome = runner.start("go").outcome();
+            let outcome = tokio::time::timeout(Duration::from_secs(60), outcome).await;
+            assert!(outcome.is_ok_and(|outcome| outcome.is_answered()));
+        }
+    });
+}

@@ -1,0 +1,197 @@
+//! A model that plays a script, and remembers what it was shown.
+//!
+//! ```
+//! use serde_json::{Value, json};
+//! use turnwright_core::{Tool, ToolContext, TurnRunner};
+//! use turnwright_testkit::script::{ScriptedModel, Step};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+//! let read_log = Tool::dynamic("read_log", json!({
+//!         "type": "object", "properties": { "day": { "type": "string" } }, "required": ["day"],
+//!     }))
+//!     .description("The log of a day.")
+//!     .handler(|_: Value, _: ToolContext| async { "03:12 disk full" })
+//!     .build()?;
+//!
+//! let model = ScriptedModel::new([
+//!     Step::say("Let me look.").call("read_log", json!({ "day": "monday" })),
+//!     Step::say("It was the disk."),
+//! ]);
+//! let runner = TurnRunner::builder(model.clone()).tool(read_log).build()?;
+//! let outcome = runner.run("What broke?").await;
+//!
+//! assert_eq!(outcome.text, "It was the disk.");
+//! assert_eq!(model.shown(0).tool_names(), ["read_log"]);
+//! assert_eq!(model.shown(1).tool_calls()[0].tool(), "read_log");
+//! assert!(model.shown(1).tool_calls()[0].rendered().contains("03:12 disk full"));
+//! model.assert_finished();
+//! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+//! ```
+//!
+//! It waits by tokio's clock, which a test may stop: then hours pass at once.
+//!
+//! ```
+//! use std::time::Duration;
+//! use turnwright_core::{Ended, Limit, TurnInput, TurnRunner};
+//! use turnwright_testkit::script::{ScriptedModel, Step};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {
+//! let model = ScriptedModel::new([Step::wait(Duration::from_secs(3600)).then_say("Done.")]);
+//! let runner = TurnRunner::builder(model).build()?;
+//! let outcome = runner.run(TurnInput::new("Take your time.").deadline(Duration::from_secs(60))).await;
+//! assert!(matches!(outcome.ended, Ended::Limit(Limit::Time(_))));
+//! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+//! ```
+
+mod play;
+mod shown;
+mod step;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use turnwright_core::{BoxError, DispatchContext, Executor};
+
+pub use shown::{Shown, ShownCall, ShownMessage, ShownRetrievable, ShownTool};
+pub use step::Step;
+
+/// An [`Executor`] that plays a script, one [`Step`] for each iteration. Clones share the script, and what it was shown.
+///
+/// See the [module](self) for how it is used.
+#[derive(Clone)]
+pub struct ScriptedModel(Arc<Mutex<State>>);
+
+struct State {
+    /// What is still to be played is there; what was played is gone.
+    steps: Vec<Option<Step>>,
+    next: usize,
+    shown: Vec<Arc<Shown>>,
+}
+
+impl ScriptedModel {
+    /// A model that plays these steps.
+    #[must_use]
+    pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
+        ScriptedModel(Arc::new(Mutex::new(State {
+            steps: steps.into_iter().map(Some).collect(),
+            next: 0,
+            shown: Vec::new(),
+        })))
+    }
+
+    /// Adds a step at the end, also while the script is played.
+    pub fn push(&self, step: Step) {
+        self.0.lock().steps.push(Some(step));
+    }
+
+    /// What it was shown when it played that step, counted from 0 over all turns.
+    ///
+    /// # Panics
+    /// It did not come that far.
+    #[must_use]
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test ends here, and says why")]
+    pub fn shown(&self, step: usize) -> Arc<Shown> {
+        let state = self.0.lock();
+        match state.shown.get(step) {
+            Some(shown) => Arc::clone(shown),
+            None => panic!(
+                "step {step} was not reached: the model was asked {} times",
+                state.shown.len()
+            ),
+        }
+    }
+
+    /// What it was shown each time, in order.
+    #[must_use]
+    pub fn all_shown(&self) -> Vec<Arc<Shown>> {
+        self.0.lock().shown.clone()
+    }
+
+    /// How often it was asked.
+    #[must_use]
+    pub fn times_asked(&self) -> usize {
+        self.0.lock().shown.len()
+    }
+
+    /// The steps that were not played, counted from 0.
+    #[must_use]
+    pub fn unplayed(&self) -> Vec<usize> {
+        let state = self.0.lock();
+        let left = state.steps.iter().enumerate();
+        left.filter_map(|(at, step)| step.as_ref().map(|_| at))
+            .collect()
+    }
+
+    /// Asserts that every step was played.
+    ///
+    /// # Panics
+    /// Some were not: it says which.
+    #[track_caller]
+    pub fn assert_finished(&self) {
+        let state = self.0.lock();
+        let left: Vec<String> = state
+            .steps
+            .iter()
+            .enumerate()
+            .filter_map(|(at, step)| Some(format!("step {at} ({:?})", step.as_ref()?)))
+            .collect();
+        assert!(
+            left.is_empty(),
+            "of {} steps these were not played: {}",
+            state.steps.len(),
+            left.join(", ")
+        );
+    }
+}
+
+impl State {
+    fn take(&mut self) -> Result<Step, BoxError> {
+        let (at, of) = (self.next, self.steps.len());
+        match self.steps.get_mut(at).and_then(Option::take) {
+            Some(step) => {
+                self.next += 1;
+                Ok(step)
+            }
+            None => Err(format!("the script ran out: there is no step {at}, it has {of}").into()),
+        }
+    }
+}
+
+#[async_trait]
+impl Executor for ScriptedModel {
+    async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
+        let shown = Shown::of(&ctx).await?;
+        let step = {
+            let mut state = self.0.lock();
+            state.shown.push(Arc::new(shown));
+            state.take()?
+        };
+        step.play(&ctx).await
+    }
+
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    fn model(&self) -> Option<&str> {
+        Some("scripted-model")
+    }
+}
+
+impl fmt::Debug for ScriptedModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.0.lock();
+        write!(
+            f,
+            "ScriptedModel({} of {} played)",
+            state.next,
+            state.steps.len()
+        )
+    }
+}

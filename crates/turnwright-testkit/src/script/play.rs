@@ -1,0 +1,59 @@
+//! How a step is played.
+
+use turnwright_core::{BoxError, DispatchContext};
+
+use super::step::{Act, ScriptedCall, Step};
+
+impl Step {
+    pub(super) async fn play(self, ctx: &DispatchContext) -> Result<(), BoxError> {
+        for act in self.acts {
+            act.play(ctx).await?;
+        }
+        // Somebody else may have ended it meanwhile: the first signal counts.
+        if self.ends && ctx.signal().is_none() && !ctx.cancellation().is_cancelled() {
+            ctx.ack()?;
+        }
+        Ok(())
+    }
+}
+
+impl Act {
+    async fn play(self, ctx: &DispatchContext) -> Result<(), BoxError> {
+        match self {
+            Act::Say(pieces) => {
+                let mut message = ctx.reporter().message();
+                for piece in pieces {
+                    message.push(piece).await;
+                }
+                message.finish().await?;
+            }
+            Act::Think(pieces) => {
+                let mut thought = ctx.reporter().thought();
+                for piece in pieces {
+                    thought.push(piece).await;
+                }
+                thought.finish().await?;
+            }
+            Act::Call(calls) => {
+                let proposed = calls.into_iter().map(|call| call.propose(ctx));
+                ctx.call_tools(proposed).await;
+            }
+            Act::Use(usage) => ctx.reporter().usage(usage),
+            Act::Wait(time) => tokio::time::sleep(time).await,
+            Act::Fail(error) => return Err(error),
+            Act::Nack(error) => ctx.nack(error)?,
+            Act::Run(work) => work(ctx.clone()).await?,
+        }
+        Ok(())
+    }
+}
+
+impl ScriptedCall {
+    fn propose(self, ctx: &DispatchContext) -> turnwright_core::call::ProposedCall {
+        let proposed = ctx.propose(self.tool, self.args);
+        match self.provider_id {
+            Some(id) => proposed.with_provider_id(id),
+            None => proposed,
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! What a model was shown.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use serde_json::Value;
+use turnwright_core::record::{Author, Retrievable, ToolCall};
+use turnwright_core::trust::{Part, Renderer};
+use turnwright_core::{BoxError, DispatchContext, Tool};
+
+/// All that a model was shown in one iteration: a copy, which nothing changes any more.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    turn_id: String,
+    iteration: u32,
+    tools: Vec<ShownTool>,
+    instructions: Vec<String>,
+    memories: Vec<String>,
+    retrievables: Vec<ShownRetrievable>,
+    messages: Vec<ShownMessage>,
+    thoughts: Vec<String>,
+    tool_calls: Vec<ShownCall>,
+    answer_schema: Option<Value>,
+}
+
+/// A tool as a model sees it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ShownTool {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub document: Value,
+}
+
+/// Something that was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShownMessage {
+    /// By whom.
+    pub author: Author,
+    /// In these words.
+    pub text: String,
+}
+
+/// A call as it stood in the turn then. It is the record, and what a model reads of it.
+#[derive(Clone)]
+pub struct ShownCall {
+    record: Arc<ToolCall>,
+    rendered: String,
+}
+
+/// Something retrieved. It is the record, and what a model reads of it.
+#[derive(Clone)]
+pub struct ShownRetrievable {
+    record: Arc<Retrievable>,
+    rendered: String,
+}
+
+impl Shown {
+    pub(super) async fn of(ctx: &DispatchContext) -> Result<Self, BoxError> {
+        let renderer = Renderer::new(ctx.secret()?);
+        let mut tool_calls = Vec::new();
+        for record in ctx.tool_calls() {
+            let rendered = text_of(&renderer.tool_call(&record).await);
+            tool_calls.push(ShownCall { record, rendered });
+        }
+        let mut retrievables = Vec::new();
+        for record in ctx.retrievables() {
+            let rendered = text_of(&renderer.retrievable(&record).await);
+            retrievables.push(ShownRetrievable { record, rendered });
+        }
+        let messages = ctx.messages().into_iter().map(|message| ShownMessage {
+            author: message.author().clone(),
+            text: message.text().to_owned(),
+        });
+        let texts = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
+        Ok(Shown {
+            turn_id: ctx.turn_id().to_owned(),
+            iteration: ctx.iteration(),
+            tools: ctx.tools().visible().iter().map(ShownTool::of).collect(),
+            instructions: texts(ctx.instructions().iter().map(|it| it.text()).collect()),
+            memories: texts(ctx.memories().iter().map(|it| it.text()).collect()),
+            retrievables,
+            messages: messages.collect(),
+            thoughts: texts(ctx.thoughts().iter().map(|it| it.text()).collect()),
+            tool_calls,
+            answer_schema: ctx
+                .answer_format()
+                .map(|format| format.schema().document().clone()),
+        })
+    }
+
+    /// The turn.
+    #[must_use]
+    pub fn turn_id(&self) -> &str {
+        &self.turn_id
+    }
+
+    /// Which iteration of its dispatch it was, counted from 1.
+    #[must_use]
+    pub fn iteration(&self) -> u32 {
+        self.iteration
+    }
+
+    /// The tools, in order. Hidden ones are not among them.
+    #[must_use]
+    pub fn tools(&self) -> &[ShownTool] {
+        &self.tools
+    }
+
+    /// The names of the tools, in order.
+    #[must_use]
+    pub fn tool_names(&self) -> Vec<&str> {
+        self.tools.iter().map(|tool| tool.name.as_str()).collect()
+    }
+
+    /// The tool of that name.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<&ShownTool> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// The standing instructions.
+    #[must_use]
+    pub fn instructions(&self) -> &[String] {
+        &self.instructions
+    }
+
+    /// The memories.
+    #[must_use]
+    pub fn memories(&self) -> &[String] {
+        &self.memories
+    }
+
+    /// What was retrieved.
+    #[must_use]
+    pub fn retrievables(&self) -> &[ShownRetrievable] {
+        &self.retrievables
+    }
+
+    /// What was said, by whomever.
+    #[must_use]
+    pub fn messages(&self) -> &[ShownMessage] {
+        &self.messages
+    }
+
+    /// The words of the messages.
+    #[must_use]
+    pub fn texts(&self) -> Vec<&str> {
+        let messages = self.messages.iter();
+        messages.map(|message| message.text.as_str()).collect()
+    }
+
+    /// What the model thought before.
+    #[must_use]
+    pub fn thoughts(&self) -> &[String] {
+        &self.thoughts
+    }
+
+    /// The calls, complete and open ones.
+    #[must_use]
+    pub fn tool_calls(&self) -> &[ShownCall] {
+        &self.tool_calls
+    }
+
+    /// The JSON Schema of the answer that is wanted, if one is.
+    #[must_use]
+    pub fn answer_schema(&self) -> Option<&Value> {
+        self.answer_schema.as_ref()
+    }
+}
+
+impl ShownTool {
+    fn of(tool: &Tool) -> Self {
+        ShownTool {
+            name: tool.name().to_owned(),
+            description: tool.description().to_owned(),
+            document: tool.schema().document().clone(),
+        }
+    }
+}
+
+fn text_of(parts: &[Part]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// One table: both are a record, and what a model reads of it.
+macro_rules! rendered {
+    ($($shown:ident: $record:ident;)+) => {$(
+        impl $shown {
+            /// What a model reads of it, in its envelope.
+            #[must_use]
+            pub fn rendered(&self) -> &str {
+                &self.rendered
+            }
+
+            /// The record.
+            #[must_use]
+            pub fn record(&self) -> &Arc<$record> {
+                &self.record
+            }
+        }
+
+        impl Deref for $shown {
+            type Target = $record;
+
+            fn deref(&self) -> &$record {
+                &self.record
+            }
+        }
+
+        impl fmt::Debug for $shown {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($shown))
+                    .field("record", &self.record)
+                    .field("rendered", &self.rendered)
+                    .finish()
+            }
+        }
+    )+};
+}
+
+rendered! {
+    ShownCall: ToolCall;
+    ShownRetrievable: Retrievable;
+}

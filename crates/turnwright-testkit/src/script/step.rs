@@ -1,0 +1,189 @@
+//! What the model does in one iteration.
+
+use std::fmt;
+use std::pin::Pin;
+use std::time::Duration;
+
+use turnwright_core::{BoxError, DispatchContext, RawArgs, Usage};
+
+/// What the model does in one iteration: in the order in which it is written.
+///
+/// Calls that are written next to each other are proposed together. A step without calls ends the dispatch when it is
+/// through, as a model does that has nothing more to ask; [`Step::go_on`] keeps it from that.
+///
+/// ```
+/// use serde_json::json;
+/// use turnwright_core::Usage;
+/// use turnwright_testkit::script::Step;
+///
+/// let step = Step::think("Two cities, so two calls.")
+///     .then_say("Let me look.")
+///     .call("weather", json!({ "city": "Paris" }))
+///     .call("weather", r#"{"city": "Oslo"}"#)
+///     .usage(Usage::tokens(812, 40));
+/// ```
+#[must_use = "a step does nothing until a `ScriptedModel` plays it"]
+pub struct Step {
+    pub(super) acts: Vec<Act>,
+    pub(super) ends: bool,
+}
+
+pub(super) type Work = Box<
+    dyn FnOnce(DispatchContext) -> Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>
+        + Send,
+>;
+
+pub(super) enum Act {
+    Say(Vec<String>),
+    Think(Vec<String>),
+    Call(Vec<ScriptedCall>),
+    Use(Usage),
+    Wait(Duration),
+    Fail(BoxError),
+    Nack(BoxError),
+    Run(Work),
+}
+
+pub(super) struct ScriptedCall {
+    pub(super) tool: String,
+    pub(super) args: RawArgs,
+    pub(super) provider_id: Option<String>,
+}
+
+/// One table makes each act twice: as the beginning of a step, and as what comes then.
+macro_rules! acts {
+    ($($(#[$doc:meta])* $first:ident, $then:ident, ($($arg:ident: $kind:ty),*) => $act:expr;)+) => {
+        impl Step {$(
+            $(#[$doc])*
+            pub fn $first($($arg: $kind),*) -> Self {
+                Step::silent().act($act)
+            }
+
+            #[doc = concat!("And then: as [`Step::", stringify!($first), "`].")]
+            pub fn $then(self, $($arg: $kind),*) -> Self {
+                self.act($act)
+            }
+        )+}
+    };
+}
+
+acts! {
+    /// Says something, in one piece.
+    say, then_say, (text: impl Into<String>) => Act::Say(vec![text.into()]);
+    /// Says something, in these pieces.
+    stream, then_stream, (pieces: impl IntoIterator<Item = impl Into<String>>)
+        => Act::Say(pieces.into_iter().map(Into::into).collect());
+    /// Thinks something.
+    think, then_think, (text: impl Into<String>) => Act::Think(vec![text.into()]);
+    /// Takes this long, by tokio's clock.
+    wait, then_wait, (time: Duration) => Act::Wait(time);
+    /// Fails, as a model does that cannot be reached: the turn fails with this error as its source.
+    fail, then_fail, (error: impl Into<BoxError>) => Act::Fail(error.into());
+    /// Refuses.
+    nack, then_nack, (error: impl Into<BoxError>) => Act::Nack(error.into());
+}
+
+impl Step {
+    /// Does nothing: ends the dispatch without a word.
+    pub fn silent() -> Self {
+        Step {
+            acts: Vec::new(),
+            ends: true,
+        }
+    }
+
+    /// Calls a tool, with arguments as text or as JSON, and says nothing.
+    pub fn call_tool(tool: impl Into<String>, args: impl Into<RawArgs>) -> Self {
+        Step::silent().call(tool, args)
+    }
+
+    /// Calls a tool, with arguments as text or as JSON: together with the calls that are written before and after this one.
+    pub fn call(self, tool: impl Into<String>, args: impl Into<RawArgs>) -> Self {
+        self.add_call(tool.into(), args.into(), None)
+    }
+
+    /// Calls a tool under an id of the provider.
+    pub fn call_with_id(
+        self,
+        provider_id: impl Into<String>,
+        tool: impl Into<String>,
+        args: impl Into<RawArgs>,
+    ) -> Self {
+        self.add_call(tool.into(), args.into(), Some(provider_id.into()))
+    }
+
+    /// Says that this much of the model was used.
+    pub fn usage(self, usage: Usage) -> Self {
+        self.act(Act::Use(usage))
+    }
+
+    /// Does whatever else is to be done with the context.
+    pub fn run<F, Fut>(work: F) -> Self
+    where
+        F: FnOnce(DispatchContext) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        Step::silent().then_run(work)
+    }
+
+    /// And then: as [`Step::run`].
+    pub fn then_run<F, Fut>(self, work: F) -> Self
+    where
+        F: FnOnce(DispatchContext) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        self.act(Act::Run(Box::new(move |ctx| Box::pin(work(ctx)))))
+    }
+
+    /// Does not end the dispatch, though the step has no calls.
+    pub fn go_on(mut self) -> Self {
+        self.ends = false;
+        self
+    }
+
+    fn act(mut self, act: Act) -> Self {
+        self.acts.push(act);
+        self
+    }
+
+    fn add_call(mut self, tool: String, args: RawArgs, provider_id: Option<String>) -> Self {
+        self.ends = false;
+        let call = ScriptedCall {
+            tool,
+            args,
+            provider_id,
+        };
+        if let Some(Act::Call(together)) = self.acts.last_mut() {
+            together.push(call);
+            return self;
+        }
+        self.act(Act::Call(vec![call]))
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.acts.is_empty() {
+            return f.write_str("silent");
+        }
+        for (at, act) in self.acts.iter().enumerate() {
+            if at > 0 {
+                f.write_str(", ")?;
+            }
+            match act {
+                Act::Say(pieces) => write!(f, "say {:?}", pieces.concat())?,
+                Act::Think(pieces) => write!(f, "think {:?}", pieces.concat())?,
+                Act::Call(calls) => {
+                    let tools: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
+                    write!(f, "call {}", tools.join(" and "))?;
+                }
+                Act::Use(_) => f.write_str("usage")?,
+                Act::Wait(time) => write!(f, "wait {time:?}")?,
+                Act::Fail(error) => write!(f, "fail: {error}")?,
+                Act::Nack(error) => write!(f, "nack: {error}")?,
+                Act::Run(_) => f.write_str("run")?,
+            }
+        }
+        Ok(())
+    }
+}

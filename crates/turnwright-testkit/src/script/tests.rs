@@ -1,0 +1,162 @@
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use turnwright_core::record::{Memory, Retrievable, StandingInstruction};
+use turnwright_core::turn::AnswerFormat;
+use turnwright_core::*;
+
+use super::*;
+
+fn echo() -> Tool {
+    let document = json!({ "type": "object", "properties": { "say": { "type": "string" } } });
+    Tool::dynamic("echo", document)
+        .description("Says it again.")
+        .handler(|args: Value, _: ToolContext| async move { args["say"].to_string() })
+        .build()
+        .unwrap()
+}
+
+fn said_by(panic: Box<dyn std::any::Any + Send>) -> String {
+    *panic.downcast::<String>().unwrap()
+}
+
+#[tokio::test]
+async fn it_does_what_is_written_in_the_order_in_which_it_is_written() {
+    let model = ScriptedModel::new([
+        Step::think("Hm.")
+            .then_stream(["Let ", "me ", "look."])
+            .call("echo", json!({ "say": "a" }))
+            .call_with_id("p-2", "echo", r#"{"say": "b"}"#)
+            .usage(Usage::tokens(10, 5)),
+        Step::say("Done."),
+    ]);
+    let runner = TurnRunner::builder(model.clone())
+        .tool(echo())
+        .build()
+        .unwrap();
+    let mut turn = runner.start("Go.");
+    let mut heard = Vec::new();
+    while let Some(event) = turn.next().await {
+        heard.push(event.name());
+    }
+    let outcome = turn.await;
+    assert_eq!(outcome.text, "Done.");
+    assert_eq!(outcome.usage, Usage::tokens(10, 5));
+    assert_eq!(
+        heard[..6],
+        [
+            "thoughtDelta",
+            "thought",
+            "messageDelta",
+            "messageDelta",
+            "messageDelta",
+            "message"
+        ]
+    );
+    let first = model.shown(0);
+    assert_eq!((first.iteration(), first.texts()), (1, vec!["Go."]));
+    assert_eq!(
+        first.tool("echo").unwrap().document,
+        *echo().schema().document()
+    );
+    let second = model.shown(1);
+    assert_eq!(second.iteration(), 2);
+    assert_eq!(second.texts(), ["Go.", "Let me look."]);
+    assert_eq!(second.thoughts(), ["Hm."]);
+    let calls = second.tool_calls();
+    assert_eq!(
+        (calls[0].provider_id(), calls[1].provider_id()),
+        (None, Some("p-2"))
+    );
+    assert!(calls[1].rendered().starts_with("<tw-untrusted-"));
+    assert!(calls[1].rendered().contains("\"b\""));
+    model.assert_finished();
+}
+
+#[tokio::test]
+async fn it_shows_instructions_memories_retrievables_and_the_form_of_the_answer() {
+    let model = ScriptedModel::new([Step::say(r#"{"n": 1}"#)]);
+    let runner = TurnRunner::builder(model.clone())
+        .turn_input(|ctx: TurnContext, next: Next<TurnContext>| async move {
+            ctx.add_instruction(StandingInstruction::new("Be brief.").build()?);
+            ctx.add_memory(Memory::new("Likes tea.").build()?);
+            ctx.add_retrievable(Retrievable::text("Found.", TrustTier::FirstParty).build()?);
+            next.run().await
+        })
+        .build()
+        .unwrap();
+    let schema = Schema::from_document(json!({ "type": "object" })).unwrap();
+    let format = AnswerFormat::new("n", schema.clone());
+    let typed: TypedOutcome<Value> = runner.run_formatted("n?", format).await;
+    assert_eq!(typed.answer.unwrap(), json!({ "n": 1 }));
+    let shown = model.shown(0);
+    assert_eq!(shown.instructions(), ["Be brief."]);
+    assert_eq!(shown.memories(), ["Likes tea."]);
+    assert!(shown.retrievables()[0].rendered().contains("Found."));
+    assert_eq!(shown.retrievables()[0].tier(), TrustTier::FirstParty);
+    assert_eq!(shown.answer_schema(), Some(schema.document()));
+}
+
+#[tokio::test]
+async fn a_script_that_runs_out_fails_the_turn_and_names_the_step() {
+    let model = ScriptedModel::new([Step::silent().go_on()]);
+    let runner = TurnRunner::builder(model.clone()).build().unwrap();
+    let Ended::Failed(error) = runner.run("x").await.ended else {
+        panic!()
+    };
+    assert_eq!(error.code(), ErrorCode::Executor);
+    let told = "the script ran out: there is no step 1, it has 1";
+    assert!(error.message().contains(told), "{error}");
+    assert_eq!(model.times_asked(), 2);
+}
+
+#[tokio::test]
+async fn failures_refusals_and_work_of_ones_own_are_played() {
+    let model = ScriptedModel::new([
+        Step::fail("no network"),
+        Step::nack("not this"),
+        Step::run(|ctx| async move {
+            ctx.stash().set("ran", true)?;
+            ctx.answer("by hand").await?;
+            Ok(())
+        }),
+    ]);
+    let runner = TurnRunner::builder(model.clone()).build().unwrap();
+    let failed = runner.run("x").await;
+    assert!(
+        matches!(&failed.ended, Ended::Failed(error) if error.message().contains("no network"))
+    );
+    let refused = runner.run("x").await;
+    assert!(matches!(&refused.ended, Ended::Refused(error) if error.message() == "not this"));
+    assert_eq!(runner.run("x").await.text, "by hand");
+    model.assert_finished();
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_waits_by_the_clock_of_the_test() {
+    let model = ScriptedModel::new([Step::wait(Duration::from_secs(7200)).then_say("Late.")]);
+    let runner = TurnRunner::builder(model).build().unwrap();
+    let start = tokio::time::Instant::now();
+    assert_eq!(runner.run("x").await.text, "Late.");
+    assert_eq!(start.elapsed().as_secs(), 7200);
+}
+
+#[test]
+fn it_says_which_steps_were_not_played_and_which_was_not_reached() {
+    let model = ScriptedModel::new([Step::say("a"), Step::call_tool("echo", "{}")]);
+    assert_eq!(model.unplayed(), [0, 1]);
+    let panic = catch_unwind(AssertUnwindSafe(|| model.assert_finished())).unwrap_err();
+    let said = said_by(panic);
+    assert!(
+        said.contains(r#"step 0 (say "a"), step 1 (call echo)"#),
+        "{said}"
+    );
+    let panic = catch_unwind(AssertUnwindSafe(|| model.shown(1))).unwrap_err();
+    assert_eq!(
+        said_by(panic),
+        "step 1 was not reached: the model was asked 0 times"
+    );
+}
