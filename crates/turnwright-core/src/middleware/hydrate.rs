@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use super::pages::Pages;
 use crate::error::{BoxError, Error};
 use crate::pipeline::{Middleware, Next};
-use crate::record::{Author, Record, RecordKind};
-use crate::store::{Position, Scope, Store, Stored};
+use crate::record::{Author, Record, RecordKind, Settled, ToolResults};
+use crate::store::{Position, Scope, Store, StoreError, StoreExt as _, Stored};
 use crate::turn::TurnContext;
 
 /// Records of the timeline that are loaded at most, unless told.
@@ -272,7 +272,8 @@ impl Middleware<TurnContext> for Hydrate {
     async fn handle(&self, ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
         if let Some(store) = ctx.store() {
             // All of it at once: a store that fails half way leaves nothing half loaded.
-            let records = self.load(&ctx, &**store).await?;
+            let mut records = self.load(&ctx, &**store).await?;
+            tell_unfinished(&mut records, &**store, ctx.scope()).await?;
             ctx.hydrate(records);
         }
         next.run().await
@@ -281,6 +282,38 @@ impl Middleware<TurnContext> for Hydrate {
     fn name(&self) -> &'static str {
         Hydrate::NAME
     }
+}
+
+/// Lets the turn know of calls of which nothing came: their process ended before they did, or they still run elsewhere. The
+/// ledger says which of them may have had an effect. The store keeps what it has.
+async fn tell_unfinished(
+    records: &mut [Record],
+    store: &dyn Store,
+    scope: &Scope,
+) -> Result<(), StoreError> {
+    let is_open = |record: &Record| matches!(record, Record::ToolCall(call) if !call.is_complete());
+    if !records.iter().any(is_open) {
+        return Ok(());
+    }
+    let begun = store.unfinished(scope).await?;
+    for record in records {
+        if let Record::ToolCall(call) = record
+            && !call.is_complete()
+        {
+            let had_begun = begun.iter().any(|entry| entry.tool_call() == call.id());
+            let told = match had_begun {
+                true => {
+                    "Nothing came of the call: it was cut off, or still runs. It may have taken effect or not: find out before you repeat it."
+                }
+                false => {
+                    "Nothing came of the call: it was cut off, or still runs. It was not one that changes anything, or was not begun."
+                }
+            };
+            let settled = Settled::framework(ToolResults::Failure(told.to_owned()));
+            *call = Arc::clone(call).closed(settled);
+        }
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Hydrate {

@@ -129,7 +129,14 @@ async fn rewritten_arguments_are_checked_again_in_full() {
     let too_much = |_: &PendingCall<'_>| Review::Rewrite(json!({ "n": 500 }));
     let outcome = under(too_much, &told).await;
     let text = texts(&outcome).await.remove(0);
-    assert!(text.contains("/n"), "{text}");
+    assert!(
+        text.contains("what they were changed to does not fit"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("/n"),
+        "the model has nothing to mend: {text}"
+    );
     assert_eq!(told.of("toolCallRefused")[0]["code"], "E_INVALID_TOOL_ARGS");
 
     // External checks are asked again too.
@@ -150,7 +157,10 @@ async fn rewritten_arguments_are_checked_again_in_full() {
         .build()
         .unwrap();
     let text = texts(&runner.run("go").await).await.remove(0);
-    assert!(text.contains("must be even"), "{text}");
+    assert!(
+        text.contains("what they were changed to does not fit"),
+        "{text}"
+    );
     assert_eq!(asked.load(Ordering::Relaxed), 2);
 }
 
@@ -285,7 +295,7 @@ async fn arguments_that_a_person_edited_are_checked_in_full_and_not_asked_for_ag
                 call.edited_args(),
                 Some(&json!({ "n": 42, "mode": "fast" }))
             ),
-            false => assert!(texts(&outcome).await[0].contains("/n")),
+            false => assert!(texts(&outcome).await[0].ends_with("the change does not fit")),
         }
         assert_eq!(call.is_error(), !runs);
     }

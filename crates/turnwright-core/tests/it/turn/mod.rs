@@ -194,6 +194,8 @@ struct Odd {
 enum How {
     Fails,
     Panics,
+    /// Calls something off, and writes.
+    Cancels(Cancellation),
     /// Says that it was reached, and waits until it is let go.
     Waits(Arc<tokio::sync::Notify>, Arc<tokio::sync::Notify>),
 }
@@ -219,6 +221,7 @@ impl Store for Odd {
             match &self.how {
                 How::Fails => return Err(StoreError::failed("the disk is full")),
                 How::Panics => panic!("on purpose"),
+                How::Cancels(token) => token.cancel(),
                 How::Waits(reached, go) => {
                     reached.notify_one();
                     go.notified().await;

@@ -28,7 +28,8 @@ fn verdict(world: &World, args: &Value) -> Option<Approval> {
 fn note_grant(world: &World, call: &str, args: &Value, approval: &Approval) {
     match approval {
         Approval::Granted => world.grant(call, args),
-        Approval::Edited(edited) => world.grant(call, edited),
+        Approval::Edited(edited) if args["how"] == "Edited" => world.grant(call, edited),
+        // What the tool would refuse is no answer.
         _ => {}
     }
 }
@@ -86,6 +87,9 @@ fn answer_approval(world: &World, gates: &Gates, gate: &OpenGate) {
     };
     match (answered, granted) {
         (Ok(true), _) => {
+            world.check(args["how"] != "EditedBadly", || {
+                format!("{call} takes a bad edit")
+            });
             let again = gates.approve(&gate.id);
             let again = again.is_ok_and(|counted| counted);
             world.check(!again, || format!("{call} was answered twice"));
@@ -93,6 +97,12 @@ fn answer_approval(world: &World, gates: &Gates, gate: &OpenGate) {
         // It was too late.
         (Ok(false), Some(args)) => world.take_grant(call, &args),
         (Ok(false), None) => {}
+        (Err(_), _) if args["how"] == "EditedBadly" => {
+            let refused = gates.refuse(&gate.id, "on purpose");
+            world.check(refused.is_ok_and(|it| it) || !world.strict, || {
+                format!("{call} was closed by a bad answer")
+            });
+        }
         (Err(error), _) => world.wrong(format!("{call} cannot be answered: {error}")),
     }
 }

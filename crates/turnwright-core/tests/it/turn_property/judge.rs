@@ -294,6 +294,7 @@ impl Turn<'_> {
         }
         let mut texts: BTreeMap<String, String> = BTreeMap::new();
         let mut records: Vec<String> = Vec::new();
+        let mut begun: BTreeSet<String> = BTreeSet::new();
         for event in seen.heard.lock().iter() {
             match event {
                 TurnEvent::MessageDelta(delta) | TurnEvent::ThoughtDelta(delta) => {
@@ -311,6 +312,10 @@ impl Turn<'_> {
                 }
                 TurnEvent::ToolCall(record) => {
                     records.push(shown(&Record::ToolCall(Arc::clone(record))));
+                }
+                TurnEvent::ToolCallStarted { id, .. } => {
+                    let first = begun.insert(id.to_string());
+                    self.check(first, || format!("{id} begins twice"));
                 }
                 other => self.check(false, || format!("heard {other:?}")),
             }
@@ -335,9 +340,8 @@ impl Turn<'_> {
             self.check(whole, || format!("heard {heard:?} of {text:?}"));
         }
         if let Some(outcome) = self.outcome.filter(|_| !self.is_disturbed()) {
-            // What was dropped half way is stored and not told.
-            let stopped =
-                !self.predicted.loose.is_empty() || matches!(outcome.ended, Ended::Aborted { .. });
+            // A turn that is called off waits for no reader.
+            let stopped = matches!(outcome.ended, Ended::Aborted { .. });
             let told = outcome.records.iter().filter(
                 |record| !matches!(record, Record::Message(message) if message.text() == "go"),
             );

@@ -32,10 +32,10 @@ use tokio::runtime::{Builder, Runtime};
 
 use script::{Script, scripts};
 
-const CASES: u32 = 2_000;
+const CASES: u32 = 4_000;
 const SEED: u64 = 0x7475_726E;
 /// With several threads the clock is the real one, and a case takes its time.
-const THREADED_SHARE: u32 = 40;
+const THREADED_SHARE: u32 = 50;
 
 #[test]
 fn whatever_happens_in_turns_every_call_is_accounted_for_and_nothing_is_left() {

@@ -123,8 +123,9 @@ impl Prediction {
                 false,
                 Step::End("failed: E_PIPELINE_SHORT_CIRCUITED".to_owned()),
             ),
-            Some(Act::Ack) => (true, Step::Signal("answered")),
-            Some(Act::Nack) => (true, Step::Signal("refused: layer")),
+            // After a signal there is nothing further in.
+            Some(Act::Ack) => (false, Step::Signal("answered")),
+            Some(Act::Nack) => (false, Step::Signal("refused: layer")),
         };
         if reached {
             self.trace.push(match iteration {

@@ -134,7 +134,12 @@ fn plain(world: &Arc<World>, tool: ToolBuilder<Value>, does: Does) -> Tool {
             let (turn, n, how) = world.enter(&ctx, &args);
             match does {
                 Does::Nothing => {}
-                Does::Yields => tokio::task::yield_now().await,
+                // More than once: a handler is polled twice before it is waited for.
+                Does::Yields => {
+                    for _ in 0..3 {
+                        tokio::task::yield_now().await;
+                    }
+                }
                 Does::Fails => return Err(ToolError::unavailable("on purpose")),
                 Does::Panics => std::panic::resume_unwind(Box::new("on purpose")),
                 Does::Sleeps => tokio::time::sleep(Duration::from_millis(n as u64 % 12)).await,
