@@ -227,7 +227,13 @@ impl AdmittedCall {
             return Ok(());
         }
         let records = self.open(closer);
-        match self.checked.call.ctx.put_on_record(records, None).await {
+        match self
+            .checked
+            .call
+            .ctx
+            .put_on_record(records, Vec::new())
+            .await
+        {
             true => Ok(()),
             false => Err(not_recorded()),
         }

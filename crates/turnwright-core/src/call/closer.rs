@@ -84,7 +84,7 @@ impl Closer {
         if let Some(open) = self.0.take() {
             let entry = open.entry.as_ref().map(|entry| entry.ended(state));
             let records = entry.map(Record::Ledger).into_iter().collect();
-            open.ctx.put_on_record(records, None).await;
+            open.ctx.put_on_record(records, Vec::new()).await;
         }
     }
 }
@@ -95,7 +95,11 @@ impl Open {
         let record = self.record.map(|record| record.closed(settled));
         records.extend(self.entry.map(|entry| Record::Ledger(entry.ended(state))));
         records.extend(record.clone().map(Record::ToolCall));
-        let says = record.clone().map(TurnEvent::ToolCall);
+        let says = record
+            .clone()
+            .map(TurnEvent::ToolCall)
+            .into_iter()
+            .collect();
         self.ctx.put_on_record(records, says).await;
         record
     }
@@ -140,11 +144,7 @@ impl Drop for Closer {
 
 impl DispatchContext {
     /// Stores what is known of calls. A turn that cannot keep its records cannot go on.
-    pub(super) async fn put_on_record(
-        &self,
-        records: Vec<Record>,
-        says: Option<TurnEvent>,
-    ) -> bool {
+    pub(super) async fn put_on_record(&self, records: Vec<Record>, says: Vec<TurnEvent>) -> bool {
         if records.is_empty() {
             return true;
         }

@@ -132,8 +132,8 @@ impl DispatchContext {
         let places = Arc::new(Semaphore::new(self.setup().parallel_calls));
         let mut tasks = JoinSet::new();
         for (at, step) in steps.into_iter().enumerate() {
-            let (ctx, places) = (self.clone(), Arc::clone(&places));
-            let work = async move { (at, step.finish(&ctx, Some(&places)).await) };
+            let places = Arc::clone(&places);
+            let work = async move { (at, step.finish(Some(&places)).await) };
             tasks.spawn(telemetry::here().around(self.tasks().track(work)));
         }
         let mut finished: Vec<(usize, Arc<ToolCall>)> = Vec::with_capacity(tasks.len());
@@ -171,7 +171,7 @@ async fn complete_one(call: ProposedCall, tool: Option<Tool>) -> Arc<ToolCall> {
                 &mut [],
             ))
             .await;
-            Box::pin(step.finish(&ctx, None)).await
+            Box::pin(step.finish(None)).await
         }
     }
 }
@@ -221,16 +221,13 @@ impl Step {
         }
     }
 
-    async fn finish(self, ctx: &DispatchContext, places: Option<&Semaphore>) -> Arc<ToolCall> {
+    async fn finish(self, places: Option<&Semaphore>) -> Arc<ToolCall> {
         // What comes after a decision is kept apart: one who waits for it does not carry the room for that.
         let admitted = match self {
             Step::Refused(refused, closer) => {
                 return Box::pin(settle_refused(refused, closer)).await;
             }
-            Step::Settled(record) => {
-                ctx.emit(|| TurnEvent::ToolCall(Arc::clone(&record))).await;
-                return record;
-            }
+            Step::Settled(record) => return record,
             Step::Admitted(admitted, _) => admitted,
             Step::Waiting(mut waiting) => {
                 let decided = waiting.decision.as_mut().await;
@@ -275,6 +272,7 @@ async fn settle_refused(refused: RefusedCall, closer: Option<Closer>) -> Arc<Too
 /// that were refused as what they are, and those that stand behind them as open too.
 async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [Proposal]) {
     let mut records = Vec::with_capacity(2 * steps.len() + behind.len());
+    let mut says = Vec::new();
     for step in steps {
         let refused = match step {
             Step::Admitted(admitted, closer) => {
@@ -294,13 +292,14 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [
             }
         };
         records.push(Record::ToolCall(Arc::clone(&refused)));
+        says.push(TurnEvent::ToolCall(Arc::clone(&refused)));
         *step = Step::Settled(refused);
     }
     for proposal in behind {
         records.extend(open(ctx, proposal.call.request(), &mut proposal.closer));
     }
     // If this fails the turn does, and nothing is run any more.
-    ctx.put_on_record(records, None).await;
+    ctx.put_on_record(records, says).await;
 }
 
 /// Opens the record of a call that waits, if that was not done yet.

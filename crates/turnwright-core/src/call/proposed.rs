@@ -268,7 +268,7 @@ impl RefusedCall {
         let record = self.record();
         let says = TurnEvent::ToolCall(Arc::clone(&record));
         let records = vec![Record::ToolCall(Arc::clone(&record))];
-        ctx.put_on_record(records, Some(says)).await;
+        ctx.put_on_record(records, vec![says]).await;
         record
     }
 

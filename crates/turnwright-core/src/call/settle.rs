@@ -63,7 +63,7 @@ impl RawOutcome {
                 let records = vec![Record::ToolCall(Arc::clone(&record))];
                 let ctx = &facts.call.ctx;
                 let says = TurnEvent::ToolCall(Arc::clone(&record));
-                ctx.put_on_record(records, Some(says)).await;
+                ctx.put_on_record(records, vec![says]).await;
                 record
             }
         }

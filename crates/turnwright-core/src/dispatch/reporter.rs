@@ -147,7 +147,7 @@ macro_rules! writers {
                 }
                 let record = record.build()?;
                 let says = $event(Arc::clone(&record));
-                turn.write(vec![Record::from(Arc::clone(&record))], Some(says)).await?;
+                turn.write(vec![Record::from(Arc::clone(&record))], vec![says]).await?;
                 Ok(record)
             }
         }

@@ -168,7 +168,7 @@ impl Play<'_> {
     async fn pass(&mut self, message: Option<Arc<Message>>) -> Result<Ended, End> {
         let (plan, turn) = (self.plan, self.turn);
         if let Some(message) = message {
-            let stored = turn.write(vec![Record::Message(message)], None).await;
+            let stored = turn.write(vec![Record::Message(message)], Vec::new()).await;
             stored.map_err(Ended::Failed)?;
         }
         through(&plan.turn_input, turn).await?;

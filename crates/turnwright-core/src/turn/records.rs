@@ -86,7 +86,7 @@ macro_rules! records {
                 /// # Errors
                 /// `E_STORE_ERROR`: the turn does not have it either then.
                 pub async fn $store(&self, record: Arc<$record>) -> Result<(), Error> {
-                    self.write(vec![Record::$kind(record)], None).await
+                    self.write(vec![Record::$kind(record)], Vec::new()).await
                 }
 
                 #[doc = concat!("Takes one of the ", $what, " out of this turn and out of the store. `false` if there is none of that id.")]
@@ -96,7 +96,7 @@ macro_rules! records {
                 pub async fn $forget(&self, id: &str) -> Result<bool, Error> {
                     let known = self.records().read().$field.has(id);
                     let change = Change::Delete(RecordKind::$kind, id.to_owned());
-                    self.apply(vec![change], None).await?;
+                    self.apply(vec![change], Vec::new()).await?;
                     Ok(known)
                 }
 
@@ -201,7 +201,7 @@ impl TurnContext {
     pub(crate) async fn write(
         &self,
         records: Vec<Record>,
-        says: Option<TurnEvent>,
+        says: Vec<TurnEvent>,
     ) -> Result<(), Error> {
         self.apply(records.into_iter().map(Change::Put).collect(), says)
             .await
@@ -209,7 +209,7 @@ impl TurnContext {
 
     /// Makes changes in the store and in this turn. Once begun it is brought to its end, also if nobody waits for it any
     /// more: what the store holds is what the turn has.
-    async fn apply(&self, changes: Vec<Change>, says: Option<TurnEvent>) -> Result<(), Error> {
+    async fn apply(&self, changes: Vec<Change>, says: Vec<TurnEvent>) -> Result<(), Error> {
         let Some(store) = self.store() else {
             self.keep_changes(&changes);
             return self.say(says).await;
@@ -247,8 +247,8 @@ impl TurnContext {
         }
     }
 
-    async fn say(&self, says: Option<TurnEvent>) -> Result<(), Error> {
-        if let Some(event) = says {
+    async fn say(&self, says: Vec<TurnEvent>) -> Result<(), Error> {
+        for event in says {
             self.emit(|| event).await;
         }
         Ok(())

@@ -74,7 +74,7 @@ pub(super) fn acting<C: Context>(
                 }
                 Some(Act::Yield) => tokio::task::yield_now().await,
                 Some(Act::Register) => {
-                    let extra = tools::own(&world, format!("extra_{turn}"));
+                    let extra = tools::own(&world, &format!("extra_{turn}"));
                     drop(ctx.as_ref().tools().register(extra));
                 }
                 Some(Act::Ack) => ctx.dispatch().map_or(Ok(()), DispatchContext::ack)?,
@@ -105,7 +105,7 @@ pub(super) fn witness<C: Context>(
             world.passed(turn, step);
             let context = ctx.as_ref();
             if pipe == Pipe::TurnInput {
-                let own = tools::own(&world, format!("own_{turn}"));
+                let own = tools::own(&world, &format!("own_{turn}"));
                 context.tools().register(own)?;
             }
             for tool in context.tools().all() {
