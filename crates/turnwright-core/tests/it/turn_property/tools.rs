@@ -47,7 +47,7 @@ fn tool(name: &str, effects: Effects) -> ToolBuilder<Value> {
 /// A tool that returns at once, and is known to one turn alone.
 pub(super) fn own(world: &Arc<World>, name: &str) -> Tool {
     let world = Arc::clone(world);
-    tool(&name, Effects::ReadOnly)
+    tool(name, Effects::ReadOnly)
         .handler(move |args: Value, ctx: ToolContext| {
             let (turn, ..) = world.enter(&ctx, &args);
             let of_another = ctx.tool().name() != format!("own_{turn}");
