@@ -2,18 +2,14 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::DispatchContext;
-use crate::approval::{ApprovalPolicy, Approver};
-use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
 use crate::event::EventBus;
 use crate::registry::ToolRegistry;
-use crate::spool::Spool;
 use crate::stash::Stash;
 use crate::store::{Scope, Store};
-use crate::turn::{Setup, TurnContext, TurnParts};
+use crate::turn::{Setup, TurnContext, TurnParts, setup_methods};
 
 /// Makes a [`DispatchContext`] that stands by itself.
 #[derive(Default)]
@@ -29,6 +25,8 @@ pub struct DispatchContextBuilder {
 }
 
 impl DispatchContextBuilder {
+    setup_methods!();
+
     /// The turn that it belongs to. A new id unless told.
     pub fn turn_id(mut self, id: impl Into<Arc<str>>) -> Self {
         self.turn_id = Some(id.into());
@@ -59,53 +57,10 @@ impl DispatchContextBuilder {
         self
     }
 
-    /// Who decides whether a call may run, asked before the tool's own policy. Everything may run unless told.
-    pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
-        self.setup.policies.push(Arc::new(policy));
-        self
-    }
-
-    /// Who answers where a policy asks. Nobody unless told, and nobody's answer is no.
-    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
-        self.setup.approver = Some(Arc::new(approver));
-        self
-    }
-
-    /// How long somebody has to answer. 15 minutes unless told.
-    pub fn approval_timeout(mut self, limit: Duration) -> Self {
-        self.setup.approval_timeout = limit;
-        self
-    }
-
-    /// Something of yours that handlers and middleware reach by its type: see [`TurnContext::state`](crate::TurnContext::state). One of each type.
-    pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
-        self.setup.state.put(value);
-        self
-    }
-
     /// Where records are kept: calls that may change the world before they run, and what came of all. Nowhere unless told.
     pub fn store(mut self, store: impl Store + 'static, scope: Scope) -> Self {
         self.setup.store = Some(Arc::new(store));
         self.scope = Some(scope);
-        self
-    }
-
-    /// Where results are kept. In memory unless told.
-    pub fn spool(mut self, spool: impl Spool + 'static) -> Self {
-        self.setup.spool = Arc::new(spool);
-        self
-    }
-
-    /// The most bytes of text that stand in the prompt themselves, where the tool says nothing else. 4 KiB unless told;
-    /// more becomes a handle.
-    pub fn inline_limit(mut self, bytes: u64) -> Self {
-        self.setup.inline_limit = bytes;
-        self
-    }
-
-    /// The bounds under which artifacts answer.
-    pub fn artifact_limits(mut self, limits: ArtifactLimits) -> Self {
-        self.setup.artifact_limits = limits;
         self
     }
 

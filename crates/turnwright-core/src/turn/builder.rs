@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use super::TurnContext;
 use super::runner::{Plan, TurnRunner};
-use super::setup::Setup;
-use crate::approval::{ApprovalPolicy, Approver};
-use crate::artifact::{ArtifactLimits, ForgePolicy};
+use super::setup::{Setup, setup_methods};
+use crate::artifact::ForgePolicy;
 use crate::dispatch::{DispatchContext, Executor};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, EventBus};
 use crate::pipeline::{Middleware, Pipeline};
 use crate::record::Wrong;
 use crate::registry::ToolRegistry;
-use crate::spool::{MemorySpool, Spool};
+use crate::spool::MemorySpool;
 use crate::store::{MemoryStore, Store};
 use crate::tool::Tool;
 use crate::trust::ConversationSecret;
@@ -61,15 +60,11 @@ impl TurnRunnerBuilder {
         }
     }
 
+    setup_methods!();
+
     /// Where records are kept. In memory unless told.
     pub fn store(mut self, store: impl Store + 'static) -> Self {
         self.setup.store = Some(Arc::new(store));
-        self
-    }
-
-    /// Where results are kept. In memory unless told.
-    pub fn spool(mut self, spool: impl Spool + 'static) -> Self {
-        self.setup.spool = Arc::new(spool);
         self
     }
 
@@ -90,12 +85,6 @@ impl TurnRunnerBuilder {
     pub fn tools<T: IntoTool>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
         self.tools
             .extend(tools.into_iter().map(IntoTool::into_tool));
-        self
-    }
-
-    /// Something of yours that handlers and middleware reach by its type: see [`TurnContext::state`]. One of each type.
-    pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
-        self.setup.state.put(value);
         self
     }
 
@@ -131,25 +120,6 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Who decides whether a call may run, asked before the tool's own policy. May be said more than once. Where a policy
-    /// asks and there is neither an approver nor anybody who holds the turn's gates, the answer is no.
-    pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
-        self.setup.policies.push(Arc::new(policy));
-        self
-    }
-
-    /// Who answers where a policy asks.
-    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
-        self.setup.approver = Some(Arc::new(approver));
-        self
-    }
-
-    /// How long somebody has to answer. 15 minutes unless told.
-    pub fn approval_timeout(mut self, limit: Duration) -> Self {
-        self.setup.approval_timeout = limit;
-        self
-    }
-
     /// The most iterations of a dispatch. 64 unless told.
     pub fn iteration_limit(mut self, most: u32) -> Self {
         self.setup.iteration_limit = most;
@@ -165,19 +135,6 @@ impl TurnRunnerBuilder {
     /// How long a turn may take, where its input says nothing else.
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = Some(limit);
-        self
-    }
-
-    /// The most bytes of text that stand in the prompt themselves, where the tool says nothing else. 4 KiB unless told;
-    /// more becomes a handle.
-    pub fn inline_limit(mut self, bytes: u64) -> Self {
-        self.setup.inline_limit = bytes;
-        self
-    }
-
-    /// The bounds under which artifacts answer.
-    pub fn artifact_limits(mut self, limits: ArtifactLimits) -> Self {
-        self.setup.artifact_limits = limits;
         self
     }
 

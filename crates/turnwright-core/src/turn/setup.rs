@@ -55,3 +55,56 @@ impl Default for Setup {
         }
     }
 }
+
+/// What the builders that make a [`Setup`] have in common.
+macro_rules! setup_methods {
+    () => {
+        /// Where results are kept. In memory unless told.
+        pub fn spool(mut self, spool: impl crate::spool::Spool + 'static) -> Self {
+            self.setup.spool = std::sync::Arc::new(spool);
+            self
+        }
+
+        /// Something of yours that handlers and middleware reach by its type: see
+        /// [`TurnContext::state`](crate::TurnContext::state). One of each type.
+        pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+            self.setup.state.put(value);
+            self
+        }
+
+        /// Who decides whether a call may run, asked before the tool's own policy. May be said more than once; everything may
+        /// run unless told. Where a policy asks and there is neither an approver nor anybody who holds the turn's gates, the
+        /// answer is no.
+        pub fn policy(mut self, policy: impl crate::approval::ApprovalPolicy + 'static) -> Self {
+            self.setup.policies.push(std::sync::Arc::new(policy));
+            self
+        }
+
+        /// Who answers where a policy asks.
+        pub fn approver(mut self, approver: impl crate::approval::Approver + 'static) -> Self {
+            self.setup.approver = Some(std::sync::Arc::new(approver));
+            self
+        }
+
+        /// How long somebody has to answer. 15 minutes unless told.
+        pub fn approval_timeout(mut self, limit: std::time::Duration) -> Self {
+            self.setup.approval_timeout = limit;
+            self
+        }
+
+        /// The most bytes of text that stand in the prompt themselves, where the tool says nothing else. 4 KiB unless told;
+        /// more becomes a handle.
+        pub fn inline_limit(mut self, bytes: u64) -> Self {
+            self.setup.inline_limit = bytes;
+            self
+        }
+
+        /// The bounds under which artifacts answer.
+        pub fn artifact_limits(mut self, limits: crate::artifact::ArtifactLimits) -> Self {
+            self.setup.artifact_limits = limits;
+            self
+        }
+    };
+}
+
+pub(crate) use setup_methods;

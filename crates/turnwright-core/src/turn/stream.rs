@@ -3,12 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
 use crate::cancel::Cancellation;
-use crate::record::{Message, Thought, ToolCall};
+use crate::record::{Message, Record, Thought, ToolCall};
 use crate::within::{TimeLimit, within};
 
 /// What a turn says as it goes: pieces, each with its offset, and the records that they become.
@@ -99,6 +101,37 @@ impl TurnEvent {
     }
 }
 
+impl Serialize for TurnEvent {
+    /// As an object whose `event` is its name: for whoever reads from afar. A record stands in it as
+    /// [`Record::to_value`] writes it.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let record = |record: Record| {
+            let written = record.to_value().map_err(S::Error::custom);
+            written.map(|record| json!({ "record": record }))
+        };
+        let pieces =
+            |delta: &Delta| json!({ "id": delta.id, "offset": delta.offset, "text": delta.text });
+        let mut event = match self {
+            TurnEvent::MessageDelta(delta) | TurnEvent::ThoughtDelta(delta) => pieces(delta),
+            TurnEvent::ToolCallDelta { tool, delta } => {
+                let mut event = pieces(delta);
+                event["tool"] = json!(tool);
+                event
+            }
+            TurnEvent::ToolCallStarted { id, tool, args } => {
+                json!({ "id": id, "tool": tool, "args": args })
+            }
+            TurnEvent::ToolCallProgress { id, message } => json!({ "id": id, "message": message }),
+            TurnEvent::Discarded { id } => json!({ "id": id }),
+            TurnEvent::Message(message) => record(Record::from(Arc::clone(message)))?,
+            TurnEvent::Thought(thought) => record(Record::from(Arc::clone(thought)))?,
+            TurnEvent::ToolCall(call) => record(Record::from(Arc::clone(call)))?,
+        };
+        event["event"] = json!(self.name());
+        event.serialize(serializer)
+    }
+}
+
 /// Hands an event over, and waits for the reader if there is no room; not past a cancellation, and not if nobody reads.
 pub(super) async fn send(
     stream: &mpsc::Sender<TurnEvent>,
@@ -150,5 +183,38 @@ impl fmt::Debug for TurnEvent {
 impl fmt::Debug for Delta {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}+{} ({} bytes)", self.id, self.offset, self.text.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_can_be_sent_on_as_json() {
+        let delta = |text: &str| Delta::new("m".into(), 3, text);
+        let written = |event: TurnEvent| serde_json::to_value(event).unwrap();
+        assert_eq!(
+            written(TurnEvent::MessageDelta(delta("lo"))),
+            json!({ "event": "messageDelta", "id": "m", "offset": 3, "text": "lo" })
+        );
+        let tool = "look".into();
+        assert_eq!(
+            written(TurnEvent::ToolCallDelta {
+                tool,
+                delta: delta("{")
+            }),
+            json!({ "event": "toolCallDelta", "id": "m", "offset": 3, "text": "{", "tool": "look" })
+        );
+        let message = Message::assistant("Hello").id("m").build().unwrap();
+        let event = written(TurnEvent::Message(message));
+        assert_eq!(
+            (&event["event"], &event["record"]["text"]),
+            (&json!("message"), &json!("Hello"))
+        );
+        assert_eq!(
+            written(TurnEvent::Discarded { id: "m".into() }),
+            json!({ "event": "discarded", "id": "m" })
+        );
     }
 }
