@@ -105,29 +105,31 @@ impl Serialize for TurnEvent {
     /// As an object whose `event` is its name: for whoever reads from afar. A record stands in it as
     /// [`Record::to_value`] writes it.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let name = self.name();
         let record = |record: Record| {
             let written = record.to_value().map_err(S::Error::custom);
-            written.map(|record| json!({ "record": record }))
+            written.map(|record| json!({ "event": name, "record": record }))
         };
-        let pieces =
-            |delta: &Delta| json!({ "id": delta.id, "offset": delta.offset, "text": delta.text });
-        let mut event = match self {
-            TurnEvent::MessageDelta(delta) | TurnEvent::ThoughtDelta(delta) => pieces(delta),
+        let event = match self {
+            TurnEvent::MessageDelta(Delta { id, offset, text })
+            | TurnEvent::ThoughtDelta(Delta { id, offset, text }) => {
+                json!({ "event": name, "id": id, "offset": offset, "text": text })
+            }
             TurnEvent::ToolCallDelta { tool, delta } => {
-                let mut event = pieces(delta);
-                event["tool"] = json!(tool);
-                event
+                let Delta { id, offset, text } = delta;
+                json!({ "event": name, "id": id, "tool": tool, "offset": offset, "text": text })
             }
             TurnEvent::ToolCallStarted { id, tool, args } => {
-                json!({ "id": id, "tool": tool, "args": args })
+                json!({ "event": name, "id": id, "tool": tool, "args": args })
             }
-            TurnEvent::ToolCallProgress { id, message } => json!({ "id": id, "message": message }),
-            TurnEvent::Discarded { id } => json!({ "id": id }),
+            TurnEvent::ToolCallProgress { id, message } => {
+                json!({ "event": name, "id": id, "message": message })
+            }
+            TurnEvent::Discarded { id } => json!({ "event": name, "id": id }),
             TurnEvent::Message(message) => record(Record::from(Arc::clone(message)))?,
             TurnEvent::Thought(thought) => record(Record::from(Arc::clone(thought)))?,
             TurnEvent::ToolCall(call) => record(Record::from(Arc::clone(call)))?,
         };
-        event["event"] = json!(self.name());
         event.serialize(serializer)
     }
 }
