@@ -302,6 +302,23 @@ impl Error {
         &self.0.problems
     }
 
+    /// The message for operators, followed by what caused it.
+    #[must_use]
+    pub fn with_causes(&self) -> String {
+        let mut text = self.0.message.clone();
+        let mut cause = StdError::source(self);
+        while let Some(error) = cause {
+            let said = error.to_string();
+            // Many errors say already what caused them.
+            if !text.contains(&said) {
+                text.push_str(": ");
+                text.push_str(&said);
+            }
+            cause = error.source();
+        }
+        text
+    }
+
     /// What a model may be told: never the operator's text unless the author said so.
     #[must_use]
     pub fn model_text(&self) -> &str {

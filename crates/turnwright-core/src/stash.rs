@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 
 use crate::dot_path;
 use crate::error::{Error, ErrorCode};
+use crate::schema::{escape, survey};
 
 /// JSON values by dot path. Clones share it; what you take out is yours.
 #[derive(Clone, Default)]
@@ -43,7 +44,8 @@ impl Stash {
     /// What stands at `path`, as a type; `None` if nothing does, or something else.
     #[must_use]
     pub fn get_as<T: DeserializeOwned>(&self, path: &str) -> Option<T> {
-        T::deserialize(dot_path::get(&self.0.read(), path)?).ok()
+        // A copy: deserialising is foreign code, and may use this stash.
+        T::deserialize(self.get(path)?).ok()
     }
 
     /// Whether something stands at `path`.
@@ -59,12 +61,13 @@ impl Stash {
     /// object nor an item of an array. Nothing is changed then.
     pub fn set(&self, path: &str, value: impl Into<Value>) -> Result<Option<Value>, Error> {
         let value = value.into();
-        self.at(path, |slot| std::mem::replace(slot, value))
+        let depth = survey(&value).depth;
+        self.at(path, depth, |slot| std::mem::replace(slot, value))
             .map(|before| (!before.is_null()).then_some(before))
     }
 
     /// Replaces what stands at `path` by what `change` makes of it. Nobody sees a state in between; `change` must not
-    /// use this stash.
+    /// use this stash. If it panics, nothing has changed.
     ///
     /// # Errors
     /// As [`Stash::set`].
@@ -73,9 +76,17 @@ impl Stash {
         path: &str,
         change: impl FnOnce(Option<Value>) -> Value,
     ) -> Result<(), Error> {
-        self.at(path, |slot| {
-            let before = slot.take();
-            *slot = change((!before.is_null()).then_some(before));
+        self.at(path, 0, |slot| {
+            let changed = change((!slot.is_null()).then(|| slot.clone()));
+            let fits = survey(&changed).depth <= DEEPEST;
+            if fits {
+                *slot = changed;
+            }
+            fits
+        })
+        .and_then(|fits| match fits {
+            true => Ok(()),
+            false => Err(wrong(path, TOO_DEEP)),
         })
     }
 
@@ -90,22 +101,38 @@ impl Stash {
         self.0.read().clone()
     }
 
-    fn at<T>(&self, path: &str, work: impl FnOnce(&mut Value) -> T) -> Result<T, Error> {
-        let wrong = |why: &str| {
-            let path = crate::schema::escape(path, 80);
-            Error::new(ErrorCode::InvalidStashPath, format!("`{path}` {why}"))
-        };
-        let keys = dot_path::keys(path).ok_or_else(|| wrong("has an empty key: write `a.b.c`"))?;
+    /// Works on what stands at `path`; `depth` is how deep that will be.
+    fn at<T>(
+        &self,
+        path: &str,
+        depth: usize,
+        work: impl FnOnce(&mut Value) -> T,
+    ) -> Result<T, Error> {
+        let empty = || wrong(path, "has an empty key: write `a.b.c`");
+        let keys = dot_path::keys(path).ok_or_else(empty)?;
+        if keys.len() + depth > DEEPEST {
+            return Err(wrong(path, TOO_DEEP));
+        }
         let mut root = self.0.write();
         if !passable(&root, &keys) {
             return Err(wrong(
+                path,
                 "leads through a value that has no such part: remove that value first",
             ));
         }
         dot_path::slot(&mut root, &keys)
             .map(work)
-            .ok_or_else(|| wrong("leads nowhere"))
+            .ok_or_else(|| wrong(path, "leads nowhere"))
     }
+}
+
+/// Levels of what is kept: what is deeper could not be let go without using up the stack.
+const DEEPEST: usize = 128;
+const TOO_DEEP: &str = "would stand deeper than 128 levels: keep it flat";
+
+fn wrong(path: &str, why: &str) -> Error {
+    let path = escape(path, 80);
+    Error::new(ErrorCode::InvalidStashPath, format!("`{path}` {why}"))
 }
 
 /// Whether the way can be walked without replacing anything but `null`.

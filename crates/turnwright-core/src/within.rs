@@ -95,13 +95,14 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Waits for `work`, no longer than the limit, and not past a cancellation. The timer and the wait for the cancellation
+/// Waits for `work`, no longer than the limit, and not past a cancellation, if there is one. The timer and the wait for the cancellation
 /// are made only if the work does not end at once.
 pub(crate) async fn within<F: Future>(
     time: TimeLimit<'_>,
-    cancellation: &Cancellation,
+    cancellation: impl Into<Option<&Cancellation>>,
     work: F,
 ) -> Result<F::Output, Cut> {
+    let cancellation = cancellation.into();
     let mut work = pin!(work);
     let mut cancelled: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
     let mut timer: Option<Pin<Box<Sleep>>> = None;
@@ -109,9 +110,11 @@ pub(crate) async fn within<F: Future>(
         if let Poll::Ready(output) = work.as_mut().poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        let cancelled = cancelled.get_or_insert_with(|| Box::pin(cancellation.cancelled()));
-        if cancelled.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Err(Cut::Cancelled));
+        if let Some(cancellation) = cancellation {
+            let cancelled = cancelled.get_or_insert_with(|| Box::pin(cancellation.cancelled()));
+            if cancelled.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Err(Cut::Cancelled));
+            }
         }
         let Some(limit) = time.limit else {
             return Poll::Pending;

@@ -253,7 +253,8 @@ impl Checked {
     /// The key of the call's effect: unique, and the same whenever the same turn is played again.
     pub(super) fn effect_key(&self) -> String {
         let Call { ctx, ordinal, .. } = &self.call;
-        format!("{}/{ordinal}/{}", ctx.turn_id(), self.call_id.as_str())
+        let (scope, turn) = (ctx.scope(), ctx.turn_id());
+        format!("{scope}/{turn}/{ordinal}/{}", self.call_id.as_str())
     }
 
     fn ledger_entry(&self) -> LedgerEntry {

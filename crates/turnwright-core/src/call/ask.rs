@@ -12,7 +12,7 @@ use crate::approval::{Approval, ApprovalRequest, Approver, PendingCall};
 use crate::dispatch::DispatchContext;
 use crate::error::{Error, ErrorCode};
 use crate::gate::{Asked, Settling, TurnGate};
-use crate::panic::drop_quietly;
+use crate::panic::text_of;
 use crate::schema::{Schema, any, object, string};
 use crate::tool::{self, Tool};
 
@@ -52,7 +52,7 @@ async fn ask_both(
         Either::Left((answer, _)) => read(answer),
         Either::Right((said, answer)) => {
             let said = said.unwrap_or_else(|panic| {
-                drop_quietly(panic);
+                ctx.warn(format!("the approver panicked: {}", text_of(panic)));
                 refused("no answer could be had")
             });
             // By the gate like everybody else: the first answer counts, and one only.

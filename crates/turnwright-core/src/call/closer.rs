@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorCode};
 use crate::record::{CallState, LedgerEntry, Record, Settled, ToolCall, ToolResults};
 use crate::telemetry::here;
 use crate::tool::Tool;
-use crate::turn::TurnEvent;
+use crate::turn::{Alive, TurnEvent};
 
 /// What stands in the records of a call that is on its way. Dropped before the call is settled, it closes the call
 /// honestly: as one that was cut off.
@@ -27,9 +27,13 @@ struct Open {
     tool: Option<Tool>,
     /// The arguments that it runs with, where they are not those that came.
     edited: Option<Value>,
+    /// What the model is told, where it was refused.
+    refusal: Option<String>,
     /// Its handler was reached.
     started: bool,
     runtime: Option<Handle>,
+    /// The turn does not end before the call is settled.
+    _open: Alive,
 }
 
 impl Closer {
@@ -40,8 +44,10 @@ impl Closer {
             entry: None,
             tool: None,
             edited: None,
+            refusal: None,
             started: false,
             runtime: Handle::try_current().ok(),
+            _open: ctx.open_calls().hold(),
         }))
     }
 
@@ -60,6 +66,13 @@ impl Closer {
     /// Somebody else closes the call.
     pub(super) fn disarm(mut self) {
         self.0 = None;
+    }
+
+    /// It was refused, and that was told; its record is not made yet.
+    pub(super) fn refused(&mut self, told: &str) {
+        if let Some(open) = &mut self.0 {
+            open.refusal = Some(told.to_owned());
+        }
     }
 
     /// Its handler is reached.
@@ -106,6 +119,9 @@ impl Open {
 
     /// What is true of a call that was cut off here. One whose handler was reached has told its end already.
     fn cut_off(&self) -> (Settled, CallState) {
+        if let Some(told) = &self.refusal {
+            return (Settled::refusal(told), CallState::Failed);
+        }
         let told = match &self.tool {
             Some(tool) => cancelled(tool, self.started),
             None => Error::new(ErrorCode::ToolCancelled, "the call was dropped")
@@ -143,17 +159,12 @@ impl Drop for Closer {
 }
 
 impl DispatchContext {
-    /// Stores what is known of calls. A turn that cannot keep its records cannot go on.
+    /// Stores what is known of calls, and says whether that went well.
     pub(super) async fn put_on_record(&self, records: Vec<Record>, says: Vec<TurnEvent>) -> bool {
         if records.is_empty() {
             return true;
         }
-        let written = self.write(records, says).await;
-        let fine = written.is_ok();
-        if let Err(error) = written {
-            self.fail(error);
-        }
-        fine
+        self.write(records, says).await.is_ok()
     }
 }
 

@@ -1,8 +1,10 @@
 //! Calls that are taken all the way, one or several together.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
@@ -103,20 +105,23 @@ impl DispatchContext {
             }
             return records;
         }
-        let mut left: Vec<Proposal> = calls.into_iter().map(Proposal::new).collect();
+        let mut left: VecDeque<Proposal> = calls.into_iter().map(Proposal::new).collect();
         while !left.is_empty() {
-            let behind = left.split_off(self.run_together(&left));
-            let together = std::mem::replace(&mut left, behind);
-            let steps = together.into_iter();
-            let mut steps: Vec<Step> = steps.map(|it| Step::of(it, None)).collect();
-            put_on_record(self, &mut steps, &mut left).await;
+            let together = left.drain(..self.run_together(&left));
+            let mut steps: Vec<Step> = together.map(|it| Step::of(it, None)).collect();
+            // Once is enough for those that stand behind: then they are on record.
+            let behind = match records.is_empty() {
+                true => left.make_contiguous(),
+                false => &mut [],
+            };
+            put_on_record(self, &mut steps, behind).await;
             self.finish_together(steps, &mut records).await;
         }
         records
     }
 
     /// How many of these calls, from the first on, may run side by side.
-    fn run_together(&self, calls: &[Proposal]) -> usize {
+    fn run_together(&self, calls: &VecDeque<Proposal>) -> usize {
         let alone = |proposal: &Proposal| {
             let tool = self.tools().get(proposal.call.tool_name());
             tool.is_some_and(|tool| tool.concurrency() == Concurrency::Exclusive)
@@ -193,6 +198,8 @@ struct Waiting {
     ctx: DispatchContext,
     request: CallRequest,
     decision: Decision,
+    /// What was decided, once it was.
+    decided: Option<Decided>,
     closer: Option<Closer>,
 }
 
@@ -216,6 +223,7 @@ impl Step {
                 ctx,
                 request,
                 decision,
+                decided: None,
                 closer,
             })),
         }
@@ -230,7 +238,10 @@ impl Step {
             Step::Settled(record) => return record,
             Step::Admitted(admitted, _) => admitted,
             Step::Waiting(mut waiting) => {
-                let decided = waiting.decision.as_mut().await;
+                let decided = match waiting.decided.take() {
+                    Some(decided) => decided,
+                    None => waiting.decision.as_mut().await,
+                };
                 match Box::pin(waiting.begin(decided)).await {
                     Ok(admitted) => admitted,
                     Err(record) => return record,
@@ -247,6 +258,17 @@ impl Step {
 }
 
 impl Waiting {
+    fn look(&mut self, cx: &mut Context<'_>) {
+        if self.decided.is_none()
+            && let Poll::Ready(decided) = self.decision.as_mut().poll(cx)
+        {
+            if let (Err(refused), Some(closer)) = (&decided, &mut self.closer) {
+                closer.refused(refused.error().model_text());
+            }
+            self.decided = Some(decided);
+        }
+    }
+
     /// Begins it, now that it was decided; the record of a call that does not run.
     async fn begin(self, decided: Decided) -> Result<AdmittedCall, Arc<ToolCall>> {
         match decided {
@@ -273,7 +295,7 @@ async fn settle_refused(refused: RefusedCall, closer: Option<Closer>) -> Arc<Too
 async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [Proposal]) {
     let mut records = Vec::with_capacity(2 * steps.len() + behind.len());
     let mut says = Vec::new();
-    for step in steps {
+    for step in &mut *steps {
         let refused = match step {
             Step::Admitted(admitted, closer) => {
                 records.extend(admitted.open(closer.take()));
@@ -298,8 +320,18 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [
     for proposal in behind {
         records.extend(open(ctx, proposal.call.request(), &mut proposal.closer));
     }
-    // If this fails the turn does, and nothing is run any more.
-    ctx.put_on_record(records, says).await;
+    // If this fails the turn does, and nothing is run any more. Meanwhile nobody who decides is left standing: they may be
+    // next in a queue in which the store stands too.
+    let mut written = pin!(ctx.put_on_record(records, says));
+    poll_fn(|cx| {
+        for step in &mut *steps {
+            if let Step::Waiting(waiting) = step {
+                waiting.look(cx);
+            }
+        }
+        written.as_mut().poll(cx)
+    })
+    .await;
 }
 
 /// Opens the record of a call that waits, if that was not done yet.

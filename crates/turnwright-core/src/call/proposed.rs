@@ -1,5 +1,6 @@
 //! A call as it was proposed, and a call that was turned down.
 
+use std::collections::HashSet;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -154,16 +155,18 @@ fn unknown_tool(call: &Call) -> Error {
     let visible = call.ctx.tools().visible();
     let all = || visible.iter().map(Tool::name);
     let shown = escape(&call.name, 80);
-    let mut names = near(&call.name, all());
-    let (asked, close) = (call.name.to_lowercase(), names.len());
+    // Among very many a guess would take longer than it is worth.
+    let near = near(&call.name, all().take(MOST_COMPARED));
+    let asked = call.name.to_lowercase();
     let holds = |name: &&str| asked.len() > 3 && (name.contains(&asked) || asked.contains(*name));
-    for name in all().filter(holds).chain(all()) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let guess = names.first().filter(|name| close > 0 || holds(name));
-    let known = match (guess, names.len()) {
+    let close = near.iter().copied().chain(all().filter(holds));
+    let mut seen = HashSet::new();
+    let names: Vec<&str> = close
+        .clone()
+        .chain(all())
+        .filter(|name| seen.insert(*name))
+        .collect();
+    let known = match (close.clone().next(), names.len()) {
         (_, 0) => "There are no tools.".to_owned(),
         (Some(near), _) => format!("Did you mean `{near}`? There are: {}.", listed(&names)),
         (None, _) => format!("There are: {}.", listed(&names)),
@@ -172,6 +175,9 @@ fn unknown_tool(call: &Call) -> Error {
     Error::new(ErrorCode::UnknownTool, format!("there is no tool {name}"))
         .with_model_text(format!("There is no tool {name}; nothing was run. {known}"))
 }
+
+/// Tools whose names are compared with one that does not exist.
+const MOST_COMPARED: usize = 500;
 
 fn listed(names: &[&str]) -> String {
     const MOST: usize = 50;
@@ -213,6 +219,7 @@ pub(super) fn tell_refused(
         call_id: call_id.into(),
         tool: tool.into(),
         code: error.code().as_str(),
+        message: error.with_causes(),
         faults: error.faults().to_vec(),
     });
 }

@@ -288,11 +288,12 @@ impl<'c> Watch<'c> {
     }
 
     fn end(&mut self, error: Option<&Error>, abandoned: bool) {
-        self.tell(error.map(|error| error.code().as_str()), abandoned);
+        self.tell(error, abandoned);
     }
 
-    fn tell(&mut self, code: Option<&'static str>, abandoned: bool) {
+    fn tell(&mut self, error: Option<&Error>, abandoned: bool) {
         self.ended = true;
+        let code = error.map(|error| error.code().as_str());
         self.span.end(code, abandoned);
         // A handler that is left behind, and whoever it started, learns that its time is over.
         if code.is_some()
@@ -308,6 +309,7 @@ impl<'c> Watch<'c> {
             duration: self.start.elapsed(),
             is_error: code.is_some(),
             code,
+            message: error.map(Error::with_causes),
             abandoned,
         });
     }
@@ -316,7 +318,8 @@ impl<'c> Watch<'c> {
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            self.tell(Some(ErrorCode::ToolCancelled.as_str()), self.blocking);
+            let dropped = cancelled(&self.facts.tool, true);
+            self.tell(Some(&dropped), self.blocking);
         }
     }
 }

@@ -79,6 +79,7 @@ impl DispatchContextBuilder {
             cancellation: self.cancellation,
             stream: None,
             answer: None,
+            gates: None,
         }))
     }
 }

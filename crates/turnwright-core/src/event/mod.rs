@@ -165,6 +165,8 @@ pub enum EventKind {
         tool: Arc<str>,
         /// Why, as a stable code.
         code: &'static str,
+        /// Why, for operators.
+        message: String,
         /// What was wrong with the arguments, where that was the reason.
         faults: Vec<Fault>,
     },
@@ -212,6 +214,8 @@ pub enum EventKind {
         is_error: bool,
         /// Why, as a stable code.
         code: Option<&'static str>,
+        /// Why, for operators, with what caused it.
+        message: Option<String>,
         /// Its thread was left behind and may still be at work.
         abandoned: bool,
     },

@@ -1,16 +1,39 @@
 //! How somebody outside of a turn answers.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::table::{GateTable, Settling};
+use super::table::{GateTable, Settling, Waiting};
 use crate::approval::Approval;
 use crate::error::Error;
+use crate::schema::Schema;
 
-/// The gates of a turn, for whoever answers. While one of these is held, somebody could answer; clones share it.
-pub struct Gates(Arc<GateTable>);
+/// The gates of a turn, for whoever answers. While one of these is held, somebody could answer.
+///
+/// ```
+/// use turnwright_core::{DispatchContext, TurnRunner};
+///
+/// # async fn answer(runner: TurnRunner) {
+/// let turn = runner.start("Pay the bill.");
+/// let mut gates = turn.gates();
+/// tokio::spawn(async move {
+///     while let Some(gate) = gates.next().await {
+///         println!("{}: {}", gate.name, gate.question);
+///         // Now, or whenever a person has decided:
+///         let _ = gates.approve(&gate.id);
+///     }
+/// });
+/// let outcome = turn.await;
+/// # }
+/// ```
+pub struct Gates {
+    table: Arc<GateTable>,
+    /// The last gate that this one gave.
+    given: u64,
+}
 
 /// A gate where a turn waits.
 #[derive(Clone)]
@@ -23,41 +46,47 @@ pub struct OpenGate {
     /// Which call waits, where one does.
     pub tool_call: Option<Arc<str>>,
     /// What is asked.
-    pub question: Value,
-    /// The JSON Schema of an answer, where there is one.
-    pub schema: Option<Value>,
+    pub question: Arc<Value>,
+    /// What an answer must be, where that was said.
+    pub schema: Option<Schema>,
+}
+
+impl OpenGate {
+    pub(super) fn of(id: &Arc<str>, waiting: &Waiting) -> Self {
+        OpenGate {
+            id: Arc::clone(id),
+            name: Arc::clone(&waiting.gate.name),
+            tool_call: waiting.tool_call.clone(),
+            question: Arc::clone(&waiting.gate.question),
+            schema: waiting.gate.schema.clone(),
+        }
+    }
 }
 
 impl Gates {
     pub(crate) fn new(table: Arc<GateTable>) -> Self {
         table.answerer_came();
-        Gates(table)
+        Gates { table, given: 0 }
     }
 
     /// The gates that are open now.
     #[must_use]
     pub fn open(&self) -> Vec<OpenGate> {
-        self.0.view(|id, waiting| OpenGate {
-            id: Arc::clone(id),
-            name: Arc::clone(&waiting.gate.name),
-            tool_call: waiting.tool_call.clone(),
-            question: waiting.gate.question.clone(),
-            schema: waiting.gate.schema.as_ref().map(|it| it.document().clone()),
-        })
+        self.table.view(OpenGate::of)
     }
 
-    /// Waits for gates to be open, and gives them. `None` once the turn has ended.
-    pub async fn wait(&self) -> Option<Vec<OpenGate>> {
+    /// The next gate that is open and that this handle has not given yet; waits for one. `None` once the turn has ended.
+    pub async fn next(&mut self) -> Option<OpenGate> {
         loop {
-            let changed = self.0.changed.notified();
-            let mut changed = std::pin::pin!(changed);
+            let table = Arc::clone(&self.table);
+            let mut changed = pin!(table.changed.notified());
             // Listening begins before looking, so that nothing is missed in between.
             changed.as_mut().enable();
-            let open = self.open();
-            if !open.is_empty() {
-                return Some(open);
+            if let Some((place, gate)) = self.table.first_after(self.given, OpenGate::of) {
+                self.given = place;
+                return Some(gate);
             }
-            if self.0.has_ended() {
+            if self.table.has_ended() {
                 return None;
             }
             changed.await;
@@ -69,12 +98,12 @@ impl Gates {
     /// # Errors
     /// `E_INVALID_TURN_GATE_RESOLUTION` if the gate does not take this answer: it stays open.
     pub fn resolve(&self, id: &str, answer: impl Into<Value>) -> Result<bool, Error> {
-        self.0.settle(id, Settling::Resolved(answer.into()))
+        self.table.settle(id, Settling::Resolved(answer.into()))
     }
 
     /// Declines to answer. `false` if the gate is not open, or no longer.
     pub fn reject(&self, id: &str, reason: impl Into<String>) -> bool {
-        let settled = self.0.settle(id, Settling::Rejected(reason.into()));
+        let settled = self.table.settle(id, Settling::Rejected(reason.into()));
         settled.unwrap_or(false)
     }
 
@@ -106,13 +135,15 @@ impl Gates {
 
 impl Clone for Gates {
     fn clone(&self) -> Self {
-        Gates::new(Arc::clone(&self.0))
+        let mut gates = Gates::new(Arc::clone(&self.table));
+        gates.given = self.given;
+        gates
     }
 }
 
 impl Drop for Gates {
     fn drop(&mut self) {
-        self.0.answerer_went();
+        self.table.answerer_went();
     }
 }
 

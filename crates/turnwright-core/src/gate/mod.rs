@@ -38,7 +38,7 @@ use crate::schema::{IntoSchema, Schema};
 #[derive(Clone)]
 pub struct TurnGate {
     name: Arc<str>,
-    question: Value,
+    question: Arc<Value>,
     schema: Option<Schema>,
     timeout: Option<Duration>,
     accepts: Option<Arc<Accepts>>,
@@ -64,7 +64,7 @@ impl TurnGate {
         TurnGateBuilder {
             gate: TurnGate {
                 name: name.into(),
-                question: Value::Null,
+                question: Arc::new(Value::Null),
                 schema: None,
                 timeout: None,
                 accepts: None,
@@ -122,7 +122,7 @@ impl TurnGate {
 impl TurnGateBuilder {
     /// What is asked: text, or whatever your screen shows.
     pub fn question(mut self, question: impl Into<Value>) -> Self {
-        self.gate.question = question.into();
+        self.gate.question = Arc::new(question.into());
         self
     }
 

@@ -1,10 +1,10 @@
 //! The open gates of a turn.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use indexmap::IndexMap;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
@@ -38,7 +38,11 @@ pub(crate) struct GateTable {
 
 #[derive(Default)]
 struct State {
-    open: IndexMap<Arc<str>, Waiting>,
+    /// In the order in which they were opened.
+    open: BTreeMap<u64, (Arc<str>, Waiting)>,
+    /// Where each stands.
+    places: HashMap<Arc<str>, u64>,
+    opened: u64,
     /// How many gates of a name there were.
     named: HashMap<Arc<str>, u64>,
     ended: bool,
@@ -67,7 +71,7 @@ impl GateTable {
     ) -> Option<oneshot::Receiver<Settling>> {
         let (settle, settled) = oneshot::channel();
         let mut state = self.state.lock();
-        if state.open.contains_key(id) {
+        if state.places.contains_key(id) {
             return None;
         }
         let waiting = Waiting {
@@ -76,7 +80,10 @@ impl GateTable {
             asked_inside,
             settle,
         };
-        state.open.insert(Arc::clone(id), waiting);
+        state.opened += 1;
+        let place = state.opened;
+        state.places.insert(Arc::clone(id), place);
+        state.open.insert(place, (Arc::clone(id), waiting));
         drop(state);
         self.changed.notify_waiters();
         if !self.can_be_answered() {
@@ -88,7 +95,7 @@ impl GateTable {
 
     /// Settles a gate: once, and only with an answer that it takes. `false` if it is not open.
     pub(crate) fn settle(&self, id: &str, settling: Settling) -> Result<bool, Error> {
-        let gate = match self.state.lock().open.get(id) {
+        let gate = match self.state.lock().get(id) {
             Some(waiting) => Arc::clone(&waiting.gate),
             None => return Ok(false),
         };
@@ -103,22 +110,31 @@ impl GateTable {
             rejected @ Settling::Rejected(_) => rejected,
         };
         // Somebody else may have been quicker: then this one is ignored.
-        let taken = self.state.lock().open.shift_remove(id);
+        let taken = self.state.lock().take(id);
         Ok(taken.is_some_and(|waiting| waiting.settle.send(settling).is_ok()))
     }
 
     /// Forgets a gate where nobody waits any more.
     pub(super) fn close(&self, id: &str) {
-        drop(self.state.lock().open.shift_remove(id));
+        drop(self.state.lock().take(id));
     }
 
     pub(super) fn view<T>(&self, see: impl Fn(&Arc<str>, &Waiting) -> T) -> Vec<T> {
         let state = self.state.lock();
-        state
-            .open
-            .iter()
-            .map(|(id, waiting)| see(id, waiting))
-            .collect()
+        let open = state.open.values();
+        open.map(|(id, waiting)| see(id, waiting)).collect()
+    }
+
+    /// The first gate behind a place, and its own place.
+    pub(super) fn first_after<T>(
+        &self,
+        place: u64,
+        see: impl Fn(&Arc<str>, &Waiting) -> T,
+    ) -> Option<(u64, T)> {
+        let state = self.state.lock();
+        let behind = (Bound::Excluded(place), Bound::Unbounded);
+        let (place, (id, waiting)) = state.open.range(behind).next()?;
+        Some((*place, see(id, waiting)))
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -148,9 +164,25 @@ impl GateTable {
 
     /// Closes the gates at which nobody can answer any more.
     fn let_go(&self) {
-        self.state
-            .lock()
-            .open
-            .retain(|_, waiting| waiting.asked_inside);
+        let mut state = self.state.lock();
+        let State { open, places, .. } = &mut *state;
+        open.retain(|_, (id, waiting)| {
+            if !waiting.asked_inside {
+                places.remove(id);
+            }
+            waiting.asked_inside
+        });
+    }
+}
+
+impl State {
+    fn get(&self, id: &str) -> Option<&Waiting> {
+        let place = self.places.get(id)?;
+        self.open.get(place).map(|(_, waiting)| waiting)
+    }
+
+    fn take(&mut self, id: &str) -> Option<Waiting> {
+        let place = self.places.remove(id)?;
+        self.open.remove(&place).map(|(_, waiting)| waiting)
     }
 }

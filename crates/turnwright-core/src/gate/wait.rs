@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::TurnGate;
 use super::table::Settling;
+use super::{OpenGate, TurnGate};
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::schema::escape;
-use crate::turn::TurnContext;
+use crate::turn::{TurnContext, TurnEvent};
 use crate::within::{Cut, TimeLimit, within};
 
 /// A gate that is open, seen from inside of the turn. Dropping it closes the gate.
@@ -18,8 +18,11 @@ pub(crate) struct Asked {
     turn: TurnContext,
     id: Arc<str>,
     gate: Arc<TurnGate>,
+    tool_call: Option<Arc<str>>,
     settled: Option<oneshot::Receiver<Settling>>,
     how: &'static str,
+    /// Whoever reads the stream knows of it.
+    said: bool,
 }
 
 impl TurnContext {
@@ -63,15 +66,17 @@ impl TurnContext {
         self.tell(|| EventKind::GateOpened {
             id: Arc::clone(&id),
             name: Arc::clone(&gate.name),
-            tool_call,
-            question: gate.question.clone(),
+            tool_call: tool_call.clone(),
+            question: Value::clone(&gate.question),
         });
         Ok(Asked {
             turn: self.clone(),
             id,
             gate,
+            tool_call,
             settled: Some(settled),
             how: "aborted",
+            said: false,
         })
     }
 }
@@ -82,6 +87,10 @@ impl Asked {
         let Some(settled) = self.settled.take() else {
             return Err(nobody(&self.gate));
         };
+        if self.turn.is_heard() {
+            Box::pin(self.say_opened()).await;
+            self.said = true;
+        }
         let time = TimeLimit::from_now(self.gate.timeout);
         let name = &self.gate.name;
         match within(time, self.turn.cancellation(), settled).await {
@@ -116,10 +125,31 @@ impl Asked {
     }
 }
 
+impl Asked {
+    async fn say_opened(&self) {
+        let event = || {
+            TurnEvent::GateOpened(OpenGate {
+                id: Arc::clone(&self.id),
+                name: Arc::clone(&self.gate.name),
+                tool_call: self.tool_call.clone(),
+                question: Arc::clone(&self.gate.question),
+                schema: self.gate.schema.clone(),
+            })
+        };
+        self.turn.emit(event).await;
+    }
+}
+
 impl Drop for Asked {
     fn drop(&mut self) {
         self.turn.gates().close(&self.id);
         let (id, how) = (&self.id, self.how);
+        if self.said {
+            self.turn.emit_now(|| TurnEvent::GateClosed {
+                id: Arc::clone(id),
+                how,
+            });
+        }
         self.turn.tell(|| EventKind::GateClosed {
             id: Arc::clone(id),
             how,

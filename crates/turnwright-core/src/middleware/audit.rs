@@ -93,6 +93,9 @@ impl Audit {
 #[async_trait]
 impl Middleware<TurnContext> for Audit {
     async fn handle(&self, ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
+        if !ctx.own_tool_calls().is_empty() {
+            return Err("an audit that begins after calls were made would be false: it belongs to the turn's input".into());
+        }
         let watch = Watch {
             turn: ctx.downgrade(),
             sink: Arc::clone(&self.sink),

@@ -83,7 +83,10 @@ pub fn hydrate() -> Hydrate {
 }
 
 impl Hydrate {
-    pub(crate) const NAME: &str = "hydrate";
+    /// By its type, which nobody else has.
+    pub(crate) fn is(layer: &dyn Middleware<TurnContext>) -> bool {
+        layer.name() == std::any::type_name::<Hydrate>()
+    }
 
     /// These kinds of records only. The ledger is the store's own and is never loaded.
     pub fn kinds(mut self, kinds: impl IntoIterator<Item = RecordKind>) -> Self {
@@ -277,10 +280,6 @@ impl Middleware<TurnContext> for Hydrate {
             ctx.hydrate(records);
         }
         next.run().await
-    }
-
-    fn name(&self) -> &'static str {
-        Hydrate::NAME
     }
 }
 

@@ -10,6 +10,9 @@ pub(super) struct Pages<'s> {
     pub(super) size: usize,
 }
 
+/// Memories and standing instructions that are loaded at most.
+const MOST_STANDING: usize = 10_000;
+
 impl Pages<'_> {
     /// All records of these kinds, in order.
     pub(super) async fn all(
@@ -24,6 +27,8 @@ impl Pages<'_> {
         let mut query = of_kinds(kinds).limit(self.size);
         loop {
             let page = self.store.load(scope, &query).await?.records;
+            // A store that always has an answer at once is not to keep the turn from being called off.
+            tokio::task::yield_now().await;
             let fresh = |one: &Stored| query.after.is_none_or(|place| one.position > place);
             if !page.iter().all(fresh) {
                 return Err(not_honoured("after"));
@@ -31,6 +36,12 @@ impl Pages<'_> {
             let more = page.len() >= self.size;
             query.after = page.last().map(|one| one.position).or(query.after);
             all.extend(page);
+            if all.len() > MOST_STANDING {
+                let message = format!(
+                    "the conversation has more than {MOST_STANDING} memories and standing instructions: no prompt holds them, load what is needed by a layer of yours"
+                );
+                return Err(Error::new(ErrorCode::Store, message));
+            }
             if !more {
                 return Ok(all);
             }
@@ -47,6 +58,7 @@ impl Pages<'_> {
         let mut query = of_kinds(kinds).newest(self.size);
         query.before = before;
         let page = self.store.load(scope, &query).await?.records;
+        tokio::task::yield_now().await;
         let fresh = |one: &Stored| before.is_none_or(|place| one.position < place);
         match page.iter().all(fresh) {
             true => Ok(page),

@@ -199,7 +199,7 @@ pub(crate) fn quote(value: &Value) -> String {
 
 /// `text` in at most about `most` characters, with those that cannot be seen, or that move others, as `\u{…}`.
 pub(crate) fn escape(text: &str, most: usize) -> String {
-    let mut out = String::with_capacity(text.len().min(most * 2));
+    let mut out = String::with_capacity(text.len().min(most.saturating_mul(2)));
     let mut written = 0;
     for c in text.chars() {
         if written >= most {

@@ -76,16 +76,20 @@ impl AnswerFormat {
     }
 }
 
-/// Models like to put JSON into a code block, where it was not asked for.
+/// Models like to put JSON into a code block, with words around it. If there is one block and no more, it is meant.
 fn unfenced(text: &str) -> &str {
     let text = text.trim();
-    let inside = text
-        .strip_prefix("```")
-        .and_then(|rest| rest.strip_suffix("```"))
-        .and_then(|rest| rest.split_once('\n'));
-    match inside {
-        Some((language, inside)) if language.trim().chars().all(char::is_alphanumeric) => {
-            inside.trim()
+    if text.starts_with('{') {
+        return text;
+    }
+    let mut parts = text.split("```");
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some(_), Some(block), Some(_), None) => {
+            let (language, inside) = block.split_once('\n').unwrap_or(("", block));
+            match language.trim().chars().all(char::is_alphanumeric) {
+                true => inside.trim(),
+                false => block.trim(),
+            }
         }
         _ => text,
     }

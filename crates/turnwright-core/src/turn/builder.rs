@@ -68,6 +68,12 @@ impl TurnRunnerBuilder {
         self
     }
 
+    /// How long the store may take for a batch: what takes longer ends the turn with `E_STORE_ERROR`. A minute unless told.
+    pub fn store_timeout(mut self, limit: Duration) -> Self {
+        self.setup.store_timeout = limit;
+        self
+    }
+
     /// The secret under which envelopes get their codes, each conversation its own. A random one of this process unless
     /// told: give one that you keep if a conversation goes on in another process and its prompts are to stay as they were.
     pub fn secret(mut self, secret: ConversationSecret) -> Self {
@@ -187,6 +193,8 @@ impl TurnRunnerBuilder {
         wrong.check("stream_capacity", room, "must be at least one event");
         let answers = !setup.approval_timeout.is_zero();
         wrong.check("approval_timeout", answers, "is zero: nobody could answer");
+        let writes = !setup.store_timeout.is_zero();
+        wrong.check("store_timeout", writes, "is zero: nothing could be stored");
         let lasts = self.deadline.is_none_or(|limit| !limit.is_zero());
         wrong.check("deadline", lasts, "is zero: no turn could end in time");
         wrong.finish(ErrorCode::InvalidTurnRunner, "runner")?;

@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::{Mutex, RwLock};
+use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::answer::AnswerFormat;
@@ -24,6 +25,7 @@ use crate::spool::Spool;
 use crate::stash::Stash;
 use crate::store::{Scope, Store};
 use crate::telemetry;
+use crate::tool::digest_of;
 use crate::trust::{ConversationSecret, Taint};
 
 /// One turn: its records, tools, stash, events, gates and cancellation. A handle: clones share it.
@@ -40,10 +42,19 @@ struct Inner {
     usage: Mutex<Used>,
     stop: Mutex<Option<Stop>>,
     gates: Arc<GateTable>,
+    own_gates: bool,
     /// Whoever reads what the turn says, until it has ended.
     stream: Mutex<Option<mpsc::Sender<TurnEvent>>>,
     /// What closes calls that were dropped on their way, and runs those that run side by side.
     tasks: Tasks,
+    /// Calls that are on record and not settled, wherever they run.
+    open_calls: Tasks,
+    /// Of the scope and the turn, for what must be apart from other turns'.
+    digest: OnceLock<String>,
+    /// It has ended: nothing is written for it any more.
+    ended: AtomicBool,
+    /// The store took too long once.
+    store_hangs: AtomicBool,
     /// Held by whoever writes to the store: writes keep their order.
     writes: tokio::sync::Mutex<()>,
 }
@@ -66,6 +77,8 @@ pub(crate) struct TurnParts {
     pub(crate) cancellation: Cancellation,
     pub(crate) stream: Option<mpsc::Sender<TurnEvent>>,
     pub(crate) answer: Option<Arc<AnswerFormat>>,
+    /// Those of the turn that it is made for: whoever answers there answers here.
+    pub(crate) gates: Option<Arc<GateTable>>,
 }
 
 impl TurnContext {
@@ -73,14 +86,19 @@ impl TurnContext {
         TurnContext(Arc::new(Inner {
             stream: Mutex::new(parts.stream.take()),
             ids: CallIds::new(&parts.id),
+            own_gates: parts.gates.is_none(),
+            gates: parts.gates.take().unwrap_or_default(),
             parts,
             records: RwLock::default(),
             ordinals: AtomicU64::new(0),
             usage: Mutex::default(),
             stop: Mutex::default(),
-            gates: Arc::default(),
             tasks: Tasks::default(),
+            open_calls: Tasks::default(),
             writes: tokio::sync::Mutex::default(),
+            digest: OnceLock::new(),
+            ended: AtomicBool::new(false),
+            store_hangs: AtomicBool::new(false),
         }))
     }
 
@@ -132,14 +150,15 @@ impl TurnContext {
         &self.setup().spool
     }
 
-    /// The id under which the spool keeps the result of a call. A spool may serve many conversations, so the turn is part of
-    /// it; a turn's id that is too long for a file's name stands there as a digest.
+    /// The id under which the spool keeps the result of a call. A spool may serve many conversations, whose turns may have the
+    /// same ids where you give them: so a digest of both stands before it, short enough for a file's name.
     pub(crate) fn spool_id(&self, call: &str) -> String {
-        const LONGEST: usize = 64;
-        match self.turn_id() {
-            turn if turn.len() <= LONGEST => format!("{turn}-{call}"),
-            turn => format!("{}-{call}", crate::tool::digest_of(&turn.into())),
-        }
+        let digest = self.0.digest.get_or_init(|| {
+            let mut digest = digest_of(&json!([self.scope().as_str(), self.turn_id()]));
+            digest.truncate(32);
+            digest
+        });
+        format!("{digest}-{call}")
     }
 
     /// The secret of this turn's conversation, under which its envelopes get their codes.
@@ -261,9 +280,26 @@ impl TurnContext {
         }
     }
 
-    /// Says no more: whoever reads the stream comes to its end.
-    pub(super) fn end_stream(&self) {
+    /// It is over: whoever reads the stream comes to its end, and whoever kept the context can do nothing more with it.
+    pub(super) fn end(&self) {
+        self.0.ended.store(true, Ordering::Release);
+        self.cancellation().cancel();
+        if self.0.own_gates {
+            self.gates().end();
+        }
         drop(self.0.stream.lock().take());
+    }
+
+    pub(super) fn note_store_hangs(&self) {
+        self.0.store_hangs.store(true, Ordering::Release);
+    }
+
+    pub(super) fn store_hangs(&self) -> bool {
+        self.0.store_hangs.load(Ordering::Acquire)
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.0.ended.load(Ordering::Acquire)
     }
 
     pub(crate) fn shared_id(&self) -> &Arc<str> {
@@ -284,6 +320,10 @@ impl TurnContext {
 
     pub(crate) fn tasks(&self) -> &Tasks {
         &self.0.tasks
+    }
+
+    pub(crate) fn open_calls(&self) -> &Tasks {
+        &self.0.open_calls
     }
 
     pub(super) fn writes(&self) -> &tokio::sync::Mutex<()> {

@@ -12,7 +12,6 @@ use super::context::TurnContext;
 use super::outcome::{Ended, TurnOutcome};
 use super::runner::Plan;
 use super::stop::Limit;
-use crate::cancel::Cancellation;
 use crate::dispatch::{DispatchContext, Signal};
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
@@ -40,9 +39,10 @@ pub(super) async fn drive(
         iterations: &mut iterations,
     };
     let ended = Box::pin(play_out(&turn, deadline, play.whole(message))).await;
-    // What was begun is closed before the end is told.
+    // What was begun is closed before the end is told; calls that somebody took elsewhere are cut off.
+    turn.cancellation().cancel();
+    turn.open_calls().wait().await;
     turn.tasks().wait().await;
-    turn.gates().end();
     if let Ended::Failed(error) = &ended.how {
         telemetry::failed(&turn, error, ended.pipeline);
         turn.tell(|| EventKind::Error {
@@ -59,7 +59,7 @@ pub(super) async fn drive(
         duration: start.elapsed(),
         usage,
     });
-    turn.end_stream();
+    turn.end();
     let records = turn.records().read();
     TurnOutcome {
         turn_id: Arc::clone(turn.shared_id()),
@@ -106,10 +106,7 @@ async fn play_out(
     let mut ended = match deadline {
         None => Ok(work.as_mut().await),
         // The deadline calls the turn off, which then ends by itself.
-        Some(_) => {
-            let nobody = Cancellation::new();
-            within(TimeLimit::from_now(deadline), &nobody, work.as_mut()).await
-        }
+        Some(_) => within(TimeLimit::from_now(deadline), None, work.as_mut()).await,
     };
     if let Err(cut) = ended {
         match cut {

@@ -14,7 +14,7 @@ use super::outcome::TurnOutcome;
 use super::stream::TurnEvent;
 use crate::cancel::Cancellation;
 use crate::error::{Error, ErrorCode};
-use crate::gate::{GateTable, Gates};
+use crate::gate::Gates;
 
 /// A turn that was started: a stream of what it says, and its outcome when it is awaited. Dropping it calls the turn off.
 ///
@@ -152,14 +152,14 @@ impl TurnHandle {
         turn_id: Arc<str>,
         conversation: Arc<str>,
         cancellation: Cancellation,
-        gates: Arc<GateTable>,
+        gates: Gates,
         task: JoinHandle<TurnOutcome>,
     ) -> Self {
         TurnHandle {
             turn_id,
             conversation,
             cancellation,
-            gates: Some(Gates::new(gates)),
+            gates: Some(gates),
             done: Done::Task(task),
         }
     }

@@ -124,7 +124,7 @@ impl TurnInput {
     }
 
     /// The turn is made for a call: a sub-agent as a tool. It is called off with that call, the turn of the call waits for its
-    /// end, and what it uses of a model counts there too. Its words are somebody else's: return them as they are, and they
+    /// end, what it uses of a model counts there too, and whoever answers at that turn's gates answers for this one. Its words are somebody else's: return them as they are, and they
     /// stand in the fence of what a tool returned.
     ///
     /// ```
@@ -158,7 +158,7 @@ impl TurnInput {
         self
     }
 
-    /// How long the turn may take.
+    /// How long the turn may take, the time that it waits for people included.
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = Some(limit);
         self

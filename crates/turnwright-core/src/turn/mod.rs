@@ -53,3 +53,4 @@ pub use typed::TypedOutcome;
 pub(crate) use context::TurnParts;
 pub(crate) use kept::{Seen, Unseen};
 pub(crate) use setup::{Setup, setup_methods};
+pub(crate) use tasks::Alive;

@@ -1,7 +1,8 @@
 //! The records of a turn, as they are now.
 
-use std::future::{Future as _, poll_fn};
+use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -18,6 +19,7 @@ use crate::record::{
 };
 use crate::store::{Batch, Change};
 use crate::telemetry::here;
+use crate::within::{Cut, TimeLimit, within};
 
 /// One table makes what is held of each kind of record and how it is reached.
 macro_rules! records {
@@ -207,32 +209,34 @@ impl TurnContext {
             .await
     }
 
-    /// Makes changes in the store and in this turn. Once begun it is brought to its end, also if nobody waits for it any
+    /// Makes changes in the store and in this turn; a store that fails ends the turn. Once begun it is brought to its end, also if nobody waits for it any
     /// more: what the store holds is what the turn has.
     async fn apply(&self, changes: Vec<Change>, says: Vec<TurnEvent>) -> Result<(), Error> {
         let Some(store) = self.store() else {
             self.keep_changes(&changes);
             return self.say(says).await;
         };
+        if self.store_hangs() {
+            let message = "the store did not answer before, and is not asked again";
+            return Err(Error::new(ErrorCode::Store, message));
+        }
+        if self.has_ended() {
+            let message = "the turn has ended: what comes after it is another turn's";
+            return Err(Error::new(ErrorCode::InvalidTurnContext, message));
+        }
         let (turn, store) = (self.clone(), Arc::clone(store));
         let mut work = Box::pin(async move {
             // One after the other, in the order in which they were begun.
             let writing = turn.writes().lock().await;
             let batch = Batch::from(changes.clone());
             let applied = async { store.apply(turn.scope(), batch).await };
-            match AssertUnwindSafe(applied).catch_unwind().await {
-                Ok(applied) => applied?,
-                Err(panic) => {
-                    let message = format!("the store panicked: {}", text_of(panic));
-                    return Err(Error::new(ErrorCode::Store, message));
-                }
-            };
+            in_time(&turn, applied).await??;
             turn.keep_changes(&changes);
             drop(writing);
             turn.say(says).await
         });
         // Most stores answer at once, and then no task is needed.
-        match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+        let written = match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
             Poll::Ready(written) => written,
             Poll::Pending => match Handle::try_current() {
                 Ok(runtime) => {
@@ -244,7 +248,12 @@ impl TurnContext {
                 }
                 Err(_) => work.await,
             },
+        };
+        // A turn that cannot keep its records cannot go on, whoever wanted to write.
+        if let Err(error) = &written {
+            self.fail(error.clone());
         }
+        written
     }
 
     async fn say(&self, says: Vec<TurnEvent>) -> Result<(), Error> {
@@ -267,4 +276,26 @@ impl TurnContext {
         // Ends after the lock: that may be foreign code.
         drop(gone);
     }
+}
+
+/// Waits for the store, no longer than the runner allows; a panic in it is its failure.
+async fn in_time<T>(turn: &TurnContext, work: impl Future<Output = T>) -> Result<T, Error> {
+    let limit = turn.setup().store_timeout;
+    let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
+    let time = TimeLimit::from_now(Some(limit));
+    let done = match within(time, None, work.as_mut()).await {
+        Err(Cut::Timeout(_)) => {
+            // What comes after would wait as long, and in vain.
+            turn.note_store_hangs();
+            let message = format!("the store did not answer within {limit:?}");
+            return Err(Error::new(ErrorCode::Store, message));
+        }
+        // Nothing to measure by: it takes as long as it takes.
+        Err(Cut::NoTimer | Cut::Cancelled) => work.await,
+        Ok(done) => done,
+    };
+    done.map_err(|panic| {
+        let message = format!("the store panicked: {}", text_of(panic));
+        Error::new(ErrorCode::Store, message)
+    })
 }

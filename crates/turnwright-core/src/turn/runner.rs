@@ -18,6 +18,7 @@ use crate::cancel::Cancellation;
 use crate::dispatch::{DispatchContext, Executor};
 use crate::error::{Error, ErrorCode};
 use crate::event::{EventBus, Observer};
+use crate::gate::Gates;
 use crate::middleware::{Hydrate, hydrate};
 use crate::pipeline::Pipeline;
 use crate::registry::ToolRegistry;
@@ -50,6 +51,11 @@ impl TurnRunner {
         TurnRunnerBuilder::new(Arc::new(executor))
     }
 
+    /// The same around an executor that was chosen at run time.
+    pub fn builder_of(executor: Arc<dyn Executor>) -> TurnRunnerBuilder {
+        TurnRunnerBuilder::new(executor)
+    }
+
     pub(super) fn new(plan: Plan) -> Self {
         TurnRunner(Arc::new(plan))
     }
@@ -77,7 +83,7 @@ impl TurnRunner {
     /// The same runner, with hydration around everything unless it is there already.
     pub(super) fn remembering(&self) -> Self {
         let mut layers = self.0.turn_input.layers().to_vec();
-        if layers.iter().any(|layer| layer.name() == Hydrate::NAME) {
+        if layers.iter().any(|layer| Hydrate::is(&**layer)) {
             return self.clone();
         }
         layers.insert(0, Arc::new(hydrate()));
@@ -133,7 +139,8 @@ impl TurnRunner {
         };
         (parts.answer, parts.stream) = (answer, stream);
         let turn = TurnContext::new(parts);
-        let gates = Arc::clone(turn.gates());
+        // Before the task: it may come to a gate at once.
+        let gates = Gates::new(Arc::clone(turn.gates()));
         let cancellation = turn.cancellation().clone();
         let span = TurnSpan::start(&*self.0.executor, &turn, message.as_deref());
         let work = drive(Arc::clone(&self.0), turn, message, deadline);
@@ -186,6 +193,7 @@ impl TurnRunner {
             cancellation,
             stream: None,
             answer: None,
+            gates: input.under.map(|call| Arc::clone(call.gates())),
         })
     }
 }

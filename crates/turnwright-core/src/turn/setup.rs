@@ -16,12 +16,15 @@ const INLINE_LIMIT: u64 = 4 * 1024;
 const PARALLEL_CALLS: usize = 16;
 /// How long somebody has to answer unless told.
 const APPROVAL_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+/// How long a store may take for a batch unless told.
+const STORE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Iterations of a dispatch unless told.
 const ITERATION_LIMIT: u32 = 64;
 
 #[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) store: Option<Arc<dyn Store>>,
+    pub(crate) store_timeout: Duration,
     pub(crate) spool: Arc<dyn Spool>,
     pub(crate) secret: Option<ConversationSecret>,
     pub(crate) policies: Vec<Arc<dyn ApprovalPolicy>>,
@@ -40,6 +43,7 @@ impl Default for Setup {
     fn default() -> Self {
         Setup {
             store: None,
+            store_timeout: STORE_TIMEOUT,
             spool: Arc::new(Unkept),
             secret: None,
             policies: Vec::new(),

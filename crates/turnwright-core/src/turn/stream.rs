@@ -10,7 +10,9 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
 use crate::cancel::Cancellation;
+use crate::gate::OpenGate;
 use crate::record::{Message, Record, Thought, ToolCall};
+use crate::schema::Schema;
 use crate::within::{TimeLimit, within};
 
 /// What a turn says as it goes: pieces, each with its offset, and the records that they become.
@@ -49,6 +51,16 @@ pub enum TurnEvent {
         id: Arc<str>,
         /// In its words.
         message: String,
+    },
+    /// Somebody is asked, and waited for: answer by the turn's [`Gates`](crate::gate::Gates).
+    GateOpened(OpenGate),
+    /// Nobody is waited for any more. Missed by a reader that is slow.
+    #[non_exhaustive]
+    GateClosed {
+        /// Which gate.
+        id: Arc<str>,
+        /// How: `resolved`, `rejected`, `timedOut` or `aborted`.
+        how: &'static str,
     },
     /// A call is settled, and stored. Calls that run together come in the order in which they end; their records are in the
     /// proposed order.
@@ -95,6 +107,8 @@ impl TurnEvent {
             TurnEvent::ToolCallDelta { .. } => "toolCallDelta",
             TurnEvent::ToolCallStarted { .. } => "toolCallStarted",
             TurnEvent::ToolCallProgress { .. } => "toolCallProgress",
+            TurnEvent::GateOpened(_) => "gateOpened",
+            TurnEvent::GateClosed { .. } => "gateClosed",
             TurnEvent::ToolCall(_) => "toolCall",
             TurnEvent::Discarded { .. } => "discarded",
         }
@@ -125,6 +139,11 @@ impl Serialize for TurnEvent {
             TurnEvent::ToolCallProgress { id, message } => {
                 json!({ "event": name, "id": id, "message": message })
             }
+            TurnEvent::GateOpened(gate) => json!({
+                "event": name, "id": gate.id, "name": gate.name, "toolCall": gate.tool_call,
+                "question": gate.question, "schema": gate.schema.as_ref().map(Schema::document),
+            }),
+            TurnEvent::GateClosed { id, how } => json!({ "event": name, "id": id, "how": how }),
             TurnEvent::Discarded { id } => json!({ "event": name, "id": id }),
             TurnEvent::Message(message) => record(Record::from(Arc::clone(message)))?,
             TurnEvent::Thought(thought) => record(Record::from(Arc::clone(thought)))?,
@@ -172,6 +191,8 @@ impl fmt::Debug for TurnEvent {
             TurnEvent::ToolCallStarted { id, tool, .. } => {
                 debug.field("id", id).field("tool", tool)
             }
+            TurnEvent::GateOpened(gate) => debug.field("gate", gate),
+            TurnEvent::GateClosed { id, how } => debug.field("id", id).field("how", how),
             TurnEvent::ToolCallProgress { id, .. } => debug.field("id", id),
             TurnEvent::Message(record) => debug.field("id", &record.id()),
             TurnEvent::Thought(record) => debug.field("id", &record.id()),

@@ -20,8 +20,8 @@ struct Count {
     none_left: Notify,
 }
 
-/// Counts a task for as long as it is held.
-struct Alive(Arc<Count>);
+/// Counts for as long as it is held.
+pub(crate) struct Alive(Arc<Count>);
 
 /// Work that is counted.
 struct Tracked<F> {
@@ -31,15 +31,20 @@ struct Tracked<F> {
 }
 
 impl Tasks {
+    /// Something that counts until it is dropped.
+    pub(crate) fn hold(&self) -> Alive {
+        self.0.alive.fetch_add(1, Ordering::AcqRel);
+        Alive(Arc::clone(&self.0))
+    }
+
     /// The same work, counted until it is dropped.
     pub(crate) fn track<F: Future + Send>(
         &self,
         work: F,
     ) -> impl Future<Output = F::Output> + Send + use<F> {
-        self.0.alive.fetch_add(1, Ordering::AcqRel);
         Tracked {
             work: Box::pin(work),
-            _alive: Alive(Arc::clone(&self.0)),
+            _alive: self.hold(),
         }
     }
 

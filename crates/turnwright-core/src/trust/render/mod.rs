@@ -78,7 +78,7 @@ impl Renderer {
         };
         let tool = |envelope: Envelope| envelope.attribute("tool", call.tool());
         let text = match call.results() {
-            ToolResults::Nothing => "The call is not complete; nothing was run.".to_owned(),
+            ToolResults::Nothing => "The call is not complete: nothing came of it.".to_owned(),
             ToolResults::Refusal(text) => neutralise(text).into_owned(),
             ToolResults::Failure(text) => {
                 let sealed = tool(Envelope::new(fence, call.id())).seal(&self.secret, text);

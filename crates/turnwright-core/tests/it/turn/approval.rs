@@ -214,7 +214,7 @@ async fn asking_opens_a_gate_bound_to_the_call_the_tool_and_the_arguments() {
     let gates = turn.gates();
     let answer = async {
         let open = loop {
-            let open = gates.wait().await.unwrap();
+            let open = opened(&gates).await;
             if open.len() == 2 {
                 break open;
             }
@@ -255,7 +255,7 @@ async fn an_answer_that_is_none_leaves_the_approval_open() {
     let turn = runner.start("go");
     let gates = turn.gates();
     let answer = async {
-        let id = gates.wait().await.unwrap()[0].id.clone();
+        let id = opened(&gates).await[0].id.clone();
         for bad in [json!("yes"), json!({ "decision": "maybe" }), json!({})] {
             assert_eq!(
                 gates.resolve(&id, bad).unwrap_err().code(),
@@ -397,7 +397,7 @@ async fn of_the_approver_and_the_gate_the_first_answer_counts() {
     let turn = runner.start("go");
     let gates = turn.gates();
     let answer = async {
-        let id = gates.wait().await.unwrap()[0].id.clone();
+        let id = opened(&gates).await[0].id.clone();
         assert!(gates.approve_edited(&id, json!({ "n": 9 })).unwrap());
     };
     let (outcome, ()) = tokio::join!(turn.outcome(), answer);

@@ -8,6 +8,7 @@ mod ends;
 mod errors;
 mod executor;
 mod gates;
+mod hostile;
 mod hydrate;
 mod order;
 mod signals;
@@ -94,7 +95,8 @@ impl Told {
     fn assert_paired(&self) {
         let mut open: Vec<String> = Vec::new();
         let mut at_once: Vec<(String, Value)> = Vec::new();
-        for event in self.0.lock().iter() {
+        let events = self.0.lock().clone();
+        for event in &events {
             let name = event["event"].as_str().unwrap();
             match name {
                 "turnStart" | "dispatchStart" | "iterationStart" => {
@@ -238,4 +240,10 @@ impl Store for Odd {
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
         self.inner.scopes(filter).await
     }
+}
+
+/// The gates that are open, once one is.
+pub(crate) async fn opened(gates: &Gates) -> Vec<gate::OpenGate> {
+    gates.clone().next().await.expect("the turn goes on");
+    gates.open()
 }

@@ -53,20 +53,18 @@ pub(super) async fn approve(world: &World, request: ApprovalRequest) -> Approval
 
 /// Answers at the gates of a turn until it has ended.
 pub(super) async fn stand_at_gates(world: &World, gates: &Gates, turn: usize) {
+    let mut gates = gates.clone();
     let mut met = Vec::new();
-    while let Some(open) = gates.wait().await {
-        for gate in open {
-            if met.contains(&gate.id) {
-                continue;
-            }
-            met.push(gate.id.clone());
-            match &*gate.name {
-                "approval" if world.script.approver => {}
-                "approval" => answer_approval(world, gates, &gate),
-                _ => answer_question(world, gates, &gate, turn),
-            }
+    while let Some(gate) = gates.next().await {
+        world.check(!met.contains(&gate.id), || {
+            format!("{} is given twice", gate.id)
+        });
+        met.push(gate.id.clone());
+        match &*gate.name {
+            "approval" if world.script.approver => {}
+            "approval" => answer_approval(world, &gates, &gate),
+            _ => answer_question(world, &gates, &gate, turn),
         }
-        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 

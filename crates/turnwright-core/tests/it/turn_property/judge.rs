@@ -313,6 +313,13 @@ impl Turn<'_> {
                 TurnEvent::ToolCall(record) => {
                     records.push(shown(&Record::ToolCall(Arc::clone(record))));
                 }
+                TurnEvent::GateOpened(gate) => {
+                    let first = begun.insert(gate.id.to_string());
+                    self.check(first, || format!("{} is opened twice", gate.id));
+                }
+                TurnEvent::GateClosed { id, .. } => {
+                    self.check(begun.contains(&**id), || format!("{id} is closed"));
+                }
                 TurnEvent::ToolCallStarted { id, .. } => {
                     let first = begun.insert(id.to_string());
                     self.check(first, || format!("{id} begins twice"));

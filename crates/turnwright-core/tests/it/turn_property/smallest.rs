@@ -17,6 +17,7 @@ use turnwright_core::{
 use super::play::poll_times;
 use super::script::{Fault, Pace, StoreScript};
 use super::watched_store::WatchedStore;
+use crate::turn::opened;
 
 fn counting(runs: &Arc<AtomicUsize>) -> Tool {
     let runs = Arc::clone(runs);
@@ -89,7 +90,7 @@ async fn a_turn_that_is_called_off_while_it_waits_at_a_gate_was_aborted_and_did_
     let input = TurnInput::new("go").cancellation(token.clone());
     let turn = runner.start(input);
     let gates = turn.gates();
-    assert_eq!(gates.wait().await.unwrap().len(), 1);
+    assert_eq!(opened(&gates).await.len(), 1);
     token.cancel();
     let ended = turn.outcome().await.ended;
     assert!(matches!(ended, Ended::Aborted { .. }), "{ended:?}");
@@ -128,7 +129,7 @@ async fn when_the_last_one_leaves_the_gates_an_approver_still_has_its_time_and_n
             .keep();
         let turn = runner.start("go");
         let gates = turn.gates();
-        gates.wait().await.unwrap();
+        drop(opened(&gates).await);
         drop(gates);
         // Awaiting the outcome lets the turn's own gates go: nobody is left there.
         let start = tokio::time::Instant::now();

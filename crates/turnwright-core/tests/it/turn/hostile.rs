@@ -1,0 +1,396 @@
+//! What is broken or hostile around a turn, and what it cannot do.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use turnwright_core::approval::always;
+use turnwright_core::record::{CallState, Record};
+use turnwright_core::spool::MemorySpool;
+use turnwright_testkit::store::{Fail, FailingStore};
+
+use super::*;
+
+fn tool(name: &str) -> ToolBuilder<Value> {
+    Tool::dynamic(name, json!({ "type": "object" })).description("Acts.")
+}
+
+#[tokio::test]
+async fn turns_of_two_conversations_that_were_given_the_same_id_keep_their_results_apart() {
+    let (store, spool) = (MemoryStore::default(), MemorySpool::default());
+    let secret = tool("secret").handler(|_: Value, ctx: ToolContext| async move {
+        format!("of {} {}", ctx.scope(), "x".repeat(5_000))
+    });
+    let model = ScriptedModel::new([
+        Step::call_tool("secret", "{}"),
+        Step::say("done"),
+        Step::call_tool("secret", "{}"),
+        Step::say("done"),
+    ]);
+    let runner = TurnRunner::builder(model)
+        .store(store.clone())
+        .spool(spool.clone())
+        .tool(secret.build())
+        .build()
+        .unwrap();
+    let mut keys = Vec::new();
+    let mut outcomes = Vec::new();
+    for name in ["alice", "bob"] {
+        let input = TurnInput::new("go").conversation(name).turn_id("same");
+        outcomes.push((name, runner.run(input).await));
+        let ledger = store.ledger(&Scope::new(name)).await.unwrap();
+        keys.push(ledger[0].id().to_owned());
+    }
+    for (name, outcome) in &outcomes {
+        let text = outcome.tool_calls().next().unwrap().text().await.unwrap();
+        assert!(text.starts_with(&format!("of {name} ")), "{text}");
+    }
+    assert_ne!(keys[0], keys[1], "an idempotency key of one turn alone");
+}
+
+#[tokio::test]
+async fn whoever_keeps_a_context_beyond_its_turn_can_do_nothing_more_with_it() {
+    static KEPT: OnceLock<DispatchContext> = OnceLock::new();
+    let runs = Notes::default();
+    let noted = runs.clone();
+    let act = tool("act").handler(move |_: Value, _| {
+        noted.note("ran");
+        async { "done" }
+    });
+    let store = MemoryStore::default();
+    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        drop(KEPT.set(ctx.clone()));
+        ctx.answer("done").await?;
+        Ok(())
+    })
+    .store(store.clone())
+    .tool(act.build())
+    .build()
+    .unwrap();
+    let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
+    let ctx = KEPT.get().unwrap();
+    let call = ctx.call("act", "{}").await;
+    assert_eq!(
+        call.text().await.unwrap(),
+        "The call was cancelled. Nothing was run."
+    );
+    assert_eq!(runs.all(), Vec::<String>::new());
+    let late = Message::user("late").build().unwrap();
+    let error = ctx.store_message(late).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::InvalidTurnContext);
+    let kept = store.records(&Scope::new("c")).await.unwrap();
+    assert_eq!(kept.len(), outcome.records.len());
+}
+
+#[tokio::test]
+async fn a_call_that_somebody_took_elsewhere_is_cut_off_and_closed_before_the_end_is_told() {
+    let (store, told) = (MemoryStore::default(), Told::default());
+    let act = tool("act")
+        .handler(|_: Value, _| std::future::pending::<&str>())
+        .build();
+    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        let elsewhere = ctx.clone();
+        tokio::spawn(async move { elsewhere.call("act", "{}").await });
+        while ctx.tool_calls().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        ctx.answer("done").await?;
+        Ok(())
+    })
+    .store(store.clone())
+    .observer(told.observer())
+    .tool(act)
+    .build()
+    .unwrap();
+    let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
+    assert!(outcome.is_answered());
+    let names = told.names();
+    assert_eq!(names[names.len() - 2..], ["toolExecutionEnd", "turnEnd"]);
+    let call = outcome.tool_calls().next().unwrap();
+    assert!(call.text().await.unwrap().contains("may have taken effect"));
+    let ledger = store.ledger(&Scope::new("c")).await.unwrap();
+    assert_eq!(ledger[0].state(), CallState::Unknown);
+}
+
+/// Takes messages, and never answers to anything else.
+struct Hangs(MemoryStore);
+
+#[async_trait]
+impl Store for Hangs {
+    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+        let of_user =
+            |change: &store::Change| matches!(change, store::Change::Put(Record::Message(_)));
+        match batch.changes.iter().all(of_user) {
+            true => self.0.apply(scope, batch).await,
+            false => std::future::pending().await,
+        }
+    }
+
+    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
+        self.0.load(scope, query).await
+    }
+
+    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
+        self.0.scopes(filter).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_never_answers_ends_the_turn_when_its_time_is_over() {
+    let runs = Notes::default();
+    let noted = runs.clone();
+    let act = tool("act").handler(move |_: Value, _| {
+        noted.note("ran");
+        async { "done" }
+    });
+    let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
+    let runner = TurnRunner::builder(model)
+        .store(Hangs(MemoryStore::default()))
+        .store_timeout(Duration::from_secs(5))
+        .tool(act.build())
+        .build()
+        .unwrap();
+    let start = tokio::time::Instant::now();
+    let outcome = runner.run("go").await;
+    assert_eq!(start.elapsed().as_secs(), 5);
+    let error = outcome.into_answer().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Store);
+    assert!(error.message().contains("within 5s"), "{error}");
+    assert_eq!(
+        runs.all(),
+        Vec::<String>::new(),
+        "what is not on record does not run"
+    );
+}
+
+#[tokio::test]
+async fn a_spool_that_panics_has_failed_and_stops_no_other_call() {
+    struct Panics;
+    #[async_trait]
+    impl Spool for Panics {
+        async fn put(&self, _: &str, _: Body) -> std::io::Result<Arc<dyn spool::ByteReader>> {
+            panic!("on purpose")
+        }
+        async fn open(&self, _: &str) -> std::io::Result<Option<Arc<dyn spool::ByteReader>>> {
+            Ok(None)
+        }
+        async fn delete(&self, _: &str) -> std::io::Result<bool> {
+            Ok(false)
+        }
+        async fn list(&self) -> std::io::Result<Vec<String>> {
+            Ok(Vec::new())
+        }
+    }
+    let model = ScriptedModel::new([
+        Step::call_tool("act", "{}").call("act", "{}"),
+        Step::say("done"),
+    ]);
+    let runner = TurnRunner::builder(model)
+        .spool(Panics)
+        .tool(tool("act").handler(|_: Value, _| async { "x" }).build())
+        .build()
+        .unwrap();
+    let outcome = runner.run("go").await;
+    assert!(outcome.is_answered());
+    for call in outcome.tool_calls() {
+        let told = call.text().await.unwrap();
+        assert_eq!(told, "The tool ran, but its result could not be kept.");
+    }
+    assert_eq!(outcome.tool_calls().count(), 2);
+}
+
+#[test]
+fn a_stash_takes_nothing_that_could_not_be_let_go_again() {
+    let stash = Stash::new();
+    let deep = vec!["a"; 100_000].join(".");
+    assert_eq!(
+        stash.set(&deep, 1).unwrap_err().code(),
+        ErrorCode::InvalidStashPath
+    );
+    let mut nested = json!(1);
+    for _ in 0..127 {
+        nested = json!([nested]);
+    }
+    stash.set("a", nested.clone()).unwrap();
+    let error = stash.set("a.b", nested).unwrap_err();
+    assert!(error.message().contains("128 levels"), "{error}");
+}
+
+#[test]
+fn what_a_stash_holds_survives_a_change_that_panics_and_a_type_that_looks_back() {
+    static STASH: OnceLock<Stash> = OnceLock::new();
+    let stash = STASH.get_or_init(Stash::new);
+    stash.set("n", 7).unwrap();
+    let change = || stash.update("n", |_| panic!("on purpose"));
+    let changed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(change));
+    assert!(changed.is_err());
+    assert_eq!(stash.get("n"), Some(json!(7)));
+
+    struct LooksBack;
+    impl<'de> serde::Deserialize<'de> for LooksBack {
+        fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+            drop(STASH.get().map(|stash| stash.set("n", 8)));
+            Ok(LooksBack)
+        }
+    }
+    fn is_owned<T: DeserializeOwned>() {}
+    is_owned::<LooksBack>();
+    assert!(stash.get_as::<LooksBack>("n").is_some());
+    assert_eq!(stash.get("n"), Some(json!(8)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_starts_a_turn_can_answer_however_soon_it_comes_to_a_gate() {
+    for _ in 0..300 {
+        let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
+        let runner = TurnRunner::builder(model)
+            .tool(tool("act").handler(|_: Value, _| async { "acted" }).build())
+            .policy(always("careful"))
+            .build()
+            .unwrap();
+        let turn = runner.start("go");
+        let mut gates = turn.gates();
+        let answering = tokio::spawn(async move {
+            while let Some(gate) = gates.next().await {
+                assert!(gates.approve(&gate.id).unwrap());
+            }
+        });
+        let outcome = turn.await;
+        answering.await.unwrap();
+        let call = outcome.tool_calls().next().unwrap();
+        assert_eq!(call.text().await.as_deref(), Some("acted"));
+    }
+}
+
+#[tokio::test]
+async fn arguments_are_shown_so_that_nothing_in_them_can_hide() {
+    let shown = Notes::default();
+    let seen = shown.clone();
+    let args = json!({ "to": "Ada\u{202e}bda", "note": "a\u{200b}b" });
+    let model = ScriptedModel::new([Step::call_tool("act", args.to_string()), Step::say("done")]);
+    let runner = TurnRunner::builder(model)
+        .tool(tool("act").handler(|_: Value, _| async { "acted" }).build())
+        .policy(always("careful"))
+        .approver(move |request: ApprovalRequest| {
+            seen.note(request.shown_args());
+            async { Approval::Granted }
+        })
+        .build()
+        .unwrap();
+    runner.run("go").await;
+    assert_eq!(
+        shown.all(),
+        [r#"{"to":"Ada\u{202e}bda","note":"a\u{200b}b"}"#]
+    );
+}
+
+#[tokio::test]
+async fn the_stream_tells_that_somebody_is_asked_and_operators_learn_why_a_tool_failed() {
+    let told = Told::default();
+    let act = tool("act").handler(|_: Value, _| async {
+        Err::<String, _>(ToolError::from(std::io::Error::other(
+            "connect db-7: refused",
+        )))
+    });
+    let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
+    let runner = TurnRunner::builder(model)
+        .tool(act.build())
+        .policy(always("careful"))
+        .observer(told.observer())
+        .build()
+        .unwrap();
+    let mut turn = runner.start("go");
+    let gates = turn.gates();
+    let mut names = Vec::new();
+    while let Some(event) = turn.next().await {
+        if let TurnEvent::GateOpened(gate) = &event {
+            assert_eq!(gate.question["tool"], "act");
+            assert!(gates.approve(&gate.id).unwrap());
+        }
+        names.push(event.name());
+    }
+    assert_eq!(
+        names[..4],
+        ["gateOpened", "gateClosed", "toolCallStarted", "toolCall"]
+    );
+    let end = &told.of("toolExecutionEnd")[0];
+    let message = end["message"].as_str().unwrap();
+    assert!(message.contains("connect db-7: refused"), "{message}");
+}
+
+#[tokio::test]
+async fn a_sub_agents_questions_reach_whoever_answers_for_the_outer_turn() {
+    let inner = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("inner is done")]);
+    let inner = TurnRunner::builder(inner)
+        .tool(tool("act").handler(|_: Value, _| async { "acted" }).build())
+        .policy(always("careful"))
+        .build()
+        .unwrap();
+    let delegate = tool("delegate").handler(move |_: Value, ctx: ToolContext| {
+        let inner = inner.clone();
+        async move {
+            let outcome = inner.run(TurnInput::new("go").under(&ctx)).await;
+            let call = outcome.tool_calls().next().unwrap().text().await;
+            call.unwrap_or_default()
+        }
+    });
+    let outer = ScriptedModel::new([Step::call_tool("delegate", "{}"), Step::say("done")]);
+    let outer = TurnRunner::builder(outer)
+        .tool(delegate.build())
+        .build()
+        .unwrap();
+    let turn = outer.start("go");
+    let mut gates = turn.gates();
+    let answering = tokio::spawn(async move {
+        while let Some(gate) = gates.next().await {
+            assert!(gates.approve(&gate.id).unwrap());
+        }
+    });
+    let outcome = turn.await;
+    answering.await.unwrap();
+    let call = outcome.tool_calls().next().unwrap();
+    assert_eq!(call.text().await.as_deref(), Some("acted"));
+}
+
+#[tokio::test]
+async fn an_executor_that_passes_over_a_store_that_failed_does_not_go_on() {
+    let runs = Notes::default();
+    let noted = runs.clone();
+    let act = tool("act").handler(move |_: Value, _| {
+        noted.note("ran");
+        async { "acted" }
+    });
+    let failing = FailingStore::new(MemoryStore::default());
+    failing.fail_call(2, Fail::Before);
+    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        let mut message = ctx.reporter().message();
+        message.push("said").await;
+        drop(message.finish().await);
+        ctx.call("act", "{}").await;
+        ctx.ack()?;
+        Ok(())
+    })
+    .store(failing)
+    .tool(act.build())
+    .build()
+    .unwrap();
+    let error = runner.run("go").await.into_answer().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Store);
+    assert_eq!(runs.all(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_audit_that_begins_too_late_says_so() {
+    let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
+    let runner = TurnRunner::builder(model)
+        .tool(tool("act").handler(|_: Value, _| async { "acted" }).build())
+        .turn_output(middleware::audit(|_: middleware::AuditedCall| {}))
+        .build()
+        .unwrap();
+    let error = runner.run("go").await.into_answer().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::OutputPipeline);
+    assert!(
+        error.message().contains("belongs to the turn's input"),
+        "{error}"
+    );
+}
