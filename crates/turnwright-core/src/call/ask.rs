@@ -144,6 +144,10 @@ fn fitting_edit(tool: &Tool) -> impl Fn(&Value) -> Result<(), Error> + Send + Sy
             ErrorCode::InvalidGateResolution,
             "an edit needs `args`: the arguments to run with",
         )),
+        (Some("approve"), Some(_)) => Err(Error::new(
+            ErrorCode::InvalidGateResolution,
+            "an approval brings no `args`: other arguments are an `edit`",
+        )),
         _ => Ok(()),
     }
 }

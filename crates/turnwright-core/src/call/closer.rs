@@ -46,7 +46,7 @@ impl Closer {
             edited: None,
             refusal: None,
             started: false,
-            runtime: Handle::try_current().ok(),
+            runtime: ctx.runtime(),
             _open: ctx.open_calls().hold(),
         }))
     }

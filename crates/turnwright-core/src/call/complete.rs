@@ -136,18 +136,24 @@ impl DispatchContext {
     async fn finish_together(&self, steps: Vec<Step>, records: &mut Vec<Arc<ToolCall>>) {
         let places = Arc::new(Semaphore::new(self.setup().parallel_calls));
         let mut tasks = JoinSet::new();
+        let ids: Vec<String> = steps.iter().map(Step::id).collect();
         for (at, step) in steps.into_iter().enumerate() {
             let places = Arc::clone(&places);
             let work = async move { (at, step.finish(Some(&places)).await) };
             tasks.spawn(telemetry::here().around(self.tasks().track(work)));
         }
-        let mut finished: Vec<(usize, Arc<ToolCall>)> = Vec::with_capacity(tasks.len());
+        let mut finished: Vec<Option<Arc<ToolCall>>> = vec![None; ids.len()];
         while let Some(joined) = tasks.join_next().await {
-            // A task ends early only with its runtime.
-            finished.extend(joined.ok());
+            if let Ok((at, record)) = joined
+                && let Some(place) = finished.get_mut(at)
+            {
+                *place = Some(record);
+            }
         }
-        finished.sort_unstable_by_key(|(at, _)| *at);
-        records.extend(finished.into_iter().map(|(_, record)| record));
+        // A task that was lost leaves what is on record: each proposal has its answer, in its place.
+        let of_turn = |id: &String| self.tool_call(id);
+        let all = finished.into_iter().zip(&ids);
+        records.extend(all.filter_map(|(record, id)| record.or_else(|| of_turn(id))));
     }
 }
 
@@ -226,6 +232,15 @@ impl Step {
                 decided: None,
                 closer,
             })),
+        }
+    }
+
+    fn id(&self) -> String {
+        match self {
+            Step::Refused(refused, _) => refused.id().to_owned(),
+            Step::Admitted(admitted, _) => admitted.id().to_owned(),
+            Step::Waiting(waiting) => waiting.request.id.as_str().to_owned(),
+            Step::Settled(record) => record.id().to_owned(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! From an outcome to a record.
 
+use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -12,7 +13,6 @@ use crate::artifact::{ArtifactKind, IsText, SpooledArtifact};
 use crate::error::{Error, ErrorCode};
 use crate::panic::text_of;
 use crate::record::{Record, Settled, ToolCall, ToolResults};
-use crate::spool::ByteReader;
 use crate::tool::{Body, Content};
 use crate::turn::TurnEvent;
 use crate::within::{TimeLimit, within};
@@ -72,15 +72,9 @@ impl RawOutcome {
 
 /// Spools what the handler gave, and decides where it stands.
 async fn keep(facts: &CallFacts, body: Body, kind: ArtifactKind, settled: &mut Settled) {
-    let ctx = &facts.call.ctx;
-    let (inline, limit) = (facts.tool.inline(), ctx.inline_limit());
-    let text = IsText::of(&body, inline.most(limit));
-    let spool_id = ctx.spool_id(facts.call.id.as_str());
-    match spool(facts, &spool_id, body).await {
-        Ok(reader) => {
-            let spool_id = ctx.spool().reopens().then_some(spool_id.into());
-            let artifact = SpooledArtifact::kept_as(spool_id, reader, kind);
-            settled.inline = inline.decide(limit, text, &artifact).await;
+    match kept(facts, body, kind).await {
+        Ok((artifact, inline)) => {
+            settled.inline = inline;
             settled.results = ToolResults::Artifacts(vec![artifact]);
         }
         Err(error) => {
@@ -88,6 +82,47 @@ async fn keep(facts: &CallFacts, body: Body, kind: ArtifactKind, settled: &mut S
             settled.trusted = false;
         }
     }
+}
+
+/// Within the time of its call, and not past a cancellation. The spool and its readers are foreign code: a panic in them is a
+/// failure to keep.
+async fn kept(
+    facts: &CallFacts,
+    body: Body,
+    kind: ArtifactKind,
+) -> Result<(SpooledArtifact, bool), Error> {
+    let (ctx, now) = (&facts.call.ctx, Instant::now());
+    let waited = facts.waits.so_far();
+    let deadline = facts.deadline.and_then(|end| end.checked_add(waited));
+    let left = deadline.map(|end| end.saturating_duration_since(now));
+    let work = AssertUnwindSafe(spool(facts, body, kind)).catch_unwind();
+    match within(TimeLimit::from_now(left), ctx.cancellation(), work).await {
+        Ok(Ok(Ok(kept))) => Ok(kept),
+        Ok(Ok(Err(error))) => {
+            Err(Error::new(ErrorCode::Spool, "the result could not be kept").with_source(error))
+        }
+        Ok(Err(panic)) => {
+            let message = format!("the spool panicked: {}", text_of(panic));
+            Err(Error::new(ErrorCode::Spool, message))
+        }
+        Err(cut) => Err(cut_off(cut, &facts.tool, true)),
+    }
+}
+
+async fn spool(
+    facts: &CallFacts,
+    body: Body,
+    kind: ArtifactKind,
+) -> io::Result<(SpooledArtifact, bool)> {
+    let ctx = &facts.call.ctx;
+    let (inline, limit) = (facts.tool.inline(), ctx.inline_limit());
+    let text = IsText::of(&body, inline.most(limit));
+    let spool_id = ctx.spool_id(facts.call.id.as_str());
+    let reader = ctx.spool().put(&spool_id, body).await?;
+    let spool_id = ctx.spool().reopens().then_some(spool_id.into());
+    let artifact = SpooledArtifact::kept_as(spool_id, reader, kind);
+    let inline = inline.decide(limit, text, &artifact).await;
+    Ok((artifact, inline))
 }
 
 /// The most bytes of a failure that stand in a prompt: it is never a handle.
@@ -102,34 +137,6 @@ fn failure(error: &Error) -> ToolResults {
         0 => kept.to_owned(),
         _ => format!("{kept}… ({left_out} more bytes were left out)"),
     })
-}
-
-/// A stream comes within the time of its call, and stops with it.
-async fn spool(
-    facts: &CallFacts,
-    spool_id: &str,
-    body: Body,
-) -> Result<Arc<dyn ByteReader>, Error> {
-    let (call, now) = (&facts.call, Instant::now());
-    let deadline = facts
-        .deadline
-        .and_then(|end| end.checked_add(facts.waits.so_far()));
-    let left = deadline.map(|end| end.saturating_duration_since(now));
-    // Foreign code: a panic in it is a failure to keep.
-    let put = async { call.ctx.spool().put(spool_id, body).await };
-    let kept = AssertUnwindSafe(put).catch_unwind();
-    let time = TimeLimit::from_now(left);
-    match within(time, call.ctx.cancellation(), kept).await {
-        Ok(Ok(Ok(reader))) => Ok(reader),
-        Ok(Ok(Err(error))) => {
-            Err(Error::new(ErrorCode::Spool, "the result could not be kept").with_source(error))
-        }
-        Ok(Err(panic)) => {
-            let message = format!("the spool panicked: {}", text_of(panic));
-            Err(Error::new(ErrorCode::Spool, message))
-        }
-        Err(cut) => Err(cut_off(cut, &facts.tool, true)),
-    }
 }
 
 impl CallFacts {

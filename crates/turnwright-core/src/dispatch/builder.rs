@@ -80,6 +80,7 @@ impl DispatchContextBuilder {
             stream: None,
             answer: None,
             gates: None,
+            runtime: None,
         }))
     }
 }

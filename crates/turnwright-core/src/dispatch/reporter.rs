@@ -1,5 +1,6 @@
 //! What an executor says as it happens.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::error::Error;
@@ -58,12 +59,18 @@ impl Reporter {
 }
 
 /// A text that comes in pieces.
-#[derive(Debug)]
 struct Text {
     turn: TurnContext,
     id: Arc<str>,
     text: String,
     state: Option<ProviderState>,
+}
+
+impl fmt::Debug for Text {
+    /// What is said may be secret: it is not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} bytes)", self.id, self.text.len())
+    }
 }
 
 impl Text {

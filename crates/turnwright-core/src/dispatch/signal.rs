@@ -105,6 +105,14 @@ impl DispatchContext {
     }
 }
 
+impl DispatchContext {
+    /// Lets go of what still waits for an acknowledgement: there will be none.
+    pub(crate) fn forget_on_ack(&self) {
+        let waiting = std::mem::take(&mut self.signals().0.lock().on_ack);
+        drop_quietly(waiting);
+    }
+}
+
 impl Signals {
     fn give(&self, signal: Signal, error: Option<Error>) -> Result<Vec<(u64, OnAck)>, Error> {
         let mut state = self.0.lock();

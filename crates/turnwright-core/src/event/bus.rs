@@ -36,6 +36,11 @@ impl EventBus {
         }
     }
 
+    /// Lets go of its own observers: nothing more is told.
+    pub(crate) fn end(&self) {
+        self.own.change(Vec::clear);
+    }
+
     /// Tells `observer` everything from now on, until the guard is dropped.
     pub fn observe(&self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Observer {
         let key = self.own.next.fetch_add(1, Ordering::Relaxed);

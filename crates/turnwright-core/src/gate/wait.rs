@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 
 use super::table::Settling;
 use super::{OpenGate, TurnGate};
+use crate::call::APPROVAL;
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::schema::escape;
@@ -40,6 +41,10 @@ impl TurnContext {
         gate: TurnGate,
         tool_call: Option<Arc<str>>,
     ) -> Result<Value, Error> {
+        if &*gate.name == APPROVAL {
+            let message = "`approval` is the framework's own name for a gate: take another";
+            return Err(Error::new(ErrorCode::InvalidTurnGate, message));
+        }
         if !self.gates().can_be_answered() {
             return Err(nobody(&gate));
         }

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::{Mutex, RwLock};
 use serde_json::json;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use super::answer::AnswerFormat;
@@ -79,6 +80,8 @@ pub(crate) struct TurnParts {
     pub(crate) answer: Option<Arc<AnswerFormat>>,
     /// Those of the turn that it is made for: whoever answers there answers here.
     pub(crate) gates: Option<Arc<GateTable>>,
+    /// Where it runs, and where what it leaves behind is brought to its end.
+    pub(crate) runtime: Option<Handle>,
 }
 
 impl TurnContext {
@@ -288,6 +291,7 @@ impl TurnContext {
             self.gates().end();
         }
         drop(self.0.stream.lock().take());
+        self.events().end();
     }
 
     pub(super) fn note_store_hangs(&self) {
@@ -320,6 +324,12 @@ impl TurnContext {
 
     pub(crate) fn tasks(&self) -> &Tasks {
         &self.0.tasks
+    }
+
+    /// Where what is left behind is brought to its end: where the turn runs, or else here.
+    pub(crate) fn runtime(&self) -> Option<Handle> {
+        let of_turn = self.0.parts.runtime.clone();
+        of_turn.or_else(|| Handle::try_current().ok())
     }
 
     pub(crate) fn open_calls(&self) -> &Tasks {

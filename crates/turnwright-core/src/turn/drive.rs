@@ -203,6 +203,8 @@ impl Play<'_> {
         let _pruning = ctx.tools().bind_context(&ctx);
         let _end = DispatchSpan::start(&ctx);
         loop {
+            // Iterations that wait for nobody are not to keep the turn from being called off.
+            tokio::task::coop::consume_budget().await;
             let most = self.plan.setup.iteration_limit;
             if ctx.iteration() >= most {
                 return Err(Ended::Limit(Limit::Iterations(most)).into());
@@ -286,6 +288,7 @@ impl<'c> DispatchSpan<'c> {
 impl Drop for DispatchSpan<'_> {
     fn drop(&mut self) {
         let ctx = self.0;
+        ctx.forget_on_ack();
         ctx.tell(|| EventKind::DispatchEnd {
             signal: ctx.signal().map(Signal::as_str),
             iterations: ctx.iteration(),

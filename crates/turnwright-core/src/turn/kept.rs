@@ -96,38 +96,48 @@ impl<T> Unseen<T> {
 }
 
 impl<T> Kept<T> {
-    /// Adds a record, or replaces that of the same id, which it gives back.
+    /// Adds a record, or replaces that of the same id. Gives back what it let go of, for the caller to drop outside of the
+    /// lock: that may be foreign code.
     pub(super) fn keep(
         &mut self,
         id: &str,
         record: &Arc<T>,
         came: Came,
         counts: &mut Counts,
-    ) -> Option<Arc<T>> {
+    ) -> [Option<Arc<T>>; 2] {
         let record = Arc::clone(record);
         let left = match came {
             Came::Stored => self.left_in_store.shift_remove(id),
             Came::Before | Came::Now => None,
         };
-        let mut store = |before: Option<InStore<T>>| InStore {
-            since: before.map_or_else(|| counts.store(), |before| before.since),
-            record: Arc::clone(&record),
+        let mut store = |before: Option<InStore<T>>| {
+            let (since, record_before) = match before {
+                Some(before) => (before.since, Some(before.record)),
+                None => (counts.store(), None),
+            };
+            let record = Arc::clone(&record);
+            (Some(InStore { since, record }), record_before)
         };
         if let Some(one) = self.by_id.get_mut(id) {
             // What this turn has is newer than what was there before it.
             if came == Came::Before {
-                return None;
+                return [None, None];
             }
             self.changes += 1;
             self.last_inside = self.changes;
             one.change = self.changes;
+            let mut stored_before = None;
             if came == Came::Stored {
-                one.stored = Some(store(one.stored.take()));
+                (one.stored, stored_before) = store(one.stored.take());
             }
-            return Some(std::mem::replace(&mut one.record, record));
+            let before = std::mem::replace(&mut one.record, record);
+            return [Some(before), stored_before];
         }
         self.changes += 1;
-        let stored = (came == Came::Stored).then(|| store(left));
+        let (stored, stored_before) = match came {
+            Came::Stored => store(left),
+            Came::Before | Came::Now => (None, None),
+        };
         let one = One {
             record,
             place: counts.place(came),
@@ -148,7 +158,7 @@ impl<T> Kept<T> {
                 self.by_id.shift_insert(at, id.into(), one);
             }
         }
-        None
+        [None, stored_before]
     }
 
     /// Takes a record out of the turn.
@@ -163,10 +173,10 @@ impl<T> Kept<T> {
     }
 
     /// Takes a record out of the turn that the store no longer has.
-    pub(super) fn forget(&mut self, id: &str) -> Option<Arc<T>> {
+    pub(super) fn forget(&mut self, id: &str) -> [Option<Arc<T>>; 2] {
         let record = self.remove(id);
-        self.left_in_store.shift_remove(id);
-        record
+        let left = self.left_in_store.shift_remove(id);
+        [record, left.map(|left| left.record)]
     }
 
     /// What the store has by this turn, whatever became of it here.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use futures_util::FutureExt as _;
-use tokio::runtime::Handle;
 
 use super::TurnContext;
 use super::TurnEvent;
@@ -31,22 +30,25 @@ macro_rules! records {
         }
 
         impl Records {
-            /// Adds a record or replaces that of the same id, which it gives back.
-            fn put(&mut self, record: &Record, came: Came) -> Option<Record> {
+            /// Adds a record or replaces that of the same id. Gives what it let go of.
+            fn put(&mut self, record: &Record, came: Came) -> [Option<Record>; 2] {
                 match record {
                     $(Record::$kind(record) => self
                         .$field
                         .keep(record.id(), record, came, &mut self.counts)
-                        .map(Record::$kind),)+
+                        .map(|gone| gone.map(Record::$kind)),)+
                     // The store's own.
-                    Record::Ledger(_) => None,
+                    Record::Ledger(_) => [None, None],
                 }
             }
 
-            fn forget(&mut self, kind: RecordKind, id: &str) -> Option<Record> {
+            fn forget(&mut self, kind: RecordKind, id: &str) -> [Option<Record>; 2] {
                 match kind {
-                    $(RecordKind::$kind => self.$field.forget(id).map(Record::$kind),)+
-                    RecordKind::Ledger => None,
+                    $(RecordKind::$kind => self
+                        .$field
+                        .forget(id)
+                        .map(|gone| gone.map(Record::$kind)),)+
+                    RecordKind::Ledger => [None, None],
                 }
             }
 
@@ -238,15 +240,15 @@ impl TurnContext {
         // Most stores answer at once, and then no task is needed.
         let written = match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
             Poll::Ready(written) => written,
-            Poll::Pending => match Handle::try_current() {
-                Ok(runtime) => {
+            Poll::Pending => match self.runtime() {
+                Some(runtime) => {
                     let written = self.tasks().spawn_on(here().around(work), &runtime).await;
                     written.unwrap_or_else(|lost| {
                         let message = "the runtime was shut down while the store wrote";
                         Err(Error::new(ErrorCode::Store, message).with_source(lost))
                     })
                 }
-                Err(_) => work.await,
+                None => work.await,
             },
         };
         // A turn that cannot keep its records cannot go on, whoever wanted to write.
@@ -265,7 +267,7 @@ impl TurnContext {
 
     fn keep_changes(&self, changes: &[Change]) {
         let mut records = self.records().write();
-        let mut gone: Vec<Option<Record>> = Vec::new();
+        let mut gone: Vec<[Option<Record>; 2]> = Vec::new();
         for change in changes {
             gone.push(match change {
                 Change::Put(record) => records.put(record, Came::Stored),

@@ -138,6 +138,7 @@ impl TurnRunner {
             Err(error) => return failed(error),
         };
         (parts.answer, parts.stream) = (answer, stream);
+        parts.runtime = Some(runtime.clone());
         let turn = TurnContext::new(parts);
         // Before the task: it may come to a gate at once.
         let gates = Gates::new(Arc::clone(turn.gates()));
@@ -194,6 +195,7 @@ impl TurnRunner {
             stream: None,
             answer: None,
             gates: input.under.map(|call| Arc::clone(call.gates())),
+            runtime: None,
         })
     }
 }

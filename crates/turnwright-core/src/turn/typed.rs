@@ -1,6 +1,7 @@
 //! Answers of a Rust type.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -11,6 +12,7 @@ use super::input::TurnInput;
 use super::outcome::TurnOutcome;
 use super::runner::TurnRunner;
 use crate::error::{Error, ErrorCode};
+use crate::panic::text_of;
 use crate::schema::Schema;
 
 /// What came of a turn that was asked for an answer of a type.
@@ -87,10 +89,14 @@ impl TurnRunner {
         let answer = match outcome.ended.error() {
             Some(error) => Err(error),
             None => format.check(&outcome.text).await.and_then(|value| {
-                serde_json::from_value(value).map_err(|error| {
-                    let message = "the answer fits its schema but not the type behind it";
-                    Error::new(ErrorCode::InvalidAnswer, message).with_source(error)
-                })
+                let message = "the answer fits its schema but not the type behind it";
+                let error = || Error::new(ErrorCode::InvalidAnswer, message);
+                // A type's own deserialiser is foreign code.
+                let read = || serde_json::from_value(value);
+                match catch_unwind(AssertUnwindSafe(read)) {
+                    Ok(read) => read.map_err(|why| error().with_source(why)),
+                    Err(panic) => Err(error().with_source(text_of(panic))),
+                }
             }),
         };
         TypedOutcome { answer, outcome }
