@@ -29,6 +29,27 @@ use crate::error::BoxError;
 /// # fn is<E: Executor>(_: E) {}
 /// # is(executor);
 /// ```
+///
+/// One that holds something is a type:
+///
+/// ```
+/// use async_trait::async_trait;
+/// use turnwright_core::dispatch::Executor;
+/// use turnwright_core::{BoxError, DispatchContext};
+///
+/// struct Parrot {
+///     times: usize,
+/// }
+///
+/// #[async_trait]
+/// impl Executor for Parrot {
+///     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
+///         let said = ctx.input().map(|said| said.text().repeat(self.times));
+///         ctx.answer(said.ok_or("nobody said anything")?).await?;
+///         Ok(())
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Executor: Send + Sync {
     /// Does one iteration.

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use super::pages::Pages;
 use crate::error::{BoxError, Error};
 use crate::pipeline::{Middleware, Next};
-use crate::record::{Author, Record, RecordKind, Settled, ToolResults};
-use crate::store::{Position, Scope, Store, StoreError, StoreExt as _, Stored};
+use crate::record::{Author, CallState, Record, RecordKind, Settled, ToolResults};
+use crate::store::{Position, Scope, Store, Stored};
 use crate::turn::TurnContext;
 
 /// Records of the timeline that are loaded at most, unless told.
@@ -139,6 +139,7 @@ impl Hydrate {
         let mut found = pages.all(ctx.scope(), &standing).await?;
         found.extend(self.timeline(ctx, &pages).await?);
         found.sort_by_key(|one| one.position);
+        tell_unfinished(&mut found, &pages, ctx.scope()).await?;
         for scope in self.memories_from.iter().filter_map(|from| from(ctx)) {
             found.extend(pages.all(&scope, &[RecordKind::Memory]).await?);
         }
@@ -275,8 +276,7 @@ impl Middleware<TurnContext> for Hydrate {
     async fn handle(&self, ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
         if let Some(store) = ctx.store() {
             // All of it at once: a store that fails half way leaves nothing half loaded.
-            let mut records = self.load(&ctx, &**store).await?;
-            tell_unfinished(&mut records, &**store, ctx.scope()).await?;
+            let records = self.load(&ctx, &**store).await?;
             ctx.hydrate(records);
         }
         next.run().await
@@ -286,21 +286,21 @@ impl Middleware<TurnContext> for Hydrate {
 /// Lets the turn know of calls of which nothing came: their process ended before they did, or they still run elsewhere. The
 /// ledger says which of them may have had an effect. The store keeps what it has.
 async fn tell_unfinished(
-    records: &mut [Record],
-    store: &dyn Store,
+    found: &mut [Stored],
+    pages: &Pages<'_>,
     scope: &Scope,
-) -> Result<(), StoreError> {
-    let is_open = |record: &Record| matches!(record, Record::ToolCall(call) if !call.is_complete());
-    if !records.iter().any(is_open) {
+) -> Result<(), Error> {
+    let is_open =
+        |one: &&Stored| matches!(&one.record, Record::ToolCall(call) if !call.is_complete());
+    let Some(first) = found.iter().find(is_open).map(|one| one.position) else {
         return Ok(());
-    }
-    let begun = store.unfinished(scope).await?;
-    for record in records {
-        if let Record::ToolCall(call) = record
+    };
+    let begun = begun_since(first, pages, scope).await?;
+    for one in found {
+        if let Record::ToolCall(call) = &mut one.record
             && !call.is_complete()
         {
-            let had_begun = begun.iter().any(|entry| entry.tool_call() == call.id());
-            let told = match had_begun {
+            let told = match begun.contains(call.id()) {
                 true => {
                     "Nothing came of the call: it was cut off, or still runs. It may have taken effect or not: find out before you repeat it."
                 }
@@ -313,6 +313,30 @@ async fn tell_unfinished(
         }
     }
     Ok(())
+}
+
+/// The calls that were begun and not ended, from a place on: a call's line in the ledger is not written before its record.
+async fn begun_since(
+    first: Position,
+    pages: &Pages<'_>,
+    scope: &Scope,
+) -> Result<HashSet<String>, Error> {
+    let mut begun = HashSet::new();
+    let mut before = None;
+    loop {
+        let page = pages.newest(scope, &[RecordKind::Ledger], before).await?;
+        for one in &page {
+            if let Record::Ledger(entry) = &one.record
+                && entry.state() == CallState::Begun
+            {
+                begun.insert(entry.tool_call().to_owned());
+            }
+        }
+        before = page.first().map(|one| one.position);
+        if page.len() < pages.size || before.is_none_or(|place| place < first) {
+            return Ok(begun);
+        }
+    }
 }
 
 impl fmt::Debug for Hydrate {

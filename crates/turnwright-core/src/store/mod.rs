@@ -54,6 +54,30 @@
 //!
 //! let store: Box<dyn Store> = Box::new(Counted(MemoryStore::default(), AtomicU64::new(0)));
 //! ```
+//!
+//! # A conversation that outlives its process
+//!
+//! Three things must last, and be given to the runner that goes on with it: the **store**; the **spool** with the results
+//! themselves, the same one by which the store reopens records ([`Reopen`](crate::record::Reopen)); and the **secret**, if
+//! prompts are to stay as they were, byte for byte, for a provider's cache.
+//!
+//! ```no_run
+//! use turnwright_core::spool::DiskSpool;
+//! use turnwright_core::trust::ConversationSecret;
+//! use turnwright_core::{Conversation, DispatchContext, Store, TurnRunner};
+//!
+//! # async fn go_on(store: impl Store + 'static, secret: [u8; 32]) -> Result<(), Box<dyn std::error::Error>> {
+//! # let executor = |_: DispatchContext| async { Ok(()) };
+//! let runner = TurnRunner::builder(executor)
+//!     .store(store)
+//!     .spool(DiskSpool::open("results").await?)
+//!     .secret(ConversationSecret::from_bytes(secret))
+//!     .build()?;
+//! let mut chat = Conversation::new(&runner, "chat-1");
+//! chat.say("Where were we?").await.into_answer()?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod batch;
 mod error;

@@ -40,6 +40,7 @@ impl Record {
     /// let record = Record::from(Message::user("Hello!").id("m-1").build()?);
     /// let row = record.to_value()?.to_string();
     ///
+    /// // The runner's own spool: another has none of its results.
     /// let reopen = Reopen::new(Arc::new(MemorySpool::default()));
     /// let again = Record::from_value(RecordKind::Message, &serde_json::from_str(&row)?, &reopen)?;
     /// let Record::Message(message) = again else { panic!() };

@@ -93,7 +93,7 @@ async fn a_failure_stands_where_its_result_would_and_a_refusal_outside() {
     let incomplete = ToolCall::builder("t", "{").build().unwrap();
     assert_eq!(
         shown(&incomplete).await,
-        "The call is not complete; nothing was run."
+        "The call is not complete: nothing came of it."
     );
 }
 
