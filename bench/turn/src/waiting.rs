@@ -105,8 +105,8 @@ impl Crowd {
     async fn started(self, runner: &TurnRunner, open: &AtomicUsize) -> Result<f64, Box<dyn Error>> {
         // One before all others: what is made once is made now.
         let first = runner.start("Do it.");
-        let gates = first.gates().wait().await.ok_or("no gate was opened")?;
-        first.gates().approve(&gates[0].id)?;
+        let gate = first.gates().next().await.ok_or("no gate was opened")?;
+        first.gates().approve(&gate.id)?;
         ended_well(&first.await)?;
 
         let before = resident()?;

@@ -16,7 +16,7 @@ use crate::turn::{Alive, TurnEvent};
 
 /// What stands in the records of a call that is on its way. Dropped before the call is settled, it closes the call
 /// honestly: as one that was cut off.
-pub(super) struct Closer(Option<Open>);
+pub(super) struct Closer(Option<Box<Open>>);
 
 struct Open {
     ctx: DispatchContext,
@@ -38,7 +38,7 @@ struct Open {
 
 impl Closer {
     pub(super) fn new(ctx: &DispatchContext, record: Option<Arc<ToolCall>>) -> Self {
-        Closer(Some(Open {
+        Closer(Some(Box::new(Open {
             ctx: ctx.clone(),
             record,
             entry: None,
@@ -48,7 +48,7 @@ impl Closer {
             started: false,
             runtime: ctx.runtime(),
             _open: ctx.open_calls().hold(),
-        }))
+        })))
     }
 
     /// It is about to run.

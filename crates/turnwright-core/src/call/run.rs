@@ -135,7 +135,7 @@ impl Checked {
         let started = || TurnEvent::ToolCallStarted {
             id: self.call.id.shared(),
             tool: Arc::clone(&self.call.name),
-            args: self.args.value().clone(),
+            args: Arc::new(self.args.value().clone()),
         };
         self.call.ctx.emit(started).await;
     }

@@ -39,7 +39,7 @@ pub(crate) struct GateTable {
 #[derive(Default)]
 struct State {
     /// In the order in which they were opened.
-    open: BTreeMap<u64, (Arc<str>, Waiting)>,
+    open: BTreeMap<u64, Box<(Arc<str>, Waiting)>>,
     /// Where each stands.
     places: HashMap<Arc<str>, u64>,
     opened: u64,
@@ -83,7 +83,8 @@ impl GateTable {
         state.opened += 1;
         let place = state.opened;
         state.places.insert(Arc::clone(id), place);
-        state.open.insert(place, (Arc::clone(id), waiting));
+        let gate = Box::new((Arc::clone(id), waiting));
+        state.open.insert(place, gate);
         drop(state);
         self.changed.notify_waiters();
         if !self.can_be_answered() {
@@ -122,7 +123,7 @@ impl GateTable {
     pub(super) fn view<T>(&self, see: impl Fn(&Arc<str>, &Waiting) -> T) -> Vec<T> {
         let state = self.state.lock();
         let open = state.open.values();
-        open.map(|(id, waiting)| see(id, waiting)).collect()
+        open.map(|gate| see(&gate.0, &gate.1)).collect()
     }
 
     /// The first gate behind a place, and its own place.
@@ -133,8 +134,8 @@ impl GateTable {
     ) -> Option<(u64, T)> {
         let state = self.state.lock();
         let behind = (Bound::Excluded(place), Bound::Unbounded);
-        let (place, (id, waiting)) = state.open.range(behind).next()?;
-        Some((*place, see(id, waiting)))
+        let (place, gate) = state.open.range(behind).next()?;
+        Some((*place, see(&gate.0, &gate.1)))
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -166,11 +167,11 @@ impl GateTable {
     fn let_go(&self) {
         let mut state = self.state.lock();
         let State { open, places, .. } = &mut *state;
-        open.retain(|_, (id, waiting)| {
-            if !waiting.asked_inside {
-                places.remove(id);
+        open.retain(|_, gate| {
+            if !gate.1.asked_inside {
+                places.remove(&gate.0);
             }
-            waiting.asked_inside
+            gate.1.asked_inside
         });
     }
 }
@@ -178,11 +179,11 @@ impl GateTable {
 impl State {
     fn get(&self, id: &str) -> Option<&Waiting> {
         let place = self.places.get(id)?;
-        self.open.get(place).map(|(_, waiting)| waiting)
+        self.open.get(place).map(|gate| &gate.1)
     }
 
     fn take(&mut self, id: &str) -> Option<Waiting> {
         let place = self.places.remove(id)?;
-        self.open.remove(&place).map(|(_, waiting)| waiting)
+        self.open.remove(&place).map(|gate| gate.1)
     }
 }

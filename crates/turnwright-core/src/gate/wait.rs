@@ -133,13 +133,13 @@ impl Asked {
 impl Asked {
     async fn say_opened(&self) {
         let event = || {
-            TurnEvent::GateOpened(OpenGate {
+            TurnEvent::GateOpened(Arc::new(OpenGate {
                 id: Arc::clone(&self.id),
                 name: Arc::clone(&self.gate.name),
                 tool_call: self.tool_call.clone(),
                 question: Arc::clone(&self.gate.question),
                 schema: self.gate.schema.clone(),
-            })
+            }))
         };
         self.turn.emit(event).await;
     }

@@ -38,7 +38,9 @@ pub(super) async fn drive(
         turn: &turn,
         iterations: &mut iterations,
     };
-    let ended = Box::pin(play_out(&turn, deadline, play.whole(message))).await;
+    // Apart, so that it is held once.
+    let whole = Box::pin(play.whole(message));
+    let ended = play_out(&turn, deadline, whole).await;
     // What was begun is closed before the end is told; calls that somebody took elsewhere are cut off.
     turn.cancellation().cancel();
     turn.open_calls().wait().await;
@@ -100,7 +102,7 @@ impl From<Ended> for End {
 async fn play_out(
     turn: &TurnContext,
     deadline: Option<Duration>,
-    work: impl Future<Output = End>,
+    work: impl Future<Output = End> + Unpin,
 ) -> End {
     let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
     let mut ended = match deadline {
@@ -165,7 +167,8 @@ impl Play<'_> {
     async fn pass(&mut self, message: Option<Arc<Message>>) -> Result<Ended, End> {
         let (plan, turn) = (self.plan, self.turn);
         if let Some(message) = message {
-            let stored = turn.write(vec![Record::Message(message)], Vec::new()).await;
+            let records = vec![Record::Message(message)];
+            let stored = Box::pin(turn.write(records, Vec::new())).await;
             stored.map_err(Ended::Failed)?;
         }
         through(&plan.turn_input, turn).await?;
@@ -194,7 +197,8 @@ impl Play<'_> {
             if left == 0 {
                 return Err(Ended::Failed(error).into());
             }
-            self.turn.ask_again(&error).await.map_err(Ended::Failed)?;
+            let told = Box::pin(self.turn.ask_again(&error)).await;
+            told.map_err(Ended::Failed)?;
         }
     }
 

@@ -42,7 +42,7 @@ pub enum TurnEvent {
         /// The tool's name.
         tool: Arc<str>,
         /// The checked arguments.
-        args: Value,
+        args: Arc<Value>,
     },
     /// A call says how far it is. Missed by a reader that is slow.
     #[non_exhaustive]
@@ -53,7 +53,7 @@ pub enum TurnEvent {
         message: String,
     },
     /// Somebody is asked, and waited for: answer by the turn's [`Gates`](crate::gate::Gates).
-    GateOpened(OpenGate),
+    GateOpened(Arc<OpenGate>),
     /// Nobody is waited for any more. Missed by a reader that is slow.
     #[non_exhaustive]
     GateClosed {
