@@ -211,8 +211,9 @@ impl TurnContext {
             .await
     }
 
-    /// Makes changes in the store and in this turn; a store that fails ends the turn. Once begun it is brought to its end, also if nobody waits for it any
-    /// more: what the store holds is what the turn has.
+    /// Makes changes in the store and in this turn. Once begun it is brought to its end, also if nobody waits for it any
+    /// more: what the store holds is what the turn has. A turn that cannot keep its records cannot go on, whoever wanted to
+    /// write: a store that fails ends it.
     async fn apply(&self, changes: Vec<Change>, says: Vec<TurnEvent>) -> Result<(), Error> {
         let Some(store) = self.store() else {
             self.keep_changes(&changes);
@@ -232,13 +233,17 @@ impl TurnContext {
             let writing = turn.writes().lock().await;
             let batch = Batch::from(changes.clone());
             let applied = async { store.apply(turn.scope(), batch).await };
-            in_time(&turn, applied).await??;
+            let applied = in_time(&turn, applied).await;
+            if let Err(error) = applied.and_then(|applied| applied.map_err(Error::from)) {
+                turn.fail(error.clone());
+                return Err(error);
+            }
             turn.keep_changes(&changes);
             drop(writing);
             turn.say(says).await
         });
         // Most stores answer at once, and then no task is needed.
-        let written = match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+        match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
             Poll::Ready(written) => written,
             Poll::Pending => match self.runtime() {
                 Some(runtime) => {
@@ -250,12 +255,7 @@ impl TurnContext {
                 }
                 None => work.await,
             },
-        };
-        // A turn that cannot keep its records cannot go on, whoever wanted to write.
-        if let Err(error) = &written {
-            self.fail(error.clone());
         }
-        written
     }
 
     async fn say(&self, says: Vec<TurnEvent>) -> Result<(), Error> {
