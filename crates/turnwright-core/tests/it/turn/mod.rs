@@ -4,6 +4,7 @@ mod approval;
 mod buses;
 mod calls;
 mod cancel;
+mod contained;
 mod ends;
 mod errors;
 mod executor;

@@ -1,0 +1,173 @@
+//! Foreign code that fails where nobody expects it.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use turnwright_core::approval::always;
+use turnwright_core::spool::ByteReader;
+
+use super::*;
+
+fn tool(name: &str) -> ToolBuilder<Value> {
+    Tool::dynamic(name, json!({ "type": "object" })).description("Acts.")
+}
+
+/// Keeps everything, and gives readers that panic when they are asked how long they are.
+#[derive(Debug)]
+struct Panicking;
+
+#[async_trait]
+impl ByteReader for Panicking {
+    fn len(&self) -> u64 {
+        panic!("on purpose")
+    }
+
+    async fn read(&self, _: Range<u64>) -> std::io::Result<Bytes> {
+        Ok(Bytes::new())
+    }
+}
+
+#[async_trait]
+impl Spool for Panicking {
+    async fn put(&self, _: &str, _: Body) -> std::io::Result<Arc<dyn ByteReader>> {
+        Ok(Arc::new(Panicking))
+    }
+
+    async fn open(&self, _: &str) -> std::io::Result<Option<Arc<dyn ByteReader>>> {
+        Ok(None)
+    }
+
+    async fn delete(&self, _: &str) -> std::io::Result<bool> {
+        Ok(false)
+    }
+
+    async fn list(&self) -> std::io::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_panics_costs_its_own_result_and_every_proposal_has_its_answer() {
+    let bytes = tool("bytes").handler(|_: Value, _| async { vec![0_u8, 159, 146, 150] });
+    let ctx = DispatchContext::builder()
+        .spool(Panicking)
+        .tools(ToolRegistry::new([bytes.build().unwrap()]).unwrap())
+        .build();
+    let calls = ctx
+        .call_tools([ctx.propose("bytes", "{}"), ctx.propose("none", "{}")])
+        .await;
+    let names: Vec<&str> = calls.iter().map(|call| call.tool()).collect();
+    assert_eq!(names, ["bytes", "none"]);
+    assert!(
+        calls
+            .iter()
+            .all(|call| call.is_complete() && call.is_error())
+    );
+}
+
+#[tokio::test]
+async fn a_type_that_panics_on_its_answer_is_an_error() {
+    #[derive(Debug, schemars::JsonSchema)]
+    #[schemars(transparent)]
+    struct Panics(#[expect(dead_code, reason = "for its schema")] Inner);
+    #[derive(Debug, schemars::JsonSchema)]
+    struct Inner {
+        #[expect(dead_code, reason = "for its schema")]
+        n: u32,
+    }
+    impl<'de> serde::Deserialize<'de> for Panics {
+        fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+            panic!("on purpose")
+        }
+    }
+    let model = ScriptedModel::new([Step::say(r#"{"n": 1}"#)]);
+    let runner = TurnRunner::builder(model).build().unwrap();
+    let outcome = runner.run_typed::<Panics>("go").await;
+    let error = outcome.into_answer().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::InvalidAnswer);
+}
+
+#[tokio::test]
+async fn what_waits_for_an_ack_keeps_no_turn_alive_that_was_aborted() {
+    let kept: Arc<Mutex<Option<turn::WeakTurnContext>>> = Arc::default();
+    let keep = Arc::clone(&kept);
+    let runner = TurnRunner::builder(move |ctx: DispatchContext| {
+        *keep.lock() = Some(ctx.turn().downgrade());
+        async move {
+            let held = ctx.clone();
+            ctx.on_ack(move || drop(held)).keep();
+            let held = ctx.clone();
+            ctx.events()
+                .observe(move |_| assert!(!held.turn_id().is_empty()))
+                .keep();
+            ctx.abort("enough");
+            Ok(())
+        }
+    })
+    .build()
+    .unwrap();
+    assert_eq!(runner.run("go").await.ended.name(), "aborted");
+    let weak = kept.lock().take().unwrap();
+    assert!(weak.upgrade().is_none());
+}
+
+#[tokio::test]
+async fn an_approval_brings_no_arguments_and_nobody_else_asks_by_its_name() {
+    let asks = tool("asks").handler(|_: Value, ctx: ToolContext| async move {
+        let gate = TurnGate::new("approval").build()?;
+        let error = ctx.wait_for(gate).await.unwrap_err();
+        Ok::<_, ToolError>(error.code().as_str().to_owned())
+    });
+    let model = ScriptedModel::new([Step::call_tool("asks", "{}"), Step::say("done")]);
+    let runner = TurnRunner::builder(model)
+        .tool(asks.build())
+        .policy(always("careful"))
+        .build()
+        .unwrap();
+    let turn = runner.start("go");
+    let gates = turn.gates();
+    let id = opened(&gates).await[0].id.clone();
+    let smuggled = json!({ "decision": "approve", "args": { "n": 1 } });
+    let error = gates.resolve(&id, smuggled).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::InvalidGateResolution);
+    assert!(gates.approve(&id).unwrap(), "it is still open");
+    let outcome = turn.await;
+    let call = outcome.tool_calls().next().unwrap();
+    let told = call.text().await.unwrap();
+    assert_eq!(told, "E_INVALID_INITIAL_TURN_GATE_VALUE");
+}
+
+/// Has memories without end.
+struct Endless;
+
+#[async_trait]
+impl Store for Endless {
+    async fn apply(&self, _: &Scope, _: Batch) -> Result<Revision, StoreError> {
+        Ok(Revision(1))
+    }
+
+    async fn load(&self, _: &Scope, query: &Query) -> Result<Loaded, StoreError> {
+        let from = query.after.map_or(0, |place| place.0) + 1;
+        let records = (from..).take(query.limit.unwrap_or(10)).map(|place| {
+            let memory = record::Memory::new("again").build().unwrap();
+            store::Stored::new(store::Position(place), Record::from(memory))
+        });
+        Ok(Loaded::new(records.collect(), Revision(1)))
+    }
+
+    async fn scopes(&self, _: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
+        Ok(Vec::new())
+    }
+}
+
+#[tokio::test]
+async fn a_store_without_end_is_not_read_for_ever() {
+    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+        .store(Endless)
+        .turn_input(middleware::hydrate())
+        .build()
+        .unwrap();
+    let error = runner.run("go").await.into_answer().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::InputPipeline);
+    assert!(error.message().contains("more than 10000"), "{error}");
+}
