@@ -103,6 +103,24 @@ codes! {
     PipelineShortCircuited = "E_PIPELINE_SHORT_CIRCUITED", false, Internal, "The turn failed.";
     /// The executor failed or panicked.
     Executor = "E_LLM_EXECUTION_EXECUTOR_ERROR", false, Internal, "The turn failed.";
+    /// A model server that is not well described: a bad address, a parameter that does not exist.
+    InvalidModelConfig = "E_INVALID_MODEL_CONFIG", true, Internal, "The agent is misconfigured.";
+    /// The model server could not be reached, or the connection broke.
+    ModelUnreachable = "E_MODEL_UNREACHABLE", false, Unavailable, "The turn failed.";
+    /// The model server took too long.
+    ModelTimeout = "E_MODEL_TIMEOUT", false, Timeout, "The turn failed.";
+    /// The model server answered with an error.
+    ModelRefused = "E_MODEL_REFUSED", false, Internal, "The turn failed.";
+    /// What the model server sent cannot be read: it is not of the protocol, or larger than allowed.
+    Wire = "E_WIRE_ERROR", false, Unavailable, "The turn failed.";
+    /// The model's response was cut off before it was whole.
+    ResponseIncomplete = "E_MODEL_RESPONSE_INCOMPLETE", false, Unavailable, "The response was cut off before it was whole.";
+    /// The prompt is larger than the model's context window.
+    ContextWindow = "E_CONTEXT_WINDOW_EXCEEDED", false, InvalidArguments, "The turn failed.";
+    /// A media that the model server cannot be shown.
+    UnsupportedMedia = "E_UNSUPPORTED_MEDIA", false, InvalidArguments, "The media cannot be shown.";
+    /// An address that may not be fetched from: a private one.
+    AddressRefused = "E_ADDRESS_REFUSED", false, Denied, "The address may not be fetched from.";
     /// The executor refused, and gave no error of its own.
     Refused = "E_LLM_EXECUTION_REFUSED", false, Denied, "The turn was refused.";
     /// Nobody could ever answer at this gate.

@@ -1,0 +1,190 @@
+//! The transport that goes out.
+
+use std::fmt;
+use std::pin::Pin;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
+use reqwest::header::{HeaderName, HeaderValue};
+use turnwright_core::{Error, ErrorCode};
+
+use super::{Request, Response, Transport, parse_url};
+
+/// The transport that goes out over HTTP. Cheap to clone; clones share their connections.
+///
+/// It follows no redirects: a request carries a key and a conversation, which belong where they were sent.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+}
+
+/// Makes a [`Client`].
+#[must_use = "a builder does nothing until `build` is called"]
+#[derive(Clone, Debug, Default)]
+pub struct ClientBuilder {
+    connect_timeout: Option<Duration>,
+    proxy: Proxy,
+}
+
+#[derive(Clone, Default)]
+enum Proxy {
+    /// What the environment says.
+    #[default]
+    Environment,
+    None,
+    At(String),
+}
+
+impl Client {
+    /// A client of chosen parts.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+}
+
+impl ClientBuilder {
+    /// How long it may take to connect. 10 seconds unless told.
+    pub fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.connect_timeout = Some(limit);
+        self
+    }
+
+    /// Through this proxy, whatever the environment says (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`).
+    pub fn proxy(mut self, url: impl Into<String>) -> Self {
+        self.proxy = Proxy::At(url.into());
+        self
+    }
+
+    /// Through no proxy, whatever the environment says.
+    pub fn no_proxy(mut self) -> Self {
+        self.proxy = Proxy::None;
+        self
+    }
+
+    /// Makes the client.
+    ///
+    /// # Errors
+    /// `E_INVALID_MODEL_CONFIG`: the proxy is not an address, or TLS cannot be set up.
+    pub fn build(self) -> Result<Client, Error> {
+        let wrong = |error: reqwest::Error| {
+            let message = "the HTTP client cannot be set up";
+            Error::new(ErrorCode::InvalidModelConfig, message).with_source(error.without_url())
+        };
+        let builder = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .tcp_nodelay(true)
+            .connect_timeout(self.connect_timeout.unwrap_or(Duration::from_secs(10)));
+        let builder = match self.proxy {
+            Proxy::Environment => builder,
+            Proxy::None => builder.no_proxy(),
+            Proxy::At(url) => {
+                let url = parse_url("proxy", &url)?;
+                builder
+                    .no_proxy()
+                    .proxy(reqwest::Proxy::all(url).map_err(wrong)?)
+            }
+        };
+        let http = builder.build().map_err(wrong)?;
+        Ok(Client { http })
+    }
+}
+
+#[async_trait]
+impl Transport for Client {
+    async fn send(&self, request: Request) -> Result<Response, Error> {
+        let mut builder = self.http.post(request.url).body(request.body);
+        for (name, value) in request.headers {
+            let bad = || {
+                let message = format!(
+                    "the header `{name}` cannot be sent: it holds a character that no header may hold"
+                );
+                Error::new(ErrorCode::InvalidModelConfig, message)
+            };
+            let name = HeaderName::try_from(name.as_str()).map_err(|_| bad())?;
+            let mut value = HeaderValue::try_from(value).map_err(|_| bad())?;
+            value.set_sensitive(true);
+            builder = builder.header(name, value);
+        }
+        let response = builder.send().await.map_err(unreachable)?;
+        let status = response.status().as_u16();
+        let headers = response.headers().iter().map(|(name, value)| {
+            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            (name.as_str().to_owned(), value)
+        });
+        let headers = headers.collect();
+        let pieces = response.bytes_stream();
+        let body = Body::new(pieces.map(|piece| piece.map_err(unreachable)));
+        Ok(Response::new(status, headers, body))
+    }
+}
+
+/// Why there is no answer, without the address: that may hold a key.
+fn unreachable(error: reqwest::Error) -> Error {
+    let error = error.without_url();
+    let (code, message) = if error.is_timeout() {
+        (
+            ErrorCode::ModelTimeout,
+            "the model server did not answer in time",
+        )
+    } else if error.is_connect() {
+        (
+            ErrorCode::ModelUnreachable,
+            "the model server cannot be reached: is the base URL right, and does it run?",
+        )
+    } else {
+        (
+            ErrorCode::ModelUnreachable,
+            "the connection to the model server broke",
+        )
+    };
+    Error::new(code, message).with_source(error)
+}
+
+/// The body of a response, piece by piece.
+pub struct Body(Pin<Box<dyn Stream<Item = Result<Bytes, Error>> + Send>>);
+
+impl Body {
+    /// A body of these pieces.
+    pub fn new(pieces: impl Stream<Item = Result<Bytes, Error>> + Send + 'static) -> Self {
+        Body(Box::pin(pieces))
+    }
+
+    /// A body that is there already.
+    pub fn whole(bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        Body::new(futures_util::stream::iter([Ok(bytes)]))
+    }
+
+    /// The next piece, or `None` at the end.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub async fn next(&mut self) -> Option<Result<Bytes, Error>> {
+        self.0.next().await
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Body")
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Client")
+    }
+}
+
+impl fmt::Debug for Proxy {
+    /// The address of a proxy may hold a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Proxy::Environment => "of the environment",
+            Proxy::None => "none",
+            Proxy::At(_) => "told",
+        })
+    }
+}
