@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::proposed::{Call, CallRequest, RefusedCall};
 use crate::dispatch::DispatchContext;
 use crate::error::{Error, ErrorCode};
-use crate::schema::{CheckedArgs, RawArgs, Repair};
+use crate::schema::{CheckedArgs, Opened, RawArgs, Repair};
 use crate::tool::{self, BoundHandler, Hex, Tool};
 use crate::within::{TimeLimit, within};
 
@@ -32,13 +32,21 @@ pub(super) struct Checked {
 impl CheckedCall {
     /// The id over the raw arguments first: also a refused call has one. External checks are not asked yet.
     pub(super) fn check(call: Call, tool: Tool) -> Result<Self, RefusedCall> {
-        let opened = tool.schema().open(&call.raw);
+        let nothing = call.nothing_is_none && call.raw.is_nothing();
+        let opened = match nothing {
+            true => Ok(Opened::nothing()),
+            false => tool.schema().open(&call.raw),
+        };
         let call_id = match &opened {
+            Ok(_) if nothing => tool::of_raw(tool.name(), &call.raw),
             Ok(opened) => tool::of_value(tool.name(), &opened.value),
             Err(_) => tool::of_unread(tool.name(), &call.raw),
         };
         let checked = opened.and_then(|opened| {
-            let args = tool.schema().judge(call.raw.clone(), opened)?;
+            let mut args = tool.schema().judge(call.raw.clone(), opened)?;
+            if nothing {
+                args = args.repaired_from_nothing();
+            }
             let bound = tool.bind(args.value())?;
             Ok((args, bound))
         });

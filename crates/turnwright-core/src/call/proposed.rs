@@ -36,6 +36,8 @@ pub(crate) struct CallRequest {
     pub(crate) raw: RawArgs,
     /// When it was proposed.
     pub(crate) created: Instant,
+    /// Whether nothing in the place of the arguments means that there are none.
+    pub(crate) nothing_is_none: bool,
 }
 
 impl Deref for Call {
@@ -74,6 +76,7 @@ impl ProposedCall {
             name,
             raw,
             created: Instant::now(),
+            nothing_is_none: false,
         };
         ProposedCall {
             call: Call {
@@ -112,10 +115,32 @@ impl ProposedCall {
         self
     }
 
+    /// Takes arguments that are empty, blank or `null` for `{}`, and keeps that as a repair: for the calls of a response that
+    /// is known to be whole, in which a model has left out what it had nothing to say in.
+    pub fn nothing_is_no_arguments(mut self) -> Self {
+        self.call.request.nothing_is_none = true;
+        self
+    }
+
     /// Which call it is: ours, unique in the conversation.
     #[must_use]
     pub fn id(&self) -> &str {
         self.call.id.as_str()
+    }
+
+    /// Makes a record of a call that is not complete, because the response that proposed it was cut off. Nothing of it is
+    /// looked at, and nothing is run, whatever its arguments look like.
+    ///
+    /// # Errors
+    /// `E_STORE_ERROR`: there is no record of it then.
+    pub async fn keep_incomplete(self) -> Result<Arc<ToolCall>, Error> {
+        let Call { ctx, request, .. } = self.call;
+        let checksum = request.call_id();
+        let record = ToolCall::open(request, checksum);
+        let says = TurnEvent::ToolCall(Arc::clone(&record));
+        ctx.write(vec![Record::ToolCall(Arc::clone(&record))], vec![says])
+            .await?;
+        Ok(record)
     }
 
     /// The name of the tool.

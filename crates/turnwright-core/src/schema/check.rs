@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::coerce::{self, Allowed, Coerced, Stop};
 use super::decode::{self, DecodeError};
@@ -46,6 +46,18 @@ impl CheckedArgs {
     pub fn raw(&self) -> &RawArgs {
         &self.raw
     }
+
+    /// Notes that nothing came, and that `{}` was taken for it.
+    pub(crate) fn repaired_from_nothing(mut self) -> Self {
+        let repair = Repair {
+            pointer: String::new(),
+            kind: RepairKind::NoArguments,
+            before: Some(self.raw.to_value()),
+            after: Some(Value::Object(Map::new())),
+        };
+        self.repairs.insert(0, repair);
+        self
+    }
 }
 
 impl fmt::Debug for CheckedArgs {
@@ -65,6 +77,18 @@ pub(crate) struct Opened {
     repeats_keys: bool,
     /// How deep it may be once text inside it is decoded.
     depth: usize,
+}
+
+impl Opened {
+    /// No arguments at all.
+    pub(crate) fn nothing() -> Self {
+        Opened {
+            value: Value::Object(Map::new()),
+            whole_floats: false,
+            repeats_keys: false,
+            depth: 1,
+        }
+    }
 }
 
 impl Schema {

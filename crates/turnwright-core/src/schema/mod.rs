@@ -74,6 +74,7 @@ pub use problem::SchemaProblem;
 pub use raw::RawArgs;
 pub use repair::{Repair, RepairKind};
 
+pub(crate) use check::Opened;
 pub(crate) use decode::decode;
 pub(crate) use external::ExternalCheck;
 pub(crate) use fault::{Faults, escape, is_unseen, quote};

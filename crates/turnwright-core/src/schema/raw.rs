@@ -81,6 +81,15 @@ impl RawArgs {
         }
     }
 
+    /// Whether nothing came: no text, blank text, or `null`.
+    pub(crate) fn is_nothing(&self) -> bool {
+        match &self.0 {
+            Raw::Text(text) => matches!(text.trim(), "" | "null"),
+            Raw::NotUtf8 { .. } => false,
+            Raw::Value(it) => it.value.is_null(),
+        }
+    }
+
     /// The text, where text is what came.
     #[must_use]
     pub fn text(&self) -> Option<&str> {

@@ -61,6 +61,8 @@ pub enum RepairKind {
     NullAsAbsent,
     /// A default filled in for an absent property.
     Default,
+    /// Nothing, blank text or `null` in the place of all arguments, where the model's whole response says so: `{}` is meant.
+    NoArguments,
 }
 
 impl RepairKind {
@@ -72,6 +74,7 @@ impl RepairKind {
         RepairKind::Integer,
         RepairKind::NullAsAbsent,
         RepairKind::Default,
+        RepairKind::NoArguments,
     ];
 
     /// The kind as it stands in records.
@@ -84,6 +87,7 @@ impl RepairKind {
             RepairKind::Integer => "integer",
             RepairKind::NullAsAbsent => "null_as_absent",
             RepairKind::Default => "default",
+            RepairKind::NoArguments => "no_arguments",
         }
     }
 }

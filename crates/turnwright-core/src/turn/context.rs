@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use super::answer::AnswerFormat;
 use super::records::Records;
 use super::setup::Setup;
+use super::state::State;
 use super::stop::Stop;
 use super::stream::TurnEvent;
 use super::tasks::Tasks;
@@ -58,6 +59,8 @@ struct Inner {
     store_hangs: AtomicBool,
     /// Held by whoever writes to the store: writes keep their order.
     writes: tokio::sync::Mutex<()>,
+    /// What executors and middleware keep for this turn.
+    per_turn: Mutex<State>,
 }
 
 /// What was used of models: by the turn itself, and by turns that were made for its calls.
@@ -102,6 +105,7 @@ impl TurnContext {
             digest: OnceLock::new(),
             ended: AtomicBool::new(false),
             store_hangs: AtomicBool::new(false),
+            per_turn: Mutex::default(),
         }))
     }
 
@@ -338,6 +342,10 @@ impl TurnContext {
 
     pub(super) fn writes(&self) -> &tokio::sync::Mutex<()> {
         &self.0.writes
+    }
+
+    pub(super) fn per_turn_cell(&self) -> &Mutex<State> {
+        &self.0.per_turn
     }
 
     pub(super) fn stop_cell(&self) -> &Mutex<Option<Stop>> {

@@ -23,6 +23,37 @@ impl State {
 }
 
 impl TurnContext {
+    /// What an executor or middleware keeps for this turn alone, by its type: made when it is first asked for, gone with the
+    /// turn. Unlike the stash it is nobody else's to see.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use turnwright_core::DispatchContext;
+    ///
+    /// #[derive(Default)]
+    /// struct Asked(AtomicU32);
+    ///
+    /// let ctx = DispatchContext::standalone();
+    /// ctx.per_turn::<Asked>().0.fetch_add(1, Ordering::Relaxed);
+    /// assert_eq!(ctx.per_turn::<Asked>().0.load(Ordering::Relaxed), 1);
+    /// ```
+    #[must_use]
+    pub fn per_turn<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        if let Some(value) = self.per_turn_cell().lock().get() {
+            return value;
+        }
+        // Made outside of the lock: that is foreign code.
+        let made = T::default();
+        let mut kept = self.per_turn_cell().lock();
+        if let Some(value) = kept.get() {
+            drop(kept);
+            return value;
+        }
+        let made = Arc::new(made);
+        kept.0.insert(TypeId::of::<T>(), Arc::clone(&made) as _);
+        made
+    }
+
     /// What the runner was given of this type by [`state`](crate::turn::TurnRunnerBuilder::state).
     ///
     /// ```

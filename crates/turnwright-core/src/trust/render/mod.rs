@@ -50,8 +50,11 @@ pub enum Part {
 #[derive(Clone)]
 pub struct Renderer {
     secret: ConversationSecret,
-    shows: Arc<dyn Fn(&Media) -> bool + Send + Sync>,
+    shows: WhichMedia,
+    omits: WhichMedia,
 }
+
+type WhichMedia = Arc<dyn Fn(&Media) -> bool + Send + Sync>;
 
 impl Renderer {
     /// Under the secret of a conversation, for a model that is shown text alone.
@@ -60,6 +63,7 @@ impl Renderer {
         Renderer {
             secret,
             shows: Arc::new(|_| false),
+            omits: Arc::new(|_| false),
         }
     }
 
@@ -67,6 +71,13 @@ impl Renderer {
     #[must_use]
     pub fn showing(mut self, shows: impl Fn(&Media) -> bool + Send + Sync + 'static) -> Self {
         self.shows = Arc::new(shows);
+        self
+    }
+
+    /// For a model that is told nothing at all of these media.
+    #[must_use]
+    pub fn leaving_out(mut self, omits: impl Fn(&Media) -> bool + Send + Sync + 'static) -> Self {
+        self.omits = Arc::new(omits);
         self
     }
 
@@ -104,7 +115,11 @@ impl Renderer {
             }
             ToolResults::Media(media) if media.is_empty() => "The result is empty.".to_owned(),
             ToolResults::Media(media) => {
-                return media.iter().flat_map(|media| self.media(media)).collect();
+                let parts: Vec<Part> = media.iter().flat_map(|it| self.media(it)).collect();
+                if !parts.is_empty() {
+                    return parts;
+                }
+                "The result cannot be shown here.".to_owned()
             }
         };
         vec![Part::Text(text)]
@@ -159,6 +174,9 @@ impl Renderer {
     /// from it.
     #[must_use]
     pub fn media(&self, media: &Media) -> Vec<Part> {
+        if (self.omits)(media) {
+            return Vec::new();
+        }
         let kind = media.kind();
         let described = |fence| {
             let envelope = Envelope::new(fence, media.id())

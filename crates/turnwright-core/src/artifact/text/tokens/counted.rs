@@ -10,19 +10,25 @@ use crate::error::Error;
 /// The longest text that is counted at once: the work for one run without a space grows faster than its length.
 const TEXT: usize = 16 * 1024;
 
+/// The encoding of a model of OpenAI's.
+pub(super) fn encoding_of(model: &str) -> Option<&'static str> {
+    tiktoken::model_to_encoding(model)
+}
+
+pub(super) fn count_text(text: &str, encoding: &str) -> Result<TokenCount, Error> {
+    let mut counting = Counting::by(encoding)?;
+    let mut left = text.as_bytes();
+    while left.len() > TEXT {
+        let (piece, rest) = left.split_at(counting.cut(left));
+        counting.add(piece);
+        left = rest;
+    }
+    counting.add(left);
+    Ok(counting.counted(encoding))
+}
+
 pub(super) fn count(source: &mut Source, encoding: &str) -> Result<TokenCount, Error> {
-    let Some(vocabulary) = tiktoken::get_encoding(encoding) else {
-        return Err(Error::bad_artifact_query(format!(
-            "there is no encoding \"{}\": take one of {}, or leave encoding out for an estimate",
-            crate::schema::escape(encoding, 40),
-            tiktoken::list_encodings().join(", ")
-        )));
-    };
-    let mut counting = Counting {
-        vocabulary,
-        tokens: 0,
-        exact: true,
-    };
+    let mut counting = Counting::by(encoding)?;
     let mut waiting: Vec<u8> = Vec::new();
     let mut at = 0;
     loop {
@@ -40,11 +46,7 @@ pub(super) fn count(source: &mut Source, encoding: &str) -> Result<TokenCount, E
         }
     }
     counting.add(&waiting);
-    Ok(TokenCount {
-        tokens: counting.tokens,
-        encoding: Some(encoding.to_owned()),
-        exact: counting.exact,
-    })
+    Ok(counting.counted(encoding))
 }
 
 struct Counting {
@@ -54,6 +56,29 @@ struct Counting {
 }
 
 impl Counting {
+    fn by(encoding: &str) -> Result<Self, Error> {
+        let Some(vocabulary) = tiktoken::get_encoding(encoding) else {
+            return Err(Error::bad_artifact_query(format!(
+                "there is no encoding \"{}\": take one of {}, or leave encoding out for an estimate",
+                crate::schema::escape(encoding, 40),
+                tiktoken::list_encodings().join(", ")
+            )));
+        };
+        Ok(Counting {
+            vocabulary,
+            tokens: 0,
+            exact: true,
+        })
+    }
+
+    fn counted(self, encoding: &str) -> TokenCount {
+        TokenCount {
+            tokens: self.tokens,
+            encoding: Some(encoding.to_owned()),
+            exact: self.exact,
+        }
+    }
+
     fn add(&mut self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         self.tokens += self.vocabulary.count(&text) as u64;

@@ -4,6 +4,14 @@ use super::TokenCount;
 use crate::artifact::text::source::{PIECE, Source};
 use crate::error::Error;
 
+pub(super) fn estimate_text(text: &str) -> TokenCount {
+    TokenCount {
+        tokens: quarters_of(text.as_bytes()).div_ceil(4),
+        encoding: None,
+        exact: false,
+    }
+}
+
 /// In quarters of a token.
 pub(super) fn estimate(source: &mut Source) -> Result<TokenCount, Error> {
     let mut at = 0;

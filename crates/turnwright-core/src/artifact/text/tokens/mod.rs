@@ -23,6 +23,33 @@ pub struct TokenCount {
     pub exact: bool,
 }
 
+impl TokenCount {
+    /// How many tokens a model of this name makes of a text: by its vocabulary where that is known and at hand (with the
+    /// feature `tokens`, for OpenAI's models), else an estimate as [`SpooledArtifact::estimate_tokens`] makes it.
+    ///
+    /// ```
+    /// use turnwright_core::artifact::text::TokenCount;
+    ///
+    /// let count = TokenCount::of_text("How many tokens is this?", "a-model-that-nobody-knows");
+    /// assert_eq!(count.tokens, 6);
+    /// assert!(!count.exact);
+    /// ```
+    #[must_use]
+    pub fn of_text(text: &str, model: &str) -> TokenCount {
+        Self::by_vocabulary(text, model).unwrap_or_else(|| estimated::estimate_text(text))
+    }
+
+    #[cfg(feature = "tokens")]
+    fn by_vocabulary(text: &str, model: &str) -> Option<TokenCount> {
+        counted::count_text(text, counted::encoding_of(model)?).ok()
+    }
+
+    #[cfg(not(feature = "tokens"))]
+    fn by_vocabulary(_text: &str, _model: &str) -> Option<TokenCount> {
+        None
+    }
+}
+
 impl SpooledArtifact {
     /// How many tokens a model would make of it.
     ///

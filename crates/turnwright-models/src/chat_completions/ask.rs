@@ -1,0 +1,228 @@
+//! A request and its response, with as many attempts as it takes.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use tokio::time::{Instant, timeout_at};
+use turnwright_core::event::Level;
+use turnwright_core::{DispatchContext, Error, ErrorCode, ErrorKind};
+
+use super::builder::Adapter;
+use super::decode::{Collector, Decoder, Reply};
+use super::failure::Failure;
+use super::live::Live;
+use crate::http::{self, Request};
+use crate::retry::Next;
+
+/// A response as far as it came, and what was shown of it.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) reply: Reply,
+    pub(super) live: Live,
+    /// Why nothing more came, and no further attempt was made.
+    pub(super) failed: Option<Error>,
+}
+
+/// How a request is to be written: again without what the server does not know, if need be.
+pub(super) trait Write: Fn(bool) -> String + Sync {}
+impl<F: Fn(bool) -> String + Sync> Write for F {}
+
+impl Adapter {
+    /// Asks until there is an answer, as often as may be. `write` is told whether to ask for the usage in a stream.
+    pub(super) async fn ask(
+        &self,
+        ctx: &DispatchContext,
+        write: impl Write,
+        asks_usage: bool,
+    ) -> Asked {
+        let mut attempts = self.retry.begin();
+        let mut live = Live::new(ctx);
+        let mut asks_usage = asks_usage && !self.knows_no_stream_options();
+        let mut body = Bytes::from(write(asks_usage));
+        loop {
+            let mut collector = Collector::default();
+            let failure = match self.attempt(body.clone(), &mut live, &mut collector).await {
+                Ok(()) => {
+                    let reply = collector.into_reply();
+                    return Asked {
+                        reply,
+                        live,
+                        failed: None,
+                    };
+                }
+                Err(failure) => failure,
+            };
+            let mut error = failure.error;
+            if failure.unknown_parameter && asks_usage {
+                self.note_no_stream_options();
+                asks_usage = false;
+                body = Bytes::from(write(false));
+                continue;
+            }
+            let next = match failure.again {
+                true => attempts.next(failure.after),
+                false => Next::NoMore,
+            };
+            let wait = match next {
+                Next::After(wait) => wait,
+                Next::NoMore => {
+                    let made = attempts.made();
+                    if made > 1 {
+                        error = said_again(&error, &format!(" (after {made} attempts)"));
+                    }
+                    let reply = collector.into_reply();
+                    return Asked {
+                        reply,
+                        live,
+                        failed: Some(error),
+                    };
+                }
+                Next::TooLong(asked) => {
+                    let told = format!(
+                        " (it asks to wait {} seconds, which is more than `longest_wait` allows)",
+                        asked.as_secs()
+                    );
+                    let reply = collector.into_reply();
+                    let failed = Some(said_again(&error, &told));
+                    return Asked {
+                        reply,
+                        live,
+                        failed,
+                    };
+                }
+            };
+            let (made, millis) = (attempts.made() - 1, wait.as_millis());
+            let message = format!(
+                "attempt {made} failed, the next follows in {millis} ms: {}",
+                error.with_causes()
+            );
+            ctx.log(Level::Warn, message);
+            live.restart().await;
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// One attempt. Whatever came is in the collector.
+    async fn attempt(
+        &self,
+        body: Bytes,
+        live: &mut Live,
+        collector: &mut Collector,
+    ) -> Result<(), Failure> {
+        let deadline = Instant::now() + self.request_timeout;
+        let mut request = Request::new(self.endpoint.clone(), body);
+        request.headers.clone_from(&self.headers);
+        let sent = timeout_at(deadline, self.transport.send(request)).await;
+        let mut response = sent
+            .map_err(|_| too_long(self.request_timeout))?
+            .map_err(Failure::broken)?;
+        if !(200..300).contains(&response.status) {
+            return Err(self.refused(response).await);
+        }
+        let mut decoder = Decoder::new(response.header("content-type"))
+            .max_frame(self.max_frame)
+            .max_body(self.max_body);
+        let (mut deltas, mut size) = (Vec::new(), 0_usize);
+        loop {
+            let silence = Instant::now() + self.idle_timeout;
+            let piece = match timeout_at(silence.min(deadline), response.body.next()).await {
+                Ok(piece) => piece,
+                Err(_) if collector.so_far().is_whole() => return Ok(()),
+                Err(_) if silence < deadline => return Err(silent(self.idle_timeout)),
+                Err(_) => return Err(too_long(self.request_timeout)),
+            };
+            size += piece
+                .as_ref()
+                .map_or(0, |it| it.as_ref().map_or(0, Bytes::len));
+            let read = match &piece {
+                Some(Ok(_)) if size > self.max_body => Err(too_large(self.max_body)),
+                Some(Ok(bytes)) => decoder.push(bytes, &mut deltas),
+                Some(Err(error)) => Err(error.clone()),
+                None => decoder.finish(&mut deltas),
+            };
+            for delta in deltas.drain(..) {
+                live.show(&delta).await;
+                collector.add(delta);
+            }
+            match read {
+                // All was said before it broke.
+                Err(_) if collector.so_far().is_whole() => return Ok(()),
+                Err(error) => return Err(Failure::broken(self.without_secrets(error))),
+                Ok(()) if collector.so_far().done => {
+                    drain(response.body);
+                    return Ok(());
+                }
+                Ok(()) if piece.is_none() => break,
+                Ok(()) => {}
+            }
+        }
+        match collector.so_far().finish_reason.is_some() {
+            true => Ok(()),
+            false => Err(Failure::broken(Error::new(
+                ErrorCode::ModelUnreachable,
+                "the response ended before it was whole: there is no finish reason",
+            ))),
+        }
+    }
+
+    fn without_secrets(&self, error: Error) -> Error {
+        let scrubbed = self.scrubbed(error.message());
+        match scrubbed == error.message() {
+            true => error,
+            false => Error::new(error.code(), scrubbed).with_kind(error.kind()),
+        }
+    }
+}
+
+/// Reads what is left of a body after all was said, most often its end: a connection is used again only then. Nobody waits
+/// for it.
+fn drain(mut body: http::Body) {
+    if body
+        .next()
+        .now_or_never()
+        .is_some_and(|piece| piece.is_none())
+    {
+        return;
+    }
+    tokio::spawn(tokio::time::timeout(LONGEST_DRAIN, async move {
+        for _ in 0..MOST_DRAINED {
+            if !matches!(body.next().await, Some(Ok(_))) {
+                return;
+            }
+        }
+    }));
+}
+
+const LONGEST_DRAIN: Duration = Duration::from_secs(1);
+const MOST_DRAINED: usize = 16;
+
+fn too_long(limit: Duration) -> Failure {
+    let message = format!(
+        "the model server did not finish within {limit:?}: allow more with `request_timeout`"
+    );
+    Failure::broken(Error::new(ErrorCode::ModelTimeout, message))
+}
+
+fn too_large(limit: usize) -> Error {
+    let message =
+        format!("the response is larger than {limit} bytes: allow more with `max_response_bytes`");
+    Error::new(ErrorCode::Wire, message).with_kind(ErrorKind::Internal)
+}
+
+fn silent(limit: Duration) -> Failure {
+    let message = format!(
+        "the model server was silent for {limit:?} in the middle of a response: allow more with `idle_timeout`"
+    );
+    Failure::broken(Error::new(ErrorCode::ModelTimeout, message))
+}
+
+/// The same error with more to say.
+fn said_again(error: &Error, more: &str) -> Error {
+    let again =
+        Error::new(error.code(), format!("{}{more}", error.message())).with_kind(error.kind());
+    match std::error::Error::source(error) {
+        Some(source) => again.with_source(source.to_string()),
+        None => again,
+    }
+}

@@ -1,0 +1,139 @@
+//! The text of a request.
+
+use serde_json::{Value, json};
+use turnwright_core::{Tool, TurnContext};
+
+use super::builder::TypedAnswers;
+use super::options::Options;
+use super::write::WireMessage;
+
+/// What a request consists of.
+pub(super) struct Body<'a> {
+    pub(super) options: &'a Options,
+    pub(super) tools: &'a [String],
+    pub(super) response_format: Option<Value>,
+    pub(super) usage_in_stream: bool,
+}
+
+impl Body<'_> {
+    /// The request as JSON text.
+    pub(super) fn write<'m>(
+        &self,
+        messages: impl Iterator<Item = &'m WireMessage> + Clone,
+    ) -> String {
+        let tools: usize = self.tools.iter().map(|tool| tool.len() + 1).sum();
+        let content: usize = messages.clone().map(|message| message.json.len() + 1).sum();
+        let mut text = String::with_capacity(tools + content + 256);
+        text.push('{');
+        for (name, value) in self.options.fields() {
+            let without_tools = self.tools.is_empty();
+            match name {
+                "stream" => {}
+                "stream_options" if !self.options.streams() => {}
+                "tool_choice" | "parallel_tool_calls" if without_tools => {}
+                _ => field(&mut text, name, &value.to_string()),
+            }
+        }
+        if let Some(format) = &self.response_format {
+            field(&mut text, "response_format", &format.to_string());
+        }
+        if self.options.streams() {
+            field(&mut text, "stream", "true");
+            if self.usage_in_stream {
+                field(&mut text, "stream_options", r#"{"include_usage":true}"#);
+            }
+        }
+        if !self.tools.is_empty() {
+            list(&mut text, "tools", self.tools.iter().map(String::as_str));
+            text.push(',');
+        }
+        list(
+            &mut text,
+            "messages",
+            messages.map(|message| message.json.as_str()),
+        );
+        text.push('}');
+        text
+    }
+}
+
+/// A field, and what parts it from the next.
+fn field(text: &mut String, name: &str, value: &str) {
+    text.push_str(&Value::from(name).to_string());
+    text.push(':');
+    text.push_str(value);
+    text.push(',');
+}
+
+fn list<'i>(text: &mut String, name: &str, items: impl Iterator<Item = &'i str>) {
+    text.push('"');
+    text.push_str(name);
+    text.push_str("\":[");
+    for (at, item) in items.enumerate() {
+        if at > 0 {
+            text.push(',');
+        }
+        text.push_str(item);
+    }
+    text.push(']');
+}
+
+/// The tools as the model is shown them: the document that is enforced, and no other.
+pub(super) fn written_tools(tools: &[Tool], options: &Options) -> Vec<String> {
+    let ours = tools.iter().map(|tool| {
+        let described = tool.describe();
+        json!({
+            "type": "function",
+            "function": {
+                "name": described.name,
+                "description": described.description,
+                "parameters": described.input_schema,
+            },
+        })
+        .to_string()
+    });
+    let theirs = options.provider_tools().iter().map(Value::to_string);
+    ours.chain(theirs).collect()
+}
+
+/// How the server is told of the form of the answer, where one is asked for and nobody said otherwise.
+pub(super) fn response_format(
+    turn: &TurnContext,
+    options: &Options,
+    how: TypedAnswers,
+) -> Option<Value> {
+    let format = turn.answer_format()?;
+    if options.says_response_format() {
+        return None;
+    }
+    match how {
+        TypedAnswers::JsonSchema => Some(json!({
+            "type": "json_schema",
+            "json_schema": { "name": schema_name(format.name()), "schema": format.schema().document() },
+        })),
+        TypedAnswers::JsonObject => Some(json!({ "type": "json_object" })),
+        TypedAnswers::Words => None,
+    }
+}
+
+/// What the model is told of the form of the answer, where the server is not told all of it.
+pub(super) fn answer_in_words(turn: &TurnContext, how: TypedAnswers) -> Option<String> {
+    let format = turn.answer_format()?;
+    match how {
+        TypedAnswers::JsonSchema => None,
+        TypedAnswers::JsonObject | TypedAnswers::Words => Some(format!(
+            "When you answer, answer with JSON and nothing else. It must fit this JSON Schema:\n{}",
+            format.schema().document()
+        )),
+    }
+}
+
+/// Servers take the names that they take of tools.
+fn schema_name(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let name: String = name.chars().filter(|c| fits(*c)).take(64).collect();
+    match name.is_empty() {
+        true => "answer".to_owned(),
+        false => name,
+    }
+}

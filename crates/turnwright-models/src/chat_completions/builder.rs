@@ -1,0 +1,411 @@
+//! How a server is described.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use turnwright_core::{Error, ErrorCode, Media};
+use url::Url;
+
+use super::media::{self, MediaPolicy};
+use super::options::Options;
+use super::{ChatCompletions, decode};
+use crate::http::{Client, ClientBuilder, Transport, parse_url};
+use crate::retry::RetryPolicy;
+use crate::sse;
+
+/// The server that is meant where none is named.
+const OPENAI: &str = "https://api.openai.com/v1";
+
+/// Who the text before everything else is said by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SystemRole {
+    /// `system`, which every server knows.
+    #[default]
+    System,
+    /// `developer`, as OpenAI's newer models call it.
+    Developer,
+}
+
+/// Which thoughts go back to the server that they came from. Other servers never get them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReturnReasoning {
+    /// `reasoning_details` and `reasoning_content`: servers that write them want them back, and some refuse a call whose
+    /// thoughts are missing. Not `reasoning`, which some that write it refuse to read.
+    #[default]
+    Wanted,
+    /// Whatever came, in the field in which it came.
+    All,
+    /// None.
+    None,
+}
+
+/// How the server is told of the form that an answer must have. The answer is checked in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TypedAnswers {
+    /// By `response_format` of the type `json_schema`, which holds the schema.
+    #[default]
+    JsonSchema,
+    /// By `response_format` of the type `json_object`, and by words that hold the schema: for servers that know no schemas.
+    JsonObject,
+    /// By words alone: for servers that cannot do either beside tools.
+    Words,
+}
+
+/// What is known of a server.
+pub(super) struct Adapter {
+    pub(super) endpoint: Url,
+    /// The endpoint without what may be secret: where provider state came from.
+    pub(super) from: String,
+    pub(super) headers: Vec<(String, String)>,
+    /// What must never be seen, wherever a server puts it.
+    pub(super) secrets: Vec<String>,
+    pub(super) transport: Arc<dyn Transport>,
+    pub(super) retry: RetryPolicy,
+    pub(super) request_timeout: Duration,
+    pub(super) idle_timeout: Duration,
+    pub(super) max_frame: usize,
+    pub(super) max_body: usize,
+    pub(super) system: String,
+    pub(super) role: SystemRole,
+    pub(super) explains_fences: bool,
+    pub(super) media_policy: MediaPolicy,
+    pub(super) shows: Arc<dyn Fn(&Media) -> bool + Send + Sync>,
+    pub(super) max_media: u64,
+    pub(super) window: Option<u64>,
+    pub(super) reasoning: ReturnReasoning,
+    pub(super) typed: TypedAnswers,
+    pub(super) name: String,
+    /// Tools that were looked at, by their fingerprint.
+    pub(super) seen: Mutex<HashSet<String>>,
+    /// The server does not take `stream_options`.
+    pub(super) no_stream_options: AtomicBool,
+}
+
+/// Describes a server: see [`ChatCompletions::builder`].
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct ChatCompletionsBuilder {
+    base_url: String,
+    api_key: Option<String>,
+    headers: Vec<(String, String)>,
+    query: Vec<(String, String)>,
+    client: ClientBuilder,
+    transport: Option<Arc<dyn Transport>>,
+    retry: RetryPolicy,
+    request_timeout: Duration,
+    idle_timeout: Duration,
+    max_frame: usize,
+    max_body: usize,
+    system: String,
+    role: SystemRole,
+    explains_fences: bool,
+    media_policy: MediaPolicy,
+    shows: Option<Arc<dyn Fn(&Media) -> bool + Send + Sync>>,
+    max_media: u64,
+    window: Option<u64>,
+    reasoning: ReturnReasoning,
+    typed: TypedAnswers,
+    name: Option<String>,
+    options: Options,
+}
+
+impl ChatCompletionsBuilder {
+    pub(super) fn new(base_url: String) -> Self {
+        ChatCompletionsBuilder {
+            base_url,
+            api_key: None,
+            headers: Vec::new(),
+            query: Vec::new(),
+            client: Client::builder(),
+            transport: None,
+            retry: RetryPolicy::new(),
+            request_timeout: Duration::from_secs(600),
+            idle_timeout: Duration::from_secs(120),
+            max_frame: sse::MAX_FRAME,
+            max_body: decode::MAX_BODY,
+            system: String::new(),
+            role: SystemRole::default(),
+            explains_fences: true,
+            media_policy: MediaPolicy::default(),
+            shows: None,
+            max_media: 20 * 1024 * 1024,
+            window: None,
+            reasoning: ReturnReasoning::default(),
+            typed: TypedAnswers::default(),
+            name: None,
+            options: Options::default(),
+        }
+    }
+
+    pub(super) fn from_env(env: impl Fn(&str) -> Option<String>) -> Result<Self, Error> {
+        let said = |name: &str| env(name).filter(|value| !value.trim().is_empty());
+        let wrong = |message: &str| Error::new(ErrorCode::InvalidModelConfig, message);
+        let (base_url, key) = (said("OPENAI_BASE_URL"), said("OPENAI_API_KEY"));
+        if base_url.is_none() && key.is_none() {
+            return Err(wrong(
+                "no model server is named: set OPENAI_API_KEY, or OPENAI_BASE_URL for another server than OpenAI's",
+            ));
+        }
+        let model = said("OPENAI_MODEL").ok_or_else(|| {
+            wrong("no model is named: set OPENAI_MODEL, for example to `gpt-4.1-mini`")
+        })?;
+        let builder = ChatCompletionsBuilder::new(base_url.unwrap_or_else(|| OPENAI.to_owned()));
+        let builder = builder.model(model.trim());
+        Ok(match key {
+            Some(key) => builder.api_key(key.trim()),
+            None => builder,
+        })
+    }
+
+    /// The key, sent as `Authorization: Bearer …`.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.api_key = Some(key.into());
+        self
+    }
+
+    /// One more header, such as `api-key` for Azure. Its value is held to be secret.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        let name = name.into().to_ascii_lowercase();
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// A part of the query, such as `api-version` for Azure.
+    pub fn query(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.query.push((name.into(), value.into()));
+        self
+    }
+
+    /// Which model.
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.options = self.options.model(model);
+        self
+    }
+
+    /// The parameters of every request, over those that were given before.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options.over(&self.options);
+        self
+    }
+
+    /// The system prompt, which stands before everything else.
+    pub fn system_prompt(mut self, text: impl Into<String>) -> Self {
+        self.system = text.into();
+        self
+    }
+
+    /// Who the system prompt is said by.
+    pub fn system_role(mut self, role: SystemRole) -> Self {
+        self.role = role;
+        self
+    }
+
+    /// Whether the model is told what the fences around foreign text mean. It is unless told: a fence that nobody explains
+    /// stops little.
+    pub fn explain_fences(mut self, explains: bool) -> Self {
+        self.explains_fences = explains;
+        self
+    }
+
+    /// How long it may take to connect. 10 seconds unless told.
+    pub fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.client = self.client.connect_timeout(limit);
+        self
+    }
+
+    /// How long one request may take from its beginning to the end of its response. 10 minutes unless told.
+    pub fn request_timeout(mut self, limit: Duration) -> Self {
+        self.request_timeout = limit;
+        self
+    }
+
+    /// How long a response that has begun may stay silent. 2 minutes unless told.
+    pub fn idle_timeout(mut self, limit: Duration) -> Self {
+        self.idle_timeout = limit;
+        self
+    }
+
+    /// Through this proxy, whatever the environment says.
+    pub fn proxy(mut self, url: impl Into<String>) -> Self {
+        self.client = self.client.proxy(url);
+        self
+    }
+
+    /// Through no proxy, whatever the environment says.
+    pub fn no_proxy(mut self) -> Self {
+        self.client = self.client.no_proxy();
+        self
+    }
+
+    /// By another way than HTTP: a recording, say.
+    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
+        self.transport = Some(Arc::new(transport));
+        self
+    }
+
+    /// When a request is made again.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.retry = policy;
+        self
+    }
+
+    /// The most bytes that one event of a stream may have. 8 MiB unless told.
+    pub fn max_event_bytes(mut self, bytes: usize) -> Self {
+        self.max_frame = bytes;
+        self
+    }
+
+    /// The most bytes that a response may have. 64 MiB unless told.
+    pub fn max_response_bytes(mut self, bytes: usize) -> Self {
+        self.max_body = bytes;
+        self
+    }
+
+    /// What happens to media that the server cannot be shown. They are described unless told.
+    pub fn unsupported_media(mut self, policy: MediaPolicy) -> Self {
+        self.media_policy = policy;
+        self
+    }
+
+    /// Which media the server can be shown. Unless told: PNG, JPEG, GIF and WebP images, WAV and MP3 audio, PDF documents.
+    pub fn shows(mut self, shows: impl Fn(&Media) -> bool + Send + Sync + 'static) -> Self {
+        self.shows = Some(Arc::new(shows));
+        self
+    }
+
+    /// The most bytes that one media may have. 20 MiB unless told.
+    pub fn max_media_bytes(mut self, bytes: u64) -> Self {
+        self.max_media = bytes;
+        self
+    }
+
+    /// How many tokens the model takes, prompt and answer together. A prompt that does not fit is not sent. Known for some
+    /// models by their names; unknown for others unless told here.
+    pub fn context_window(mut self, tokens: u64) -> Self {
+        self.window = Some(tokens);
+        self
+    }
+
+    /// Which thoughts go back to the server.
+    pub fn return_reasoning(mut self, which: ReturnReasoning) -> Self {
+        self.reasoning = which;
+        self
+    }
+
+    /// How the server is told of the form that an answer must have.
+    pub fn typed_answers(mut self, how: TypedAnswers) -> Self {
+        self.typed = how;
+        self
+    }
+
+    /// What the server is called in traces. The host of its address unless told.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Makes the executor.
+    ///
+    /// # Errors
+    /// `E_INVALID_MODEL_CONFIG`, which says what is wrong.
+    pub fn build(self) -> Result<ChatCompletions, Error> {
+        self.options.check()?;
+        let endpoint = endpoint(&self.base_url, &self.query)?;
+        let from = origin_and_path(&endpoint);
+        let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+        let mut secrets: Vec<String> = self.headers.iter().map(|(_, it)| it.clone()).collect();
+        if let Some(key) = self.api_key {
+            headers.push(("authorization".to_owned(), format!("Bearer {key}")));
+            secrets.push(key);
+        }
+        headers.extend(self.headers);
+        secrets.extend(self.query.into_iter().map(|(_, value)| value));
+        secrets.retain(|secret| secret.len() >= SHORTEST_SECRET);
+        let transport = match self.transport {
+            Some(transport) => transport,
+            None => Arc::new(self.client.build()?),
+        };
+        let host = endpoint.host_str().unwrap_or_default().to_owned();
+        let adapter = Adapter {
+            from,
+            headers,
+            secrets,
+            transport,
+            retry: self.retry,
+            request_timeout: self.request_timeout,
+            idle_timeout: self.idle_timeout,
+            max_frame: self.max_frame,
+            max_body: self.max_body,
+            system: self.system,
+            role: self.role,
+            explains_fences: self.explains_fences,
+            media_policy: self.media_policy,
+            shows: self.shows.unwrap_or_else(|| Arc::new(media::usually_shown)),
+            max_media: self.max_media,
+            window: self.window,
+            reasoning: self.reasoning,
+            typed: self.typed,
+            name: self.name.unwrap_or(host),
+            seen: Mutex::default(),
+            no_stream_options: AtomicBool::new(false),
+            endpoint,
+        };
+        Ok(ChatCompletions {
+            adapter: Arc::new(adapter),
+            options: Arc::new(self.options),
+        })
+    }
+}
+
+/// What is shorter is found in too many texts that hold no secret.
+const SHORTEST_SECRET: usize = 6;
+
+/// Where requests go: the base URL and the name of the resource, unless it stands there already.
+fn endpoint(base: &str, query: &[(String, String)]) -> Result<Url, Error> {
+    let mut url = parse_url("base URL", base)?;
+    let path = url.path().trim_end_matches('/').to_owned();
+    if !path.ends_with("/chat/completions") {
+        url.set_path(&format!("{path}/chat/completions"));
+    }
+    if !query.is_empty() {
+        url.query_pairs_mut().extend_pairs(query);
+    }
+    url.set_fragment(None);
+    Ok(url)
+}
+
+/// An address without its query and password.
+fn origin_and_path(url: &Url) -> String {
+    let mut plain = url.clone();
+    plain.set_query(None);
+    // Fails only where there can be neither.
+    let _ = plain.set_username("");
+    let _ = plain.set_password(None);
+    plain.into()
+}
+
+impl fmt::Debug for Adapter {
+    /// Keys are not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Adapter")
+            .field("endpoint", &self.from)
+            .field("transport", &self.transport)
+            .field("retry", &self.retry)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ChatCompletionsBuilder {
+    /// Keys are not shown, nor an address that may hold one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChatCompletionsBuilder")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}

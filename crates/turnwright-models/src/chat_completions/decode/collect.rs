@@ -1,0 +1,119 @@
+//! A reply out of its pieces.
+
+use std::fmt;
+
+use super::delta::Delta;
+use super::details::Details;
+use super::reply::{Reply, ReplyCall, cuts_off};
+
+/// How many calls a piece may be ahead of those that began: a decoder is never ahead, and memory is not for the asking.
+const AHEAD: usize = 1_024;
+
+/// Puts the pieces of a reply together, in time that grows with their size alone.
+#[derive(Clone, Default)]
+pub struct Collector {
+    reply: Reply,
+    details: Details,
+}
+
+impl Collector {
+    /// Without a piece yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Collector::default()
+    }
+
+    /// One more piece.
+    pub fn add(&mut self, delta: Delta) {
+        let reply = &mut self.reply;
+        match delta {
+            Delta::Id(id) => reply.id = Some(id),
+            Delta::Model(model) => reply.model = Some(model),
+            Delta::Text(text) => append(&mut reply.text, text),
+            Delta::Reasoning { text, field } => {
+                append(&mut reply.reasoning, text);
+                reply.reasoning_field.get_or_insert(field);
+            }
+            Delta::ReasoningDetails(items) => self.details.add(items),
+            Delta::Refusal(text) => append(&mut reply.refusal, text),
+            Delta::Call {
+                slot,
+                id,
+                name,
+                arguments,
+                extra,
+            } => {
+                let Some(call) = call_at(&mut reply.tool_calls, slot) else {
+                    return;
+                };
+                if call.id.is_none() {
+                    call.id = id;
+                }
+                append(&mut call.name, name.unwrap_or_default());
+                append(&mut call.arguments, arguments);
+                if let Some(extra) = extra {
+                    call.extra.get_or_insert_default().extend(extra);
+                }
+            }
+            Delta::Finish(reason) => {
+                // A response that was cut off does not become whole by a second reason.
+                let cut_off = reply.finish_reason.as_deref().is_some_and(cuts_off);
+                if !cut_off && !reason.is_empty() {
+                    reply.finish_reason = Some(reason);
+                }
+            }
+            Delta::Usage { usage, cached_told } => {
+                reply.usage = Some(usage);
+                reply.cached_told = cached_told;
+            }
+            Delta::Done => reply.done = true,
+        }
+    }
+
+    /// What came so far. `reasoning_details` are put together at the end.
+    #[must_use]
+    pub fn so_far(&self) -> &Reply {
+        &self.reply
+    }
+
+    /// What came.
+    #[must_use]
+    pub fn into_reply(self) -> Reply {
+        Reply {
+            reasoning_details: self.details.into_items(),
+            ..self.reply
+        }
+    }
+}
+
+impl Extend<Delta> for Collector {
+    fn extend<T: IntoIterator<Item = Delta>>(&mut self, deltas: T) {
+        deltas.into_iter().for_each(|delta| self.add(delta));
+    }
+}
+
+/// The first piece is taken as it is: most texts that come whole are never copied.
+fn append(text: &mut String, more: String) {
+    if text.is_empty() {
+        *text = more;
+    } else {
+        text.push_str(&more);
+    }
+}
+
+/// The call of a slot, with those before it, which are yet to come.
+fn call_at(calls: &mut Vec<ReplyCall>, slot: usize) -> Option<&mut ReplyCall> {
+    if slot >= calls.len().saturating_add(AHEAD) {
+        return None;
+    }
+    if slot >= calls.len() {
+        calls.resize_with(slot + 1, ReplyCall::default);
+    }
+    calls.get_mut(slot)
+}
+
+impl fmt::Debug for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Collector").field(&self.reply).finish()
+    }
+}

@@ -1,0 +1,123 @@
+//! What a response says, once all of it is there.
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+use turnwright_core::event::Usage;
+
+use super::delta::{ReasoningField, Size};
+
+/// A model's reply, as it came over the wire.
+#[derive(Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Reply {
+    /// The server's id of the response.
+    pub id: Option<String>,
+    /// The model that answered.
+    pub model: Option<String>,
+    /// The answer.
+    pub text: String,
+    /// What the model thought.
+    pub reasoning: String,
+    /// Where the thoughts stood first.
+    pub reasoning_field: Option<ReasoningField>,
+    /// Thoughts as the server wants to see them again.
+    pub reasoning_details: Vec<Value>,
+    /// Why the model will not answer.
+    pub refusal: String,
+    /// Calls, in the order in which they began.
+    pub tool_calls: Vec<ReplyCall>,
+    /// Why the model stopped; never empty.
+    pub finish_reason: Option<String>,
+    /// What it cost.
+    pub usage: Option<Usage>,
+    /// Whether the server said how much of the input was cached.
+    pub cached_told: bool,
+    /// Whether the server said that nothing follows.
+    pub done: bool,
+}
+
+/// A call of a reply. Its arguments are as they were sent, and may have been cut off.
+#[derive(Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ReplyCall {
+    /// The server's id of the call.
+    pub id: Option<String>,
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments, as text.
+    pub arguments: String,
+    /// Fields that are not of the protocol, which the server may want to see again.
+    pub extra: Option<Map<String, Value>>,
+}
+
+impl Reply {
+    /// Whether the model came to its end: a reason to stop was told, and it is not `length`, `content_filter` or `error`.
+    /// No call of a reply that is not whole may be executed.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let reason = self.finish_reason.as_deref();
+        reason.is_some_and(|reason| !reason.is_empty() && !cuts_off(reason))
+    }
+
+    /// The parts of it that every server has, as JSON: `text`, `reasoning`, `refusal`, `tool_calls`, `finish_reason` and
+    /// `usage`.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let calls = self.tool_calls.iter().map(|call| {
+            json!({
+                "id": call.id.as_deref().unwrap_or_default(),
+                "name": call.name,
+                "arguments": call.arguments,
+            })
+        });
+        let usage = self.usage.map(|usage| {
+            json!({
+                "input": usage.input_tokens,
+                "output": usage.output_tokens,
+                "cached": self.cached_told.then_some(usage.cached_input_tokens),
+            })
+        });
+        json!({
+            "text": self.text,
+            "reasoning": self.reasoning,
+            "refusal": self.refusal,
+            "tool_calls": calls.collect::<Vec<_>>(),
+            "finish_reason": self.finish_reason,
+            "usage": usage,
+        })
+    }
+}
+
+/// Whether a response that stopped for this reason is not whole.
+pub(super) fn cuts_off(reason: &str) -> bool {
+    matches!(reason, "length" | "content_filter" | "error")
+}
+
+impl fmt::Debug for Reply {
+    /// What a model says is not for logs: sizes are shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reply")
+            .field("model", &self.model)
+            .field("text", &Size(self.text.len()))
+            .field("reasoning", &Size(self.reasoning.len()))
+            .field("reasoning_field", &self.reasoning_field)
+            .field("reasoning_details", &self.reasoning_details.len())
+            .field("refusal", &Size(self.refusal.len()))
+            .field("tool_calls", &self.tool_calls)
+            .field("finish_reason", &self.finish_reason)
+            .field("usage", &self.usage)
+            .field("done", &self.done)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ReplyCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplyCall")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("arguments", &Size(self.arguments.len()))
+            .finish_non_exhaustive()
+    }
+}

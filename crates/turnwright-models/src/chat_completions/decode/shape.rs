@@ -1,0 +1,227 @@
+//! How the fields of a chunk are read: forgiving where servers differ, borrowing where nothing is escaped.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Makes a struct that is read from an object: `null` is an empty one, unknown fields are skipped, and of a field that
+/// stands there twice the last counts.
+macro_rules! object {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $wire:literal => $field:ident: $type:ty,)+ }) => {
+        $(#[$doc])*
+        #[derive(Default)]
+        pub(super) struct $name<'a> {
+            $($(#[$field_doc])* pub(super) $field: $type,)+
+        }
+
+        impl<'de: 'a, 'a> serde::Deserialize<'de> for $name<'a> {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct Reader<'a>(std::marker::PhantomData<&'a ()>);
+
+                impl<'de: 'a, 'a> serde::de::Visitor<'de> for Reader<'a> {
+                    type Value = $name<'a>;
+
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("an object")
+                    }
+
+                    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                        Ok($name::default())
+                    }
+
+                    fn visit_map<A>(self, mut map: A) -> Result<Self::Value, A::Error>
+                    where
+                        A: serde::de::MapAccess<'de>,
+                    {
+                        let mut read = $name::default();
+                        while let Some($crate::chat_completions::decode::shape::Key(key)) = map.next_key()? {
+                            match &*key {
+                                $($wire => read.$field = map.next_value()?,)+
+                                _ => {
+                                    map.next_value::<serde::de::IgnoredAny>()?;
+                                }
+                            }
+                        }
+                        Ok(read)
+                    }
+                }
+
+                from.deserialize_any(Reader(std::marker::PhantomData))
+            }
+        }
+    };
+}
+pub(super) use object;
+
+/// The name of a field.
+pub(super) struct Key<'a>(pub(super) Cow<'a, str>);
+
+/// Text. `null` is no text, and a number is its digits.
+#[derive(Default)]
+pub(super) struct Text<'a>(Option<Cow<'a, str>>);
+
+/// The items of a list. `null` is none.
+pub(super) struct List<T>(pub(super) Vec<T>);
+
+/// Whether there is something: not `null`, `false`, nor empty.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Present(pub(super) bool);
+
+/// A count or an index, however it is written. What is no number is none, and what is too large is as large as can be.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Count(pub(super) Option<u64>);
+
+impl<'a> Text<'a> {
+    /// The text, unless it is empty.
+    pub(super) fn said(self) -> Option<Cow<'a, str>> {
+        self.0.filter(|text| !text.is_empty())
+    }
+}
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        List(Vec::new())
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_str(AnyText).map(Key)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_option(TextOrNull).map(Text)
+    }
+}
+
+/// Borrows where it can; `Cow` by itself would not.
+struct AnyText;
+
+impl<'de> Visitor<'de> for AnyText {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(number.to_string()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(number.to_string()))
+    }
+}
+
+struct TextOrNull;
+
+impl<'de> Visitor<'de> for TextOrNull {
+    type Value = Option<Cow<'de, str>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text or null")
+    }
+
+    fn visit_none<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_any(AnyText).map(Some)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let items = Option::<Vec<T>>::deserialize(from)?;
+        Ok(List(items.unwrap_or_default()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Present {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(IsThere).map(Present)
+    }
+}
+
+struct IsThere;
+
+impl<'de> Visitor<'de> for IsThere {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    fn visit_unit<E>(self) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    fn visit_bool<E>(self, it: bool) -> Result<bool, E> {
+        Ok(it)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<bool, E> {
+        Ok(!text.is_empty())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<bool, E> {
+        Ok(true)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<bool, E> {
+        Ok(true)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<bool, E> {
+        Ok(true)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<bool, A::Error> {
+        let mut any = false;
+        while items.next_element::<de::IgnoredAny>()?.is_some() {
+            any = true;
+        }
+        Ok(any)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<bool, A::Error> {
+        let mut any = false;
+        while fields
+            .next_entry::<de::IgnoredAny, de::IgnoredAny>()?
+            .is_some()
+        {
+            any = true;
+        }
+        Ok(any)
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let written = <&'de RawValue>::deserialize(from)?.get();
+        let digits = written.trim_matches('"');
+        let number = digits.parse().ok().or_else(|| {
+            let number: f64 = digits.parse().ok()?;
+            // Rounds towards zero and stays in range; below zero is zero.
+            (!number.is_nan()).then_some(number as u64)
+        });
+        Ok(Count(number))
+    }
+}

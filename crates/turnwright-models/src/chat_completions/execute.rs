@@ -1,0 +1,296 @@
+//! One iteration: the prompt is written, the model asked, its calls made.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+use turnwright_core::dispatch::Executor;
+use turnwright_core::event::Level;
+use turnwright_core::trust::Renderer;
+use turnwright_core::{BoxError, DispatchContext, Error, ErrorCode, ErrorKind, Usage};
+
+use super::ask::Asked;
+use super::body::{Body, answer_in_words, response_format, written_tools};
+use super::builder::Adapter;
+use super::decode::{Reply, ReplyCall};
+use super::live::Live;
+use super::options::Options;
+use super::write::{ChatWriter, DETAILS, FIELD, WireMessage};
+use super::{ChatCompletions, PROTOCOL, STASH_KEY, schemas, window};
+use crate::render::{ResponseState, Standing, Transcript};
+
+/// Responses in a row that may be cut off in the middle of a call before the turn ends.
+const MOST_CUTS: u32 = 3;
+
+/// What is kept for a turn, for each server that it asks.
+#[derive(Default)]
+struct Kept(Mutex<Vec<(Arc<Adapter>, Conversation)>>);
+
+/// What was sent to a server in this turn.
+#[derive(Default)]
+struct Conversation {
+    transcript: Transcript<WireMessage>,
+    /// The ids of calls that stand in the prompt.
+    ids: HashSet<String>,
+    /// Responses in a row that were cut off.
+    cuts: u32,
+}
+
+impl Kept {
+    fn take(&self, adapter: &Arc<Adapter>) -> Conversation {
+        let mut kept = self.0.lock();
+        let place = kept.iter().position(|(it, _)| Arc::ptr_eq(it, adapter));
+        place.map(|at| kept.swap_remove(at).1).unwrap_or_default()
+    }
+
+    fn put(&self, adapter: &Arc<Adapter>, conversation: Conversation) {
+        self.0.lock().push((Arc::clone(adapter), conversation));
+    }
+}
+
+#[async_trait]
+impl Executor for ChatCompletions {
+    async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
+        let kept = ctx.per_turn::<Kept>();
+        let mut conversation = kept.take(&self.adapter);
+        let done = self.iterate(&ctx, &mut conversation).await;
+        kept.put(&self.adapter, conversation);
+        Ok(done?)
+    }
+
+    fn name(&self) -> &str {
+        &self.adapter.name
+    }
+
+    fn model(&self) -> Option<&str> {
+        self.options.model_name()
+    }
+}
+
+impl ChatCompletions {
+    async fn iterate(&self, ctx: &DispatchContext, kept: &mut Conversation) -> Result<(), Error> {
+        let adapter = &*self.adapter;
+        let options = self.options_for(ctx)?;
+        let visible = ctx.tools().visible();
+        schemas::name_unions(adapter, &visible, ctx);
+        self.update(ctx, kept).await?;
+        let tools = written_tools(&visible, &options);
+        window::check(adapter, &options, &tools, kept.transcript.messages())?;
+        let format = response_format(ctx, &options, adapter.typed);
+        let transcript = &kept.transcript;
+        let write = |usage_in_stream| {
+            let body = Body {
+                options: &options,
+                tools: &tools,
+                response_format: format.clone(),
+                usage_in_stream,
+            };
+            body.write(transcript.messages())
+        };
+        let asks_usage = options.streams() && !options.says_stream_options();
+        let asked = adapter.ask(ctx, write, asks_usage).await;
+        let asked = Asked {
+            failed: asked.failed.map(|error| hinted(error, &visible)),
+            ..asked
+        };
+        self.settle(ctx, asked, kept).await
+    }
+
+    /// Those of the stash over those of this executor.
+    fn options_for(&self, ctx: &DispatchContext) -> Result<Options, Error> {
+        let options = match ctx.stash().get(STASH_KEY) {
+            Some(told) => Options::read(told)?.over(&self.options),
+            None => Options::clone(&self.options),
+        };
+        match options.model_name() {
+            Some(name) if !name.trim().is_empty() => Ok(options),
+            _ => {
+                let message = "no model is named: say which with `model`, in the options, or with OPENAI_MODEL for `from_env`";
+                Err(Error::new(ErrorCode::InvalidModelConfig, message))
+            }
+        }
+    }
+
+    /// Brings the prompt up to date.
+    async fn update(&self, ctx: &DispatchContext, kept: &mut Conversation) -> Result<(), Error> {
+        let adapter = &*self.adapter;
+        let secret = ctx.secret().map_err(|error| {
+            let message = "the system has no randomness to give for the secret of the conversation";
+            Error::new(ErrorCode::InvalidTurnContext, message).with_source(error)
+        })?;
+        let renderer = ChatWriter::renderer_for(adapter, Renderer::new(secret));
+        let system = || {
+            let mut text = adapter.system.clone();
+            if let Some(words) = answer_in_words(ctx, adapter.typed) {
+                text = format!("{text}\n\n{words}").trim().to_owned();
+            }
+            Standing::new(text).explain_fences(adapter.explains_fences)
+        };
+        let mut writer = ChatWriter::new(adapter, renderer, &mut kept.ids);
+        kept.transcript
+            .update(&ctx.timeline(), system, &mut writer)
+            .await
+    }
+
+    /// Makes records of what came, and has its calls made if it is whole.
+    async fn settle(
+        &self,
+        ctx: &DispatchContext,
+        asked: Asked,
+        kept: &mut Conversation,
+    ) -> Result<(), Error> {
+        let Asked {
+            reply,
+            live,
+            failed,
+        } = asked;
+        let whole = failed.is_none() && reply.is_whole();
+        if failed.is_none() || reply.usage.is_some() {
+            ctx.reporter()
+                .usage(reply.usage.unwrap_or(Usage::tokens(0, 0)));
+        }
+        let mut state = ResponseState::new(&*self.adapter.from);
+        // A server that ends its streams without a reason has said all that it has to say, as far as words go.
+        let complete = whole
+            || (failed.is_none() && reply.tool_calls.is_empty() && reply.finish_reason.is_none());
+        if !complete {
+            state = state.cut(why_cut(&reply, failed.as_ref()));
+        }
+        self.keep_words(&reply, live, &state).await?;
+        if whole {
+            kept.cuts = 0;
+            if reply.tool_calls.is_empty() {
+                return end(ctx, &reply);
+            }
+            let calls = reply.tool_calls.into_iter();
+            let calls = calls.map(|call| propose(ctx, call, &state).nothing_is_no_arguments());
+            ctx.call_tools(calls.collect::<Vec<_>>()).await;
+            return Ok(());
+        }
+        let cut_in_calls = !reply.tool_calls.is_empty();
+        for call in &reply.tool_calls {
+            propose(ctx, call.clone(), &state).keep_incomplete().await?;
+        }
+        kept.cuts += 1;
+        match failed {
+            Some(error) => Err(error),
+            None if complete => {
+                let message = "the response has no finish reason: it was taken for whole";
+                ctx.log(Level::Warn, message);
+                end(ctx, &reply)
+            }
+            // The model is told, and tries again.
+            None if cut_in_calls && kept.cuts < MOST_CUTS => Ok(()),
+            None => ctx.nack(incomplete(&reply)),
+        }
+    }
+
+    /// What was thought and said, as records.
+    async fn keep_words(
+        &self,
+        reply: &Reply,
+        live: Live,
+        state: &ResponseState,
+    ) -> Result<(), Error> {
+        let mut fields = Map::new();
+        if let Some(field) = reply.reasoning_field {
+            fields.insert(FIELD.to_owned(), Value::from(field.as_str()));
+        }
+        if !reply.reasoning_details.is_empty() {
+            let details = reply.reasoning_details.clone();
+            fields.insert(DETAILS.to_owned(), Value::from(details));
+        }
+        let (thought, message) = live.into_writers(!fields.is_empty());
+        if let Some(mut thought) = thought {
+            thought.provider_state(state.with(fields).for_protocol(PROTOCOL));
+            thought.finish().await?;
+        }
+        if let Some(mut message) = message.filter(|it| !it.text().is_empty()) {
+            message.provider_state(state.for_protocol(PROTOCOL));
+            message.finish().await?;
+        }
+        Ok(())
+    }
+}
+
+impl Adapter {
+    pub(super) fn knows_no_stream_options(&self) -> bool {
+        self.no_stream_options.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_no_stream_options(&self) {
+        self.no_stream_options.store(true, Ordering::Relaxed);
+    }
+}
+
+/// All was said.
+fn end(ctx: &DispatchContext, reply: &Reply) -> Result<(), Error> {
+    if reply.text.is_empty() && !reply.refusal.is_empty() {
+        let message = "the model refused to answer: what it said is the turn's last message";
+        return ctx.nack(Error::new(ErrorCode::Refused, message));
+    }
+    ctx.ack()
+}
+
+fn propose(
+    ctx: &DispatchContext,
+    call: ReplyCall,
+    state: &ResponseState,
+) -> turnwright_core::call::ProposedCall {
+    let state = state.with(call.extra.unwrap_or_default());
+    let proposed = ctx
+        .propose(call.name, call.arguments)
+        .with_provider_state(state.for_protocol(PROTOCOL));
+    match call.id {
+        Some(id) if !id.is_empty() => proposed.with_provider_id(id),
+        _ => proposed,
+    }
+}
+
+fn why_cut(reply: &Reply, failed: Option<&Error>) -> String {
+    match (failed, reply.finish_reason.as_deref()) {
+        (Some(_), _) => "the connection broke".to_owned(),
+        (None, Some("length")) => "it came to the limit of tokens".to_owned(),
+        (None, Some("content_filter")) => "a filter of the provider stopped it".to_owned(),
+        (None, Some("error")) => "the provider failed".to_owned(),
+        (None, _) => "it has no finish reason".to_owned(),
+    }
+}
+
+fn incomplete(reply: &Reply) -> Error {
+    let (kind, message) = match reply.finish_reason.as_deref() {
+        Some("length") => (
+            ErrorKind::Unavailable,
+            "the response came to the limit of tokens before it was whole: allow more with `max_completion_tokens` (or `max_tokens`), or ask for less",
+        ),
+        Some("content_filter") => (
+            ErrorKind::Denied,
+            "a filter of the provider stopped the response before it was whole",
+        ),
+        _ => (
+            ErrorKind::Unavailable,
+            "the response ended before it was whole",
+        ),
+    };
+    Error::new(ErrorCode::ResponseIncomplete, message).with_kind(kind)
+}
+
+/// Names the tools that the server may have refused the request for.
+fn hinted(error: Error, tools: &[turnwright_core::Tool]) -> Error {
+    if error.kind() != ErrorKind::InvalidArguments || error.code() != ErrorCode::ModelRefused {
+        return error;
+    }
+    let names: Vec<&str> = schemas::unions(tools).collect();
+    if names.is_empty() {
+        return error;
+    }
+    let message = format!(
+        "{}; it may refuse the schemas of these tools, which have alternatives at the root: {}",
+        error.message(),
+        names.join(", ")
+    );
+    Error::new(error.code(), message).with_kind(error.kind())
+}

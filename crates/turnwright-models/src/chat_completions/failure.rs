@@ -1,0 +1,134 @@
+//! Why an attempt failed, and whether another may help.
+
+use std::time::{Duration, SystemTime};
+
+use turnwright_core::{Error, ErrorCode, ErrorKind};
+
+use super::builder::Adapter;
+use super::decode;
+use crate::http::Response;
+use crate::retry::retry_after;
+
+/// The most of an error's body that is read.
+const MOST_READ: usize = 64 * 1024;
+
+/// An attempt that failed.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) error: Error,
+    /// Whether another attempt may help.
+    pub(super) again: bool,
+    /// When, if the server said so.
+    pub(super) after: Option<Duration>,
+    /// The server does not know this parameter, which the battery sends by itself.
+    pub(super) unknown_parameter: bool,
+}
+
+impl Failure {
+    /// Without an answer, or in the middle of one.
+    pub(super) fn broken(error: Error) -> Self {
+        let again = match error.code() {
+            ErrorCode::ModelUnreachable | ErrorCode::ModelTimeout => true,
+            // What is too large or not of the protocol will be so again.
+            ErrorCode::Wire | ErrorCode::ModelRefused => error.kind() == ErrorKind::Unavailable,
+            _ => false,
+        };
+        Failure {
+            error,
+            again,
+            after: None,
+            unknown_parameter: false,
+        }
+    }
+}
+
+impl Adapter {
+    /// What an answer with an error status says.
+    pub(super) async fn refused(&self, mut response: Response) -> Failure {
+        let status = response.status;
+        let after = retry_after(|name| response.header(name), SystemTime::now());
+        let request_id = response.header("x-request-id").map(str::to_owned);
+        let mut body = Vec::new();
+        while body.len() < MOST_READ {
+            match tokio::time::timeout(self.idle_timeout, response.body.next()).await {
+                Ok(Some(Ok(piece))) => body.extend_from_slice(&piece),
+                // What came of it is enough.
+                Ok(Some(Err(_)) | None) | Err(_) => break,
+            }
+        }
+        body.truncate(MOST_READ);
+        let said = self.scrubbed(&decode::error_message(&body));
+        let about = |code: &str| said.contains(code);
+        let too_long = about("context_length_exceeded")
+            || about("exceed_context_size")
+            || about("maximum context length");
+        let no_money = status == 429 && about("insufficient_quota");
+        let (code, kind, hint) = match status {
+            300..=399 => (
+                ErrorCode::ModelRefused,
+                ErrorKind::NotFound,
+                "it sends requests elsewhere: set the base URL to where that is",
+            ),
+            400 | 413 | 422 if too_long => (
+                ErrorCode::ContextWindow,
+                ErrorKind::InvalidArguments,
+                "load less of the conversation (`hydrate().last(n)`), or show fewer tools",
+            ),
+            401 | 403 => (
+                ErrorCode::ModelRefused,
+                ErrorKind::Denied,
+                "is the key right? Set it with `api_key`, or OPENAI_API_KEY for `from_env`",
+            ),
+            404 => (
+                ErrorCode::ModelRefused,
+                ErrorKind::NotFound,
+                "is the base URL right (it most often ends in `/v1`), and does the model exist there?",
+            ),
+            429 if no_money => (
+                ErrorCode::ModelRefused,
+                ErrorKind::Denied,
+                "the account has nothing left to spend",
+            ),
+            429 => (
+                ErrorCode::ModelRefused,
+                ErrorKind::RateLimited,
+                "ask less often, or allow more attempts with `retry`",
+            ),
+            408 | 504 => (
+                ErrorCode::ModelTimeout,
+                ErrorKind::Timeout,
+                "try again later",
+            ),
+            400..=499 => (ErrorCode::ModelRefused, ErrorKind::InvalidArguments, ""),
+            _ => (ErrorCode::ModelRefused, ErrorKind::Unavailable, ""),
+        };
+        let mut message = format!("the model server answered {status}");
+        for (before, part) in [(": ", said.as_str()), ("; ", hint)] {
+            if !part.is_empty() {
+                message.push_str(before);
+                message.push_str(part);
+            }
+        }
+        if let Some(id) = request_id {
+            message.push_str(&format!(" (request {id})"));
+        }
+        let transient = matches!(status, 408 | 409 | 425 | 429 | 500..=599);
+        Failure {
+            error: Error::new(code, message).with_kind(kind),
+            again: transient && !no_money,
+            after,
+            unknown_parameter: matches!(status, 400 | 422) && about("stream_options"),
+        }
+    }
+
+    /// A text of the server's without anything that is secret here: some repeat the key that they refuse.
+    pub(super) fn scrubbed(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for secret in &self.secrets {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), "[secret]");
+            }
+        }
+        text
+    }
+}

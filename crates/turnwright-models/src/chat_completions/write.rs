@@ -1,0 +1,428 @@
+//! The parts of a prompt as messages of the protocol.
+
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+use turnwright_core::artifact::text::TokenCount;
+use turnwright_core::record::{Message, Retrieved, Thought, ToolResults};
+use turnwright_core::trust::{Part, Renderer, neutralise};
+use turnwright_core::{Error, ErrorCode, Media, ToolCall};
+
+use super::PROTOCOL;
+use super::builder::{Adapter, ReturnReasoning, SystemRole};
+use super::media::{self, MediaPolicy};
+use crate::render::{Entry, ModelResponse, ResponseState, Standing, Writer};
+
+/// A message as it goes over the wire.
+#[derive(Debug)]
+pub(super) struct WireMessage {
+    pub(super) json: String,
+    /// The ids of the calls in it.
+    ids: Vec<String>,
+    /// The words in it, where it has media too.
+    words: Option<String>,
+    media: u64,
+    tokens: OnceLock<u64>,
+}
+
+/// What a media counts for: nobody knows what a model makes of it.
+const TOKENS_OF_MEDIA: u64 = 1_000;
+
+impl WireMessage {
+    fn new(message: &Value) -> Self {
+        WireMessage {
+            json: message.to_string(),
+            ids: Vec::new(),
+            words: None,
+            media: 0,
+            tokens: OnceLock::new(),
+        }
+    }
+
+    /// How many tokens a model makes of it, counted once.
+    pub(super) fn tokens(&self, model: &str) -> u64 {
+        let count = || {
+            let words = self.words.as_ref().unwrap_or(&self.json);
+            TokenCount::of_text(words, model).tokens + self.media * TOKENS_OF_MEDIA
+        };
+        *self.tokens.get_or_init(count)
+    }
+}
+
+/// Writes the messages of one turn.
+pub(super) struct ChatWriter<'a> {
+    adapter: &'a Adapter,
+    renderer: Renderer,
+    /// The ids of calls that stand in the prompt: none stands there twice.
+    used: &'a mut HashSet<String>,
+}
+
+impl<'a> ChatWriter<'a> {
+    pub(super) fn new(
+        adapter: &'a Adapter,
+        renderer: Renderer,
+        used: &'a mut HashSet<String>,
+    ) -> Self {
+        ChatWriter {
+            adapter,
+            renderer,
+            used,
+        }
+    }
+
+    /// A renderer that shows what the server can be shown.
+    pub(super) fn renderer_for(adapter: &Adapter, plain: Renderer) -> Renderer {
+        let shows = Arc::clone(&adapter.shows);
+        let omits = Arc::clone(&adapter.shows);
+        let drops = adapter.media_policy == MediaPolicy::Drop;
+        plain
+            .showing(move |media| shows(media))
+            .leaving_out(move |media| drops && !omits(media))
+    }
+
+    /// Refuses what cannot be shown, where that was told.
+    fn admit<'m>(&self, media: impl IntoIterator<Item = &'m Media>) -> Result<(), Error> {
+        if self.adapter.media_policy != MediaPolicy::Throw {
+            return Ok(());
+        }
+        let shown = |media: &&Media| (self.adapter.shows)(media);
+        match media.into_iter().find(|media| !shown(media)) {
+            None => Ok(()),
+            Some(media) => {
+                let message = format!(
+                    "the {} {} of type {} cannot be shown to this server: leave it out, say that the server can be shown it with `shows`, or choose another policy with `unsupported_media`",
+                    media.kind(),
+                    media::named(media),
+                    media.mime_type()
+                );
+                Err(Error::new(ErrorCode::UnsupportedMedia, message))
+            }
+        }
+    }
+
+    async fn user(&self, parts: Vec<Part>) -> Result<Vec<WireMessage>, Error> {
+        if parts.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Text alone as a string; with media as a list of parts.
+        if parts.iter().all(|part| matches!(part, Part::Text(_))) {
+            let message = json!({ "role": "user", "content": joined(parts) });
+            return Ok(vec![WireMessage::new(&message)]);
+        }
+        let (mut content, mut words, mut media) = (Vec::new(), String::new(), 0);
+        for part in parts {
+            match part {
+                Part::Text(text) => {
+                    words.push_str(&text);
+                    content.push(json!({ "type": "text", "text": text }));
+                }
+                Part::Media(it) => {
+                    media += 1;
+                    content.push(media::part(&it, self.adapter.max_media).await?);
+                }
+                _ => {}
+            }
+        }
+        let message = WireMessage::new(&json!({ "role": "user", "content": content }));
+        Ok(vec![WireMessage {
+            words: Some(words),
+            media,
+            ..message
+        }])
+    }
+
+    async fn response(&mut self, response: &ModelResponse) -> Result<Vec<WireMessage>, Error> {
+        let read = |state| ResponseState::read(state, PROTOCOL);
+        let kept = response
+            .thoughts
+            .iter()
+            .find_map(|it| read(it.provider_state()));
+        let kept = kept.or_else(|| {
+            response
+                .messages
+                .iter()
+                .find_map(|it| read(it.provider_state()))
+        });
+        let kept = kept.or_else(|| {
+            response
+                .calls
+                .iter()
+                .find_map(|it| read(it.provider_state()))
+        });
+        let text = self.spoken(&response.messages);
+        let mut message = Map::new();
+        message.insert("role".to_owned(), json!("assistant"));
+        if !text.is_empty() {
+            message.insert("content".to_owned(), Value::from(text));
+        }
+        if kept
+            .as_ref()
+            .is_some_and(|it| it.is_from(&self.adapter.from))
+        {
+            self.add_thoughts(&response.thoughts, &mut message);
+        }
+        let mut calls = Vec::with_capacity(response.calls.len());
+        let mut ids = Vec::with_capacity(response.calls.len());
+        for call in &response.calls {
+            let state = ResponseState::read(call.provider_state(), PROTOCOL);
+            let id = self.wire_id(call, state.as_ref());
+            calls.push(self.call(call, &id, state.as_ref()));
+            ids.push(id);
+        }
+        if !calls.is_empty() {
+            message.insert("tool_calls".to_owned(), Value::from(calls));
+        } else if !message.contains_key("content") {
+            // A thought that nothing came of: no server takes a message without words.
+            return Ok(Vec::new());
+        }
+        let mut written = vec![WireMessage::new(&Value::Object(message))];
+        let cut = kept.as_ref().and_then(ResponseState::why_cut);
+        let mut follows = Vec::new();
+        for (call, id) in response.calls.iter().zip(&ids) {
+            let text = match cut {
+                Some(why) => not_whole(why),
+                None => self.result(call, &mut follows).await?,
+            };
+            let message = json!({ "role": "tool", "tool_call_id": id, "content": text });
+            written.push(WireMessage::new(&message));
+        }
+        if let Some(first) = written.first_mut() {
+            first.ids = ids;
+        }
+        written.extend(self.user(follows).await?);
+        if let (Some(why), true) = (cut, response.calls.is_empty()) {
+            let message = json!({ "role": "user", "content": not_finished(why) });
+            written.push(WireMessage::new(&message));
+        }
+        Ok(written)
+    }
+
+    fn spoken(&self, messages: &[Arc<Message>]) -> String {
+        let parts = messages.iter().flat_map(|it| self.renderer.message(it));
+        joined(parts.collect())
+    }
+
+    /// What came of a call, as text. Messages of tools are text alone on this protocol: media follow as a user's.
+    async fn result(&self, call: &ToolCall, follows: &mut Vec<Part>) -> Result<String, Error> {
+        if let ToolResults::Media(media) = call.results() {
+            self.admit(media)?;
+        }
+        let parts = self.renderer.tool_call(call).await;
+        if parts.iter().all(|part| matches!(part, Part::Text(_))) {
+            return Ok(joined(parts));
+        }
+        let name = Value::from(call.id());
+        let tool = neutralise(call.tool()).into_owned();
+        follows.push(Part::Text(format!(
+            "What came of the call {name} of `{tool}`:"
+        )));
+        follows.extend(parts);
+        Ok(format!(
+            "The result of the call {name} follows in the next message."
+        ))
+    }
+
+    /// A call as it was made, in a form that every server takes.
+    fn call(&self, call: &ToolCall, id: &str, state: Option<&ResponseState>) -> Value {
+        let mut written = Map::new();
+        written.insert("id".to_owned(), Value::from(id));
+        written.insert("type".to_owned(), json!("function"));
+        let function = json!({ "name": wire_name(call.tool()), "arguments": wire_arguments(call) });
+        written.insert("function".to_owned(), function);
+        if let Some(state) = state.filter(|it| it.is_from(&self.adapter.from)) {
+            for (name, value) in state.fields() {
+                written.entry(name).or_insert_with(|| value.clone());
+            }
+        }
+        Value::Object(written)
+    }
+
+    /// What the server thought, where it wants it back.
+    fn add_thoughts(&self, thoughts: &[Arc<Thought>], message: &mut Map<String, Value>) {
+        if self.adapter.reasoning == ReturnReasoning::None {
+            return;
+        }
+        for thought in thoughts {
+            let Some(state) = ResponseState::read(thought.provider_state(), PROTOCOL) else {
+                continue;
+            };
+            let details = state.fields().get(DETAILS);
+            if let Some(details) = details {
+                message.insert(DETAILS.to_owned(), details.clone());
+            }
+            let field = state.fields().get(FIELD).and_then(Value::as_str);
+            let back = match (self.adapter.reasoning, field) {
+                (ReturnReasoning::Wanted, Some("reasoning_content")) => details.is_none(),
+                (ReturnReasoning::Wanted, _) => false,
+                _ => true,
+            };
+            let text = neutralise(thought.text()).into_owned();
+            match field {
+                Some(_) if !back || text.is_empty() => {}
+                Some("thinking") => {
+                    let thinking = json!({ "type": "thinking", "thinking": [{ "type": "text", "text": text }] });
+                    let mut parts = vec![thinking];
+                    if let Some(said) = message.remove("content") {
+                        parts.push(json!({ "type": "text", "text": said }));
+                    }
+                    message.insert("content".to_owned(), Value::from(parts));
+                }
+                Some(field) => {
+                    message.insert(field.to_owned(), Value::from(text));
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// The provider's own id where it gave one and it stands for one call alone; else one that every server takes.
+    fn wire_id(&mut self, call: &ToolCall, state: Option<&ResponseState>) -> String {
+        let ours = state.is_none_or(|state| state.is_from(&self.adapter.from));
+        let told = call.provider_id().filter(|id| ours && is_usable(id));
+        let made = (0..).map(|count| made_id(call.id(), count));
+        let mut candidates = told.map(str::to_owned).into_iter().chain(made);
+        // There is always another to be made.
+        let id = candidates
+            .find(|id| !self.used.contains(id))
+            .unwrap_or_default();
+        self.used.insert(id.clone());
+        id
+    }
+}
+
+/// Where the state of a thought keeps what it came in, and what else came with it.
+pub(super) const FIELD: &str = "reasoning_field";
+pub(super) const DETAILS: &str = "reasoning_details";
+
+impl Writer for ChatWriter<'_> {
+    type Wire = WireMessage;
+
+    fn protocol(&self) -> &str {
+        PROTOCOL
+    }
+
+    fn standing(&mut self, standing: &Standing) -> Result<Vec<WireMessage>, Error> {
+        let text = standing.text();
+        if text.is_empty() {
+            return Ok(Vec::new());
+        }
+        let role = match self.adapter.role {
+            SystemRole::System => "system",
+            SystemRole::Developer => "developer",
+        };
+        Ok(vec![WireMessage::new(
+            &json!({ "role": role, "content": text }),
+        )])
+    }
+
+    async fn entry(&mut self, entry: &Entry) -> Result<Vec<WireMessage>, Error> {
+        match entry {
+            Entry::Message(message) => {
+                self.admit(message.media())?;
+                self.user(self.renderer.message(message)).await
+            }
+            Entry::Retrievable(found) => {
+                if let Retrieved::Media(media) = found.content() {
+                    self.admit([media])?;
+                }
+                self.user(self.renderer.retrievable(found).await).await
+            }
+            Entry::Instruction(instruction) => {
+                let text = neutralise(instruction.text());
+                self.user(vec![Part::Text(format!(
+                    "From now on this holds too:\n{text}"
+                ))])
+                .await
+            }
+            Entry::Memory(memory) => {
+                let text = neutralise(memory.text());
+                self.user(vec![Part::Text(format!("This is remembered now:\n{text}"))])
+                    .await
+            }
+            Entry::Response(response) => self.response(response).await,
+        }
+    }
+
+    fn again(&mut self, wire: &[WireMessage]) {
+        for message in wire {
+            self.used.extend(message.ids.iter().cloned());
+        }
+    }
+}
+
+fn joined(parts: Vec<Part>) -> String {
+    let mut texts = parts.into_iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text),
+        _ => None,
+    });
+    let mut all = texts.next().unwrap_or_default();
+    for text in texts {
+        all.push_str("\n\n");
+        all.push_str(&text);
+    }
+    all
+}
+
+/// What a model is told of a call whose response was not whole.
+fn not_whole(why: &str) -> String {
+    format!(
+        "Your response was cut off ({why}) before it was whole, so this call was not made: nothing was run. Make it again if it is still wanted, in a shorter response."
+    )
+}
+
+/// What a model is told of an answer that was not whole.
+fn not_finished(why: &str) -> String {
+    format!("Your last answer was cut off there ({why}).")
+}
+
+/// Names that servers refuse are written in letters that they take.
+fn wire_name(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let written: String = name
+        .chars()
+        .map(|c| if fits(c) { c } else { '_' })
+        .take(64)
+        .collect();
+    match written.is_empty() {
+        true => "unnamed".to_owned(),
+        false => written,
+    }
+}
+
+/// Arguments as they came if they are an object; else in one: many servers read them again, and fail on anything else.
+fn wire_arguments(call: &ToolCall) -> String {
+    let args = call.args();
+    match args.text() {
+        Some(text) if is_object(text) => text.to_owned(),
+        Some(text) if matches!(text.trim(), "" | "null") => "{}".to_owned(),
+        Some(text) => json!({ "malformed_arguments": text }).to_string(),
+        None => match args.to_value() {
+            Value::Null => "{}".to_owned(),
+            value @ Value::Object(_) => value.to_string(),
+            other => json!({ "malformed_arguments": other }).to_string(),
+        },
+    }
+}
+
+fn is_object(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+        && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+fn is_usable(id: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=64).contains(&id.len()) && id.bytes().all(fits)
+}
+
+/// Nine letters and digits: what even the strictest server takes.
+fn made_id(id: &str, count: u32) -> String {
+    const LETTERS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    let digest = Sha256::digest(format!("{count}:{id}").as_bytes());
+    let letter = |byte: &u8| {
+        let at = usize::from(*byte) % LETTERS.len();
+        LETTERS.get(at).copied().map(char::from)
+    };
+    digest.iter().filter_map(letter).take(9).collect()
+}
