@@ -244,6 +244,11 @@ impl ByteSender {
             .map_err(|_| StreamClosed)
     }
 
+    /// Waits until nobody reads any more: whoever fetches from afar stops then.
+    pub async fn closed(&self) {
+        self.pieces.closed().await;
+    }
+
     /// Ends the stream as failed; what was sent before is not taken for the whole.
     ///
     /// # Errors

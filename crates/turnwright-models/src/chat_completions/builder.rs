@@ -58,6 +58,9 @@ pub enum TypedAnswers {
     Words,
 }
 
+/// Which media a server can be shown.
+type Shows = Arc<dyn Fn(&Media) -> bool + Send + Sync>;
+
 /// What is known of a server.
 pub(super) struct Adapter {
     pub(super) endpoint: Url,
@@ -76,7 +79,7 @@ pub(super) struct Adapter {
     pub(super) role: SystemRole,
     pub(super) explains_fences: bool,
     pub(super) media_policy: MediaPolicy,
-    pub(super) shows: Arc<dyn Fn(&Media) -> bool + Send + Sync>,
+    pub(super) shows: Shows,
     pub(super) max_media: u64,
     pub(super) window: Option<u64>,
     pub(super) reasoning: ReturnReasoning,
@@ -106,7 +109,7 @@ pub struct ChatCompletionsBuilder {
     role: SystemRole,
     explains_fences: bool,
     media_policy: MediaPolicy,
-    shows: Option<Arc<dyn Fn(&Media) -> bool + Send + Sync>>,
+    shows: Option<Shows>,
     max_media: u64,
     window: Option<u64>,
     reasoning: ReturnReasoning,

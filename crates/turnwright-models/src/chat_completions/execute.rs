@@ -102,7 +102,7 @@ impl ChatCompletions {
     /// Those of the stash over those of this executor.
     fn options_for(&self, ctx: &DispatchContext) -> Result<Options, Error> {
         let options = match ctx.stash().get(STASH_KEY) {
-            Some(told) => Options::read(told)?.over(&self.options),
+            Some(told) => Options::read(&told)?.over(&self.options),
             None => Options::clone(&self.options),
         };
         match options.model_name() {

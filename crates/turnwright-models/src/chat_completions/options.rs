@@ -8,7 +8,7 @@ use turnwright_core::{Error, ErrorCode};
 
 /// One table makes the parameters, how each is set, and how two sets of them become one.
 macro_rules! parameters {
-    ($($(#[$doc:meta])* $name:ident: $type:ty;)+) => {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, $given:ty;)+) => {
         /// The parameters of a request, each of which may be left out: then the server decides.
         ///
         /// They stand at three levels: those of the [adapter](super::ChatCompletionsBuilder::options), over which count those of
@@ -42,7 +42,7 @@ macro_rules! parameters {
         impl Options {
             $(
                 $(#[$doc])*
-                pub fn $name(mut self, value: impl Into<$type>) -> Self {
+                pub fn $name(mut self, value: $given) -> Self {
                     self.$name = Some(value.into());
                     self
                 }
@@ -84,67 +84,67 @@ macro_rules! parameters {
 
 parameters! {
     /// Which model.
-    model: String;
+    model: String, impl Into<String>;
     /// Whether the response comes piece by piece. Yes unless told.
-    stream: bool;
+    stream: bool, bool;
     /// What a stream brings besides. It is told to bring the usage unless something else is said here; `null` sends nothing.
-    stream_options: Value;
+    stream_options: Value, impl Into<Value>;
     /// How much is left to chance.
-    temperature: f64;
+    temperature: f64, f64;
     /// The share of the likeliest tokens that are chosen from.
-    top_p: f64;
+    top_p: f64, f64;
     /// The most tokens that the model may write.
-    max_tokens: u64;
+    max_tokens: u64, u64;
     /// The most tokens that the model may write, its thoughts included.
-    max_completion_tokens: u64;
+    max_completion_tokens: u64, u64;
     /// How many answers. The first is taken.
-    n: u32;
+    n: u32, u32;
     /// Texts at which the model stops: a string or a list of them.
-    stop: Value;
+    stop: Value, impl Into<Value>;
     /// The same seed gives the same answer, as far as the server can.
-    seed: i64;
+    seed: i64, i64;
     /// How far tokens that came before are avoided.
-    presence_penalty: f64;
+    presence_penalty: f64, f64;
     /// How far tokens that came often are avoided.
-    frequency_penalty: f64;
+    frequency_penalty: f64, f64;
     /// Tokens that are more or less likely, by their number.
-    logit_bias: Value;
+    logit_bias: Value, impl Into<Value>;
     /// Whether the likelihood of each token is told.
-    logprobs: bool;
+    logprobs: bool, bool;
     /// For how many tokens at each place.
-    top_logprobs: u32;
+    top_logprobs: u32, u32;
     /// How much the model is to think: `low`, `medium`, `high` and what else the server knows.
-    reasoning_effort: String;
+    reasoning_effort: String, impl Into<String>;
     /// How wordy the model is to be: `low`, `medium`, `high`.
-    verbosity: String;
+    verbosity: String, impl Into<String>;
     /// Whether and which tools are called: `auto`, `none`, `required`, or one by its name. Sent only with tools.
-    tool_choice: Value;
+    tool_choice: Value, impl Into<Value>;
     /// Whether several tools may be called at once. Sent only with tools.
-    parallel_tool_calls: bool;
+    parallel_tool_calls: bool, bool;
     /// The form of the answer. Where a turn asks for an answer of a type it is set by itself.
-    response_format: Value;
+    response_format: Value, impl Into<Value>;
     /// What the answer may consist of, such as `text` and `audio`.
-    modalities: Value;
+    modalities: Value, impl Into<Value>;
     /// The voice and format of an answer in audio.
-    audio: Value;
+    audio: Value, impl Into<Value>;
     /// What most of the answer is known to be.
-    prediction: Value;
+    prediction: Value, impl Into<Value>;
     /// What the search on the web is told.
-    web_search_options: Value;
+    web_search_options: Value, impl Into<Value>;
     /// Which class of service.
-    service_tier: String;
+    service_tier: String, impl Into<String>;
     /// Whether the provider keeps the response.
-    store: bool;
+    store: bool, bool;
     /// Your own notes, kept with the response.
-    metadata: Value;
+    metadata: Value, impl Into<Value>;
     /// Who asks, in a form that says nothing about them.
-    user: String;
+    user: String, impl Into<String>;
     /// Who asks, in a form that says nothing about them, for the provider's safety checks.
-    safety_identifier: String;
+    safety_identifier: String, impl Into<String>;
     /// What finds the same prompt cache again.
-    prompt_cache_key: String;
+    prompt_cache_key: String, impl Into<String>;
     /// How long the prompt cache is kept.
-    prompt_cache_retention: String;
+    prompt_cache_retention: String, impl Into<String>;
 }
 
 /// What the battery writes itself: a second definition would be none that is enforced.
@@ -213,10 +213,11 @@ impl Options {
     }
 
     /// What a stash says.
-    pub(super) fn read(value: Value) -> Result<Self, Error> {
-        let options: Options = serde_json::from_value(value).map_err(|error| {
+    pub(super) fn read(value: &Value) -> Result<Self, Error> {
+        let options: Options = Options::deserialize(value).map_err(|error| {
+            let which = wrong_field(value).unwrap_or_default();
             let message = format!(
-                "the options in the stash under `{}` cannot be read: {error}; what is no parameter here goes under `extra`",
+                "the options in the stash under `{}` cannot be read: {which}{error}; what is no parameter here goes under `extra`",
                 super::STASH_KEY
             );
             Error::new(ErrorCode::InvalidModelConfig, message)
@@ -250,6 +251,17 @@ impl Options {
         let told = self.max_completion_tokens.or(self.max_tokens);
         told.unwrap_or(0)
     }
+}
+
+/// The first field that cannot be read by itself.
+fn wrong_field(options: &Value) -> Option<String> {
+    let fields = options.as_object()?;
+    let alone = |(name, value): &(&String, &Value)| {
+        let one = Map::from_iter([(String::clone(name), Value::clone(value))]);
+        Options::deserialize(Value::from(one)).is_err()
+    };
+    let (name, _) = fields.iter().find(alone)?;
+    Some(format!("{}: ", Value::from(name.as_str())))
 }
 
 impl fmt::Debug for Options {

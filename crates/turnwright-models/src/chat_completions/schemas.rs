@@ -36,7 +36,7 @@ pub(super) fn name_unions(adapter: &Adapter, tools: &[Tool], ctx: &DispatchConte
 }
 
 /// The tools among these that a server is likely to refuse.
-pub(super) fn unions<'t>(tools: &'t [Tool]) -> impl Iterator<Item = &'t str> {
+pub(super) fn unions(tools: &[Tool]) -> impl Iterator<Item = &str> {
     let has = |tool: &&Tool| union_of(tool).is_some();
     tools.iter().filter(has).map(Tool::name)
 }

@@ -122,7 +122,7 @@ impl<W: Send + Sync> Transcript<W> {
         };
         let (mut standing, records) = match self.standing.take() {
             None => {
-                let records = now.iter().map(|it| Record::clone(it));
+                let records = now.iter().copied().cloned();
                 (system(), records.collect::<Vec<_>>())
             }
             Some(held) if held.records.iter().all(still_there) => {

@@ -1,0 +1,134 @@
+//! What is a public address.
+//!
+//! After the special-purpose registries of IANA, and stricter where no file is ever served from.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::network::{Network, v4, v6, v6_host};
+
+/// Who can reach an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Everybody.
+    Public,
+    /// Machines of the same owner: private networks and this machine.
+    Private,
+    /// Nobody who serves files: metadata of clouds, link-local, multicast, reserved and the like. Whoever means one of
+    /// these names it.
+    Special,
+}
+
+const PRIVATE_V4: [Network; 5] = [
+    v4(10, 0, 0, 0, 8),
+    // Behind a carrier's address translation.
+    v4(100, 64, 0, 0, 10),
+    v4(127, 0, 0, 0, 8),
+    v4(172, 16, 0, 0, 12),
+    v4(192, 168, 0, 0, 16),
+];
+
+const SPECIAL_V4: [Network; 12] = [
+    // On many systems this is the machine itself.
+    v4(0, 0, 0, 0, 8),
+    // Metadata of Alibaba Cloud, amid the carriers' range.
+    v4(100, 100, 100, 200, 32),
+    // What serves the virtual machines of Azure, amid public addresses.
+    v4(168, 63, 129, 16, 32),
+    // Link-local, and the metadata of most clouds.
+    v4(169, 254, 0, 0, 16),
+    v4(192, 0, 0, 0, 24),
+    // Documentation: this one and two below.
+    v4(192, 0, 2, 0, 24),
+    // Relays of 6to4, given up.
+    v4(192, 88, 99, 0, 24),
+    // Benchmarks.
+    v4(198, 18, 0, 0, 15),
+    v4(198, 51, 100, 0, 24),
+    v4(203, 0, 113, 0, 24),
+    // Multicast.
+    v4(224, 0, 0, 0, 4),
+    // Reserved, and broadcast.
+    v4(240, 0, 0, 0, 4),
+];
+
+const PRIVATE_V6: [Network; 2] = [
+    v6_host([0, 0, 0, 0, 0, 0, 0, 1], 128),
+    // Unique local.
+    v6(0xfc00, 0, 7),
+];
+
+/// What is not meant where a wider range is.
+const SPECIAL_V6: [Network; 7] = [
+    // Metadata of clouds, amid the unique local addresses: Amazon, Oracle, Scaleway, Google.
+    v6(0xfd00, 0x0ec2, 32),
+    v6_host([0xfd00, 0x00c1, 0, 0, 0, 0, 0xa9fe, 0xa9fe], 128),
+    v6_host([0xfd00, 0x0042, 0, 0, 0, 0, 0, 0x0042], 128),
+    v6_host([0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x0254], 128),
+    // Protocols: Teredo, ORCHID, benchmarks and others.
+    v6(0x2001, 0, 23),
+    // Documentation.
+    v6(0x2001, 0x0db8, 32),
+    v6(0x3fff, 0, 20),
+];
+
+/// All that was ever given out to the public, and what is translated to public IPv4. Everything else is nobody's.
+const PUBLIC_V6: [Network; 2] = [GLOBAL, NAT64];
+
+const GLOBAL: Network = v6(0x2000, 0, 3);
+const NAT64: Network = v6(0x0064, 0xff9b, 96);
+const SIX_TO_FOUR: Network = v6(0x2002, 0, 16);
+
+/// Who can reach this address.
+pub(super) fn reach(address: IpAddr) -> Reach {
+    // IPv4 in the form of IPv6 is dialled as IPv4.
+    let address = match address.to_canonical() {
+        IpAddr::V4(address) => return reach_v4(address),
+        IpAddr::V6(address) => IpAddr::V6(address),
+    };
+    // What carries an address ends there, and no honest one carries what is not public.
+    if carried(address).is_some_and(|inner| reach_v4(inner) != Reach::Public) {
+        return Reach::Special;
+    }
+    let within = |networks: &[Network]| networks.iter().any(|it| it.contains(address));
+    if within(&SPECIAL_V6) {
+        Reach::Special
+    } else if within(&PRIVATE_V6) {
+        Reach::Private
+    } else if within(&PUBLIC_V6) {
+        Reach::Public
+    } else {
+        Reach::Special
+    }
+}
+
+fn reach_v4(address: Ipv4Addr) -> Reach {
+    let within = |networks: &[Network]| networks.iter().any(|it| it.contains(address.into()));
+    if within(&SPECIAL_V4) {
+        Reach::Special
+    } else if within(&PRIVATE_V4) {
+        Reach::Private
+    } else {
+        Reach::Public
+    }
+}
+
+/// The IPv4 address that this one leads to, where it is made to: translated (NAT64) or tunnelled (6to4, ISATAP).
+pub(super) fn carried(address: IpAddr) -> Option<Ipv4Addr> {
+    let IpAddr::V6(inside) = address else {
+        return None;
+    };
+    let [_, b, c, _, e, f, g, h] = inside.segments();
+    if NAT64.contains(address) {
+        Some(joined(g, h))
+    } else if SIX_TO_FOUR.contains(address) {
+        Some(joined(b, c))
+    } else if GLOBAL.contains(address) && matches!((e, f), (0 | 0x0200, 0x5efe)) {
+        Some(joined(g, h))
+    } else {
+        None
+    }
+}
+
+fn joined(high: u16, low: u16) -> Ipv4Addr {
+    Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low))
+}

@@ -1,0 +1,74 @@
+use turnwright_core::ErrorCode;
+
+use super::read;
+use super::rig::{Answer, Rig, redirect};
+
+const URL: &str = "http://media.example/path-word/a.png?signature=query-word#fragment-word";
+
+#[tokio::test]
+async fn a_reader_shows_its_host_and_nothing_else_of_its_url() {
+    let rig = Rig::answering([]).await;
+    let reader = rig.fetcher().reader(URL).unwrap();
+    let reader = reader
+        .header("authorization", "Bearer header-word")
+        .unwrap();
+    let shown = format!("{reader:?} {:?} {:?}", rig.fetcher(), rig.builder());
+    assert!(shown.contains("media.example"), "{shown}");
+    assert!(!shown.contains("word"), "{shown}");
+}
+
+#[tokio::test]
+async fn no_failure_shows_more_of_a_url_than_its_host() {
+    for answer in [
+        Answer::Text("HTTP/1.1 403 Forbidden\r\ncontent-length: 9\r\n\r\nbody-word".into()),
+        Answer::Text("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nshort".into()),
+        Answer::Text("HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n".into()),
+        Answer::Text("no HTTP word at all\r\n\r\n".into()),
+        Answer::Text(String::new()),
+        redirect("http://10.0.0.7/path-word?query-word"),
+        redirect("http://inside.example/path-word?query-word"),
+        redirect("/path-word?query-word"),
+    ] {
+        let rig = Rig::answering([answer]).await;
+        rig.name("inside.example", &["10.0.0.7"]);
+        let reader = rig.fetcher().reader(URL).unwrap();
+        let reader = reader.header("x-key", "header-word").unwrap();
+        let error = read(&reader).await.unwrap_err();
+        let mut said = format!("{error} {error:?}");
+        let mut cause: Option<&dyn std::error::Error> = error.get_ref().map(|it| it as _);
+        while let Some(inside) = cause {
+            said += &format!(" {inside} {inside:?}");
+            cause = inside.source();
+        }
+        assert!(
+            said.contains("example") || said.contains("10.0.0.7"),
+            "{said}"
+        );
+        for word in ["path-word", "query-word", "header-word", "body-word"] {
+            assert!(!said.contains(word), "{said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_header_that_cannot_be_sent_is_refused_without_its_value() {
+    let rig = Rig::answering([]).await;
+    let reader = rig.fetcher().reader(URL).unwrap();
+    for (name, value) in [
+        ("x-key", "word\r\nhost: inside.example"),
+        ("x-key\r\n", "word"),
+        ("", "word"),
+        ("Host", "word.example"),
+        ("Range", "bytes=0-word"),
+        ("accept-encoding", "word"),
+        ("Transfer-Encoding", "word"),
+        ("proxy-authorization", "word"),
+    ] {
+        let refused = reader.clone().header(name, value).map(drop).unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::InvalidMedia);
+        assert!(
+            !format!("{refused} {refused:?}").contains("word"),
+            "{refused}"
+        );
+    }
+}

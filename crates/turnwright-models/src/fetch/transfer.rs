@@ -1,0 +1,94 @@
+//! From the connection to who reads, within bounds.
+
+use std::io;
+use std::pin::pin;
+
+use bytes::Bytes;
+use futures_util::future::{Either, select};
+use reqwest::Response;
+use tokio::time::Instant;
+use turnwright_core::ByteSender;
+
+use super::failure::{broken, cut_off, too_large, too_slow};
+use super::fetcher::Limits;
+
+/// A body that is under way.
+pub(super) struct Transfer {
+    host: String,
+    response: Response,
+    promised: Option<u64>,
+    limits: Limits,
+    deadline: Option<Instant>,
+}
+
+impl Transfer {
+    pub(super) fn new(
+        host: String,
+        response: Response,
+        limits: Limits,
+        deadline: Option<Instant>,
+    ) -> Self {
+        Transfer {
+            host,
+            promised: response.content_length(),
+            response,
+            limits,
+            deadline,
+        }
+    }
+
+    /// Sends all of it, and says so if that was not all.
+    pub(super) async fn feed(self, sender: ByteSender) {
+        // The connection is closed before the failure waits for who reads, and when nobody does any more.
+        let ended = {
+            let (pieces, closed) = (pin!(self.pieces(&sender)), pin!(sender.closed()));
+            match select(pieces, closed).await {
+                Either::Left((ended, _)) => ended,
+                Either::Right(_) => return,
+            }
+        };
+        if let Err(error) = ended {
+            // If nobody reads any more, nobody has to know.
+            let _ = sender.fail(error).await;
+        }
+    }
+
+    async fn pieces(mut self, sender: &ByteSender) -> io::Result<()> {
+        let mut got = 0_u64;
+        while let Some(piece) = self.next().await? {
+            got = got.saturating_add(piece.len() as u64);
+            if got > self.limits.max_bytes {
+                return Err(too_large(&self.host, self.limits.max_bytes));
+            }
+            if piece.is_empty() {
+                continue;
+            }
+            match within(self.deadline, sender.send(piece)).await {
+                Some(Ok(())) => {}
+                Some(Err(_)) => return Ok(()),
+                None => return Err(too_slow(&self.host, "timeout")),
+            }
+        }
+        match self.promised {
+            Some(promised) if promised != got => Err(cut_off(&self.host, got, promised)),
+            _ => Ok(()),
+        }
+    }
+
+    async fn next(&mut self) -> io::Result<Option<Bytes>> {
+        let piece = tokio::time::timeout(self.limits.idle_timeout, self.response.chunk());
+        match within(self.deadline, piece).await {
+            Some(Ok(piece)) => piece.map_err(|error| broken(&self.host, error)),
+            Some(Err(_)) => Err(too_slow(&self.host, "idle_timeout")),
+            None => Err(too_slow(&self.host, "timeout")),
+        }
+    }
+}
+
+/// What the future gives, unless the deadline is earlier. A deadline beyond all time is none.
+pub(super) async fn within<F: Future>(deadline: Option<Instant>, future: F) -> Option<F::Output> {
+    match deadline {
+        Some(deadline) => tokio::time::timeout_at(deadline, future).await.ok(),
+        None => Some(future.await),
+    }
+}

@@ -1,0 +1,250 @@
+//! When a request is made again.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use turnwright_core::{
+    ErrorCode, ErrorKind, Event, EventKind, Tool, ToolContext, TurnEvent, TurnRunner,
+};
+use turnwright_models::retry::RetryPolicy;
+
+use crate::script::{Answer, Script, says};
+
+fn soon() -> RetryPolicy {
+    RetryPolicy::new().first_wait(Duration::from_millis(1))
+}
+
+fn refuses(status: u16, message: &str) -> Answer {
+    Answer::Status(status, vec![], json!({ "error": { "message": message } }))
+}
+
+#[tokio::test]
+async fn what_may_pass_is_tried_again_and_what_will_not_is_not() {
+    let cases = [
+        (408, 4, ErrorCode::ModelTimeout, ErrorKind::Timeout),
+        (429, 4, ErrorCode::ModelRefused, ErrorKind::RateLimited),
+        (500, 4, ErrorCode::ModelRefused, ErrorKind::Unavailable),
+        (503, 4, ErrorCode::ModelRefused, ErrorKind::Unavailable),
+        (302, 1, ErrorCode::ModelRefused, ErrorKind::NotFound),
+        (400, 1, ErrorCode::ModelRefused, ErrorKind::InvalidArguments),
+        (401, 1, ErrorCode::ModelRefused, ErrorKind::Denied),
+        (403, 1, ErrorCode::ModelRefused, ErrorKind::Denied),
+        (404, 1, ErrorCode::ModelRefused, ErrorKind::NotFound),
+    ];
+    for (status, attempts, code, kind) in cases {
+        let script = Script::new((0..6).map(|_| refuses(status, "No way.")));
+        let model = script.builder().retry(soon()).build().unwrap();
+        let runner = TurnRunner::builder(model).build().unwrap();
+        let outcome = runner.run("Hello").await;
+        let error = outcome.ended.error().unwrap();
+        assert_eq!(error.code(), ErrorCode::Executor);
+        let cause = std::error::Error::source(&error).unwrap();
+        let cause = cause.downcast_ref::<turnwright_core::Error>().unwrap();
+        assert_eq!((cause.code(), cause.kind()), (code, kind), "{status}");
+        assert!(
+            cause.message().contains("No way.") && cause.message().contains(&status.to_string()),
+            "{cause}"
+        );
+        assert_eq!(script.bodies().len(), attempts, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn after_failures_that_pass_the_answer_is_there_and_operators_know() {
+    let script = Script::new([
+        refuses(429, "Slow down."),
+        refuses(500, "Oops."),
+        says("Hello."),
+    ]);
+    let logs = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&logs);
+    let runner = TurnRunner::builder(script.builder().retry(soon()).build().unwrap())
+        .observer(move |event: &Event| {
+            if let EventKind::Log { message, .. } = &event.kind {
+                told.lock().unwrap().push(message.clone());
+            }
+        })
+        .build()
+        .unwrap();
+    assert_eq!(runner.run("Hello").await.into_answer().unwrap(), "Hello.");
+    let told = logs.lock().unwrap();
+    assert_eq!(told.len(), 2);
+    assert!(
+        told[0].contains("attempt 1") && told[0].contains("Slow down."),
+        "{told:?}"
+    );
+    let bodies = script.bodies();
+    assert!(
+        bodies.iter().all(|body| *body == bodies[0]),
+        "the same request each time"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_asks_for_too_long_a_wait_is_not_waited_for() {
+    let script = Script::new([Answer::Status(
+        429,
+        vec![("retry-after", "3600")],
+        json!({ "error": "later" }),
+    )]);
+    let runner = TurnRunner::builder(script.model()).build().unwrap();
+    let error = runner
+        .run("Hello")
+        .await
+        .ended
+        .error()
+        .unwrap()
+        .with_causes();
+    assert!(
+        error.contains("3600 seconds") && error.contains("longest_wait"),
+        "{error}"
+    );
+    assert_eq!(script.bodies().len(), 1);
+}
+
+#[tokio::test]
+async fn an_account_with_nothing_left_is_not_asked_again() {
+    let script = Script::new([refuses(429, "insufficient_quota: check your plan")]);
+    let runner = TurnRunner::builder(script.model()).build().unwrap();
+    runner.run("Hello").await;
+    assert_eq!(script.bodies().len(), 1);
+}
+
+#[tokio::test]
+async fn what_was_streamed_before_a_break_is_void_and_not_glued_to_what_comes_after() {
+    let broken = Answer::Broken(vec![
+        json!({ "delta": { "reasoning_content": "Let me thi" } }),
+        json!({ "delta": { "content": "The answer is forty" } }),
+        json!({ "delta": { "tool_calls": [{ "index": 0, "id": "c1", "function": { "name": "noop", "arguments": "{\"a\":" } }] } }),
+    ]);
+    let whole = Answer::Stream(vec![
+        json!({ "delta": { "content": "Forty" } }),
+        json!({ "delta": { "content": "-two." }, "finish_reason": "stop" }),
+    ]);
+    let ran = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&ran);
+    let noop = Tool::dynamic("noop", json!({ "type": "object" }))
+        .description("Counts.")
+        .handler(move |_: Value, _: ToolContext| {
+            *count.lock().unwrap() += 1;
+            async { "" }
+        });
+    let script = Script::new([broken, whole]);
+    let runner = TurnRunner::builder(script.builder().retry(soon()).build().unwrap())
+        .tool(noop.build())
+        .build()
+        .unwrap();
+    let (handle, mut stream) = runner.start("What is it?").split();
+    let mut texts: std::collections::HashMap<String, String> = std::collections::HashMap::new();
+    let mut void = Vec::new();
+    while let Some(event) = stream.next().await {
+        match event {
+            TurnEvent::MessageDelta(delta)
+            | TurnEvent::ThoughtDelta(delta)
+            | TurnEvent::ToolCallDelta { delta, .. } => {
+                let text = texts.entry(delta.id.to_string()).or_default();
+                assert_eq!(text.len(), delta.offset, "pieces follow each other");
+                text.push_str(&delta.text);
+            }
+            TurnEvent::Discarded { id } => {
+                texts.remove(&*id).expect("only what was shown is void");
+                void.push(id);
+            }
+            _ => {}
+        }
+    }
+    let outcome = handle.outcome().await;
+    assert_eq!(outcome.text, "Forty-two.");
+    assert_eq!(void.len(), 3, "the thought, the words, the call");
+    assert_eq!(texts.into_values().collect::<Vec<_>>(), ["Forty-two."]);
+    assert_eq!(
+        (
+            outcome.tool_calls().count(),
+            outcome.thoughts().count(),
+            *ran.lock().unwrap()
+        ),
+        (0, 0, 0)
+    );
+}
+
+#[tokio::test]
+async fn after_the_last_attempt_what_came_is_kept_as_what_it_is() {
+    let broken = || {
+        Answer::Broken(vec![
+            json!({ "delta": { "content": "I will look." } }),
+            json!({ "delta": { "tool_calls": [{ "index": 0, "id": "c1", "function": { "name": "noop", "arguments": "{}" } }] } }),
+        ])
+    };
+    let script = Script::new([broken(), broken()]);
+    let model = script.builder().retry(soon().attempts(2)).build().unwrap();
+    let runner = TurnRunner::builder(model).build().unwrap();
+    let outcome = runner.run("Look.").await;
+    assert!(
+        outcome
+            .ended
+            .error()
+            .unwrap()
+            .with_causes()
+            .contains("after 2 attempts")
+    );
+    let calls: Vec<_> = outcome.tool_calls().collect();
+    assert_eq!(calls.len(), 1, "one, and not one for each attempt");
+    assert!(!calls[0].is_complete());
+    assert_eq!(outcome.messages().last().unwrap().text(), "I will look.");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_know_stream_options_is_asked_without_from_then_on() {
+    let script = Script::new([
+        refuses(422, "extra fields not permitted: stream_options"),
+        says("One."),
+        says("Two."),
+    ]);
+    let runner = TurnRunner::builder(script.model()).build().unwrap();
+    assert_eq!(runner.run("One?").await.into_answer().unwrap(), "One.");
+    assert_eq!(runner.run("Two?").await.into_answer().unwrap(), "Two.");
+    let has: Vec<bool> = script
+        .values()
+        .iter()
+        .map(|it| it.get("stream_options").is_some())
+        .collect();
+    assert_eq!(has, [true, false, false]);
+}
+
+#[tokio::test]
+async fn keys_are_seen_nowhere_not_even_where_a_server_repeats_them() {
+    let key = "sk-very-secret-key-123";
+    let script = Script::new([
+        refuses(401, &format!("Incorrect API key provided: {key}.")),
+        Answer::Broken(vec![
+            json!({ "error": { "message": format!("bad key {key}") } }),
+        ]),
+    ]);
+    let model = script
+        .builder()
+        .api_key(key)
+        .header("api-key", "another-secret")
+        .retry(RetryPolicy::never())
+        .build()
+        .unwrap();
+    assert!(!format!("{model:?}").contains("secret"), "{model:?}");
+    let events = Arc::new(Mutex::new(String::new()));
+    let told = Arc::clone(&events);
+    let runner = TurnRunner::builder(model)
+        .observer(move |event: &Event| {
+            let json = serde_json::to_string(event).unwrap();
+            told.lock().unwrap().push_str(&json);
+        })
+        .build()
+        .unwrap();
+    for _ in 0..2 {
+        let error = runner.run("Hello").await.ended.error().unwrap();
+        let said = format!("{error} {error:?} {}", error.with_causes());
+        assert!(said.contains("[secret]") && !said.contains(key), "{said}");
+    }
+    assert!(!events.lock().unwrap().contains(key));
+    let headers = script.headers(0);
+    assert!(headers.contains(&("authorization".to_owned(), format!("Bearer {key}"))));
+    assert!(headers.contains(&("api-key".to_owned(), "another-secret".to_owned())));
+}

@@ -1,0 +1,412 @@
+//! What a model calls and says, and what comes of it.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+use turnwright_core::record::ToolResults;
+use turnwright_core::{
+    Ended, ErrorCode, Event, EventKind, RepairKind, Tool, ToolContext, TurnOutcome, TurnRunner,
+};
+
+use crate::script::{Answer, Script, calls, calls_of, says};
+
+/// A tool that notes what it is given.
+fn noting() -> (Tool, Arc<Mutex<Vec<Value>>>) {
+    let given = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&given);
+    let tool = Tool::dynamic(
+        "note",
+        json!({ "type": "object", "properties": { "n": { "type": "integer" } } }),
+    )
+    .description("Notes a number.")
+    .handler(move |args: Value, _: ToolContext| {
+        notes.lock().unwrap().push(args);
+        async { "noted" }
+    })
+    .build()
+    .unwrap();
+    (tool, given)
+}
+
+async fn run(script: &Script, tool: Tool) -> TurnOutcome {
+    let runner = TurnRunner::builder(script.model())
+        .tool(tool)
+        .build()
+        .unwrap();
+    runner.run("Go.").await
+}
+
+#[tokio::test]
+async fn no_arguments_at_all_mean_an_empty_object_in_a_whole_response() {
+    for nothing in ["", "  \n", "null"] {
+        let (tool, given) = noting();
+        let script = Script::new([
+            calls_of("tool_calls", [("note", nothing.to_owned())]),
+            says("Done."),
+        ]);
+        let outcome = run(&script, tool).await;
+        assert_eq!(outcome.text, "Done.");
+        assert_eq!(*given.lock().unwrap(), [json!({})], "{nothing:?}");
+        let sent = &script.values()[1]["messages"][2]["tool_calls"][0]["function"];
+        assert_eq!(
+            sent["arguments"], "{}",
+            "what is sent back is what servers can read"
+        );
+    }
+}
+
+#[tokio::test]
+async fn that_no_arguments_were_taken_for_an_empty_object_is_kept_as_a_repair() {
+    let ctx = {
+        let (tool, _) = noting();
+        turnwright_core::DispatchContext::builder()
+            .tools(turnwright_core::ToolRegistry::new([tool]).unwrap())
+            .build()
+    };
+    let checked = ctx
+        .propose("note", "null")
+        .nothing_is_no_arguments()
+        .check()
+        .await
+        .unwrap();
+    let repairs = checked.repairs();
+    assert_eq!(repairs.len(), 1);
+    assert_eq!(repairs[0].kind, RepairKind::NoArguments);
+    assert_eq!(
+        (&repairs[0].before, &repairs[0].after),
+        (&Some(Value::Null), &Some(json!({})))
+    );
+    assert!(
+        ctx.propose("note", "null").check().await.is_err(),
+        "elsewhere it is refused"
+    );
+}
+
+#[tokio::test]
+async fn the_calls_of_a_response_that_was_cut_off_are_kept_and_not_made_and_the_model_is_told() {
+    for reason in ["length", "content_filter", "error"] {
+        let (tool, given) = noting();
+        // The first looks complete, and is not made either.
+        let cut = [
+            ("note", r#"{"n": 1}"#.to_owned()),
+            ("note", r#"{"n": "#.to_owned()),
+        ];
+        let script = Script::new([calls_of(reason, cut), says("Sorry.")]);
+        let outcome = run(&script, tool).await;
+        assert_eq!(outcome.text, "Sorry.", "{reason}");
+        assert!(given.lock().unwrap().is_empty());
+        let records: Vec<_> = outcome.tool_calls().collect();
+        assert_eq!(records.len(), 2);
+        for record in records {
+            assert!(!record.is_complete());
+            assert!(matches!(record.results(), ToolResults::Nothing));
+            assert!(record.id().len() <= 12);
+        }
+        let second = &script.values()[1];
+        let messages = second["messages"].as_array().unwrap();
+        let [assistant, one, two] = &messages[2..] else {
+            panic!("{second}")
+        };
+        assert_eq!(assistant["tool_calls"].as_array().unwrap().len(), 2);
+        assert_eq!(
+            assistant["tool_calls"][0]["function"]["arguments"],
+            r#"{"n": 1}"#
+        );
+        let arguments = assistant["tool_calls"][1]["function"]["arguments"]
+            .as_str()
+            .unwrap();
+        let read: Value = serde_json::from_str(arguments).expect("servers read arguments again");
+        assert_eq!(read, json!({ "malformed_arguments": r#"{"n": "# }));
+        for told in [one, two] {
+            assert_eq!(told["role"], "tool");
+            let text = told["content"].as_str().unwrap();
+            assert!(
+                text.contains("cut off") && text.contains("nothing was run"),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_is_cut_off_again_and_again_ends_the_turn() {
+    let (tool, given) = noting();
+    let cut = || calls_of("length", [("note", r#"{"n": "#.to_owned())]);
+    let script = Script::new([cut(), cut(), cut(), says("Never asked.")]);
+    let outcome = run(&script, tool).await;
+    let error = outcome.ended.error().unwrap();
+    assert_eq!(error.code(), ErrorCode::ResponseIncomplete);
+    assert!(error.message().contains("max_completion_tokens"), "{error}");
+    assert_eq!(script.bodies().len(), 3);
+    assert!(given.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_off_is_kept_and_is_no_answer() {
+    let script = Script::new([Answer::Stream(vec![
+        json!({ "delta": { "content": "It is abo" }, "finish_reason": "length" }),
+    ])]);
+    let (tool, _) = noting();
+    let outcome = run(&script, tool).await;
+    assert!(
+        matches!(&outcome.ended, Ended::Refused(error) if error.code() == ErrorCode::ResponseIncomplete)
+    );
+    let said: Vec<&str> = outcome.messages().map(|it| it.text()).collect();
+    assert_eq!(said, ["Go.", "It is abo"]);
+}
+
+#[tokio::test]
+async fn a_refusal_is_what_the_model_says_and_ends_the_turn_as_refused() {
+    let script = Script::new([Answer::Stream(vec![
+        json!({ "delta": { "refusal": "I will " } }),
+        json!({ "delta": { "refusal": "not." }, "finish_reason": "stop" }),
+    ])]);
+    let (tool, _) = noting();
+    let outcome = run(&script, tool).await;
+    assert!(matches!(&outcome.ended, Ended::Refused(error) if error.code() == ErrorCode::Refused));
+    assert_eq!(outcome.messages().last().unwrap().text(), "I will not.");
+}
+
+#[tokio::test]
+async fn unknown_tools_and_bad_arguments_are_answers_to_the_model_in_a_form_that_servers_take() {
+    let (tool, given) = noting();
+    let script = Script::new([
+        calls_of(
+            "tool_calls",
+            [
+                ("no such.tool!", "{}".to_owned()),
+                ("note", "n=5".to_owned()),
+                ("note", r#"{"n": "many"}"#.to_owned()),
+            ],
+        ),
+        says("Done."),
+    ]);
+    let outcome = run(&script, tool).await;
+    assert_eq!(outcome.text, "Done.");
+    assert!(given.lock().unwrap().is_empty());
+    let second = script.values()[1].clone();
+    let messages = second["messages"].as_array().unwrap();
+    let sent = messages[2]["tool_calls"].as_array().unwrap();
+    assert_eq!(sent[0]["function"]["name"], "no_such_tool_");
+    for call in sent {
+        let arguments = call["function"]["arguments"].as_str().unwrap();
+        assert!(
+            serde_json::from_str::<Value>(arguments)
+                .unwrap()
+                .is_object()
+        );
+        assert_eq!(call["type"], "function");
+    }
+    let told: Vec<&str> = messages[3..]
+        .iter()
+        .map(|it| it["content"].as_str().unwrap())
+        .collect();
+    assert!(
+        told[0].contains("There is no tool") && told[1].contains("JSON") && told[2].contains("/n"),
+        "{told:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_not_trusted_stands_in_a_fence_and_what_fences_mean_is_said() {
+    let (tool, _) = noting();
+    let script = Script::new([calls([("note", json!({ "n": 1 }))]), says("Done.")]);
+    run(&script, tool).await;
+    let second = &script.values()[1];
+    let result = second["messages"][3]["content"].as_str().unwrap();
+    assert!(
+        result.starts_with("<tw-untrusted-") && result.contains("noted"),
+        "{result}"
+    );
+    let system = &second["messages"][0];
+    assert_eq!(system["role"], "system");
+    assert!(system["content"].as_str().unwrap().contains("tw-untrusted"));
+}
+
+#[tokio::test]
+async fn the_schema_that_the_model_is_shown_is_the_schema_that_is_enforced() {
+    let document = json!({
+        "type": "object",
+        "properties": { "n": { "type": "integer", "minimum": 3, "maximum": 9, "description": "Between." } },
+        "required": ["n"],
+        "additionalProperties": false,
+    });
+    let tool = Tool::dynamic("bound", document.clone())
+        .description("Bounded.")
+        .handler(|_: Value, _: ToolContext| async { "ran" })
+        .build()
+        .unwrap();
+    let script = Script::new([calls([("bound", json!({ "n": 2 }))]), says("Done.")]);
+    let outcome = run(&script, tool).await;
+    let shown = &script.values()[0]["tools"][0];
+    assert_eq!(
+        *shown,
+        json!({
+            "type": "function",
+            "function": { "name": "bound", "description": "Bounded.", "parameters": document },
+        })
+    );
+    assert!(outcome.tool_calls().next().unwrap().is_error());
+}
+
+#[tokio::test]
+async fn usage_is_told_and_counted_cached_tokens_included() {
+    let usage = json!({
+        "prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107,
+        "prompt_tokens_details": { "cached_tokens": 64 },
+        "completion_tokens_details": { "reasoning_tokens": 3 },
+    });
+    let answer = Answer::Whole(json!({
+        "choices": [{ "message": { "role": "assistant", "content": "Hi." }, "finish_reason": "stop" }],
+        "usage": usage,
+    }));
+    let script = Script::new([answer]);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&seen);
+    let runner = TurnRunner::builder(script.model())
+        .observer(move |event: &Event| {
+            if let EventKind::Usage { usage, .. } = &event.kind {
+                told.lock().unwrap().push(*usage);
+            }
+        })
+        .build()
+        .unwrap();
+    let outcome = runner.run("Hello").await;
+    assert_eq!(outcome.text, "Hi.");
+    let counted = outcome.usage;
+    assert_eq!(
+        (
+            counted.requests,
+            counted.input_tokens,
+            counted.cached_input_tokens,
+            counted.output_tokens,
+            counted.reasoning_tokens
+        ),
+        (1, 100, 64, 7, 3)
+    );
+    assert_eq!(*seen.lock().unwrap(), [counted]);
+}
+
+#[tokio::test]
+async fn a_tool_with_alternatives_at_the_root_is_named_once_and_again_where_the_server_refuses() {
+    let tool = || {
+        Tool::dynamic(
+            "either",
+            json!({
+                "type": "object",
+                "oneOf": [{ "required": ["a"] }, { "required": ["b"] }],
+            }),
+        )
+        .description("One or the other.")
+        .handler(|_: Value, _: ToolContext| async { "" })
+        .build()
+        .unwrap()
+    };
+    let refused = Answer::Status(
+        400,
+        vec![],
+        json!({ "error": { "message": "Invalid schema for function" } }),
+    );
+    let script = Script::new([says("One."), says("Two."), refused]);
+    let logs = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&logs);
+    let runner = TurnRunner::builder(script.model())
+        .tool(tool())
+        .observer(move |event: &Event| {
+            if let EventKind::Log { message, .. } = &event.kind {
+                told.lock().unwrap().push(message.clone());
+            }
+        })
+        .build()
+        .unwrap();
+    runner.run("One?").await.into_answer().unwrap();
+    runner.run("Two?").await.into_answer().unwrap();
+    let told = logs.lock().unwrap().clone();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].contains("`either`") && told[0].contains("`oneOf`"),
+        "{told:?}"
+    );
+    let error = runner.run("Three?").await.ended.error().unwrap();
+    let said = error.with_causes();
+    assert!(
+        said.contains("Invalid schema for function") && said.contains("at the root: either"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_of_a_type_is_asked_for_by_the_response_format_and_checked() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct City {
+        /// Its name.
+        name: String,
+        people: u32,
+    }
+    let script = Script::new([
+        says(r#"{"name": "Bern"}"#),
+        says(r#"{"name": "Bern", "people": 134000}"#),
+    ]);
+    let runner = TurnRunner::builder(script.model()).build().unwrap();
+    let city = runner
+        .run_typed::<City>("Which city?")
+        .await
+        .into_answer()
+        .unwrap();
+    assert_eq!((city.name.as_str(), city.people), ("Bern", 134_000));
+    let values = script.values();
+    let format = &values[0]["response_format"];
+    assert_eq!(format["type"], "json_schema");
+    assert_eq!(format["json_schema"]["name"], "City");
+    assert_eq!(
+        format["json_schema"]["schema"]["required"],
+        json!(["name", "people"])
+    );
+    assert_eq!(values[1]["response_format"], *format);
+    let told = values[1]["messages"].as_array().unwrap().last().unwrap();
+    assert!(
+        told["content"].as_str().unwrap().contains("/people"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_knows_no_schemas_is_told_in_words() {
+    use turnwright_models::chat_completions::TypedAnswers;
+
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Yes {
+        yes: bool,
+    }
+    for (how, format) in [
+        (TypedAnswers::JsonObject, json!({ "type": "json_object" })),
+        (TypedAnswers::Words, Value::Null),
+    ] {
+        let script = Script::new([says(r#"{"yes": true}"#)]);
+        let model = script
+            .builder()
+            .system_prompt("Be exact.")
+            .typed_answers(how)
+            .build()
+            .unwrap();
+        let runner = TurnRunner::builder(model).build().unwrap();
+        assert!(
+            runner
+                .run_typed::<Yes>("Is it?")
+                .await
+                .into_answer()
+                .unwrap()
+                .yes
+        );
+        let sent = &script.values()[0];
+        assert_eq!(sent["response_format"], format);
+        let system = sent["messages"][0]["content"].as_str().unwrap();
+        assert!(
+            system.contains("Be exact.")
+                && system.contains("JSON Schema")
+                && system.contains("\"yes\""),
+            "{system}"
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! Media as parts of messages.
+
+use serde_json::{Value, json};
+use turnwright_core::spool::MemoryReader;
+use turnwright_core::{Media, MediaKind, Tool, ToolContext, TrustTier, TurnInput, TurnRunner};
+use turnwright_models::chat_completions::MediaPolicy;
+
+use crate::script::{Script, calls, says};
+
+fn media(kind: MediaKind, mime: &str, name: &str) -> Media {
+    Media::user_attachment(kind, mime, name, MemoryReader::new("abc"))
+        .build()
+        .unwrap()
+}
+
+async fn content(policy: MediaPolicy, attached: Media) -> Result<Value, String> {
+    let script = Script::new([says("I see.")]);
+    let model = script.builder().unsupported_media(policy).build().unwrap();
+    let runner = TurnRunner::builder(model).build().unwrap();
+    let outcome = runner.run(TurnInput::new("Look.").media(attached)).await;
+    match outcome.ended.error() {
+        Some(error) => Err(error.with_causes()),
+        None => Ok(script.values()[0]["messages"][1]["content"].clone()),
+    }
+}
+
+#[tokio::test]
+async fn images_audio_and_documents_are_parts_of_a_message() {
+    let cases = [
+        (
+            MediaKind::Image,
+            "image/jpeg",
+            json!({ "type": "image_url", "image_url": { "url": "data:image/jpeg;base64,YWJj" } }),
+        ),
+        (
+            MediaKind::Audio,
+            "audio/x-wav",
+            json!({ "type": "input_audio", "input_audio": { "data": "YWJj", "format": "wav" } }),
+        ),
+        (
+            MediaKind::Audio,
+            "audio/mpeg",
+            json!({ "type": "input_audio", "input_audio": { "data": "YWJj", "format": "mp3" } }),
+        ),
+        (
+            MediaKind::Document,
+            "application/pdf",
+            json!({ "type": "file", "file": { "filename": "a.b", "file_data": "data:application/pdf;base64,YWJj" } }),
+        ),
+    ];
+    for (kind, mime, part) in cases {
+        let content = content(MediaPolicy::Throw, media(kind, mime, "a.b"))
+            .await
+            .unwrap();
+        let parts = content.as_array().unwrap();
+        assert_eq!(parts[0], json!({ "type": "text", "text": "Look." }));
+        let marker = parts[1]["text"].as_str().unwrap();
+        assert!(
+            marker.starts_with("<tw-untrusted-") && marker.contains("follows"),
+            "{marker}"
+        );
+        assert_eq!(parts[2], part);
+        assert_eq!(parts.len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn what_the_server_cannot_be_shown_is_described_left_out_or_refused() {
+    let video = || {
+        Media::user_attachment(
+            MediaKind::Video,
+            "video/mp4",
+            "talk \"1\".mp4",
+            MemoryReader::new("abc"),
+        )
+        .derived("transcript", "Good morning.", TrustTier::ThirdPartyPrivate)
+        .build()
+        .unwrap()
+    };
+    let described = content(MediaPolicy::Describe, video()).await.unwrap();
+    let text = described.as_str().expect("text alone is a string");
+    assert!(
+        text.starts_with("Look.")
+            && text.contains("cannot be shown")
+            && text.contains("Good morning."),
+        "{text}"
+    );
+    assert_eq!(content(MediaPolicy::Drop, video()).await.unwrap(), "Look.");
+    let refused = content(MediaPolicy::Throw, video()).await.unwrap_err();
+    assert!(
+        refused.contains("talk \\\"1\\\".mp4")
+            && refused.contains("video/mp4")
+            && refused.contains("unsupported_media"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn a_media_that_is_too_large_is_refused_before_all_of_it_is_read() {
+    let script = Script::new([says("Never.")]);
+    let model = script.builder().max_media_bytes(10).build().unwrap();
+    let runner = TurnRunner::builder(model).build().unwrap();
+    let large = Media::user_attachment(
+        MediaKind::Image,
+        "image/png",
+        "p.png",
+        MemoryReader::new(vec![0; 11]),
+    );
+    let outcome = runner
+        .run(TurnInput::new("Look.").media(large.build().unwrap()))
+        .await;
+    let error = outcome.ended.error().unwrap().with_causes();
+    assert!(
+        error.contains("more than 10 bytes") && error.contains("max_media_bytes"),
+        "{error}"
+    );
+    assert!(script.bodies().is_empty());
+}
+
+#[tokio::test]
+async fn media_of_a_tool_follow_in_the_next_message_which_names_the_call() {
+    let shot = Tool::dynamic("shot", json!({ "type": "object" }))
+        .description("Takes a picture.")
+        .handler(|_: Value, _: ToolContext| async {
+            Media::tool_generated(
+                MediaKind::Image,
+                "image/png",
+                "shot.png",
+                MemoryReader::new("abc"),
+            )
+            .build()
+            .unwrap()
+        })
+        .build()
+        .unwrap();
+    let script = Script::new([
+        calls([("shot", json!({})), ("shot", json!({ "n": 2 }))]),
+        says("I see."),
+    ]);
+    let runner = TurnRunner::builder(script.model())
+        .tool(shot)
+        .build()
+        .unwrap();
+    let outcome = runner.run("Look.").await;
+    assert_eq!(outcome.text, "I see.");
+    let ids: Vec<String> = outcome.tool_calls().map(|it| it.id().to_owned()).collect();
+    let values = script.values();
+    let [_, _, assistant, one, two, shown] = values[1]["messages"].as_array().unwrap().as_slice()
+    else {
+        panic!("{}", values[1])
+    };
+    assert_eq!(assistant["tool_calls"].as_array().unwrap().len(), 2);
+    for (told, id) in [(one, &ids[0]), (two, &ids[1])] {
+        assert_eq!(told["role"], "tool");
+        let text = told["content"].as_str().expect("tools say text alone");
+        assert!(
+            text.contains(id.as_str()) && text.contains("follows"),
+            "{text}"
+        );
+    }
+    assert_eq!(shown["role"], "user");
+    let parts = shown["content"].as_array().unwrap();
+    let kinds: Vec<&str> = parts
+        .iter()
+        .map(|it| it["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["text", "text", "image_url", "text", "text", "image_url"]
+    );
+    for (at, id) in [(0, &ids[0]), (3, &ids[1])] {
+        let marker = parts[at]["text"].as_str().unwrap();
+        assert!(
+            marker.contains(id.as_str()) && marker.contains("`shot`"),
+            "{marker}"
+        );
+    }
+}

@@ -1,0 +1,391 @@
+//! What was once sent is sent again as it was, so that a provider's prompt cache holds.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use turnwright_core::artifact::Inline;
+use turnwright_core::middleware::hydrate;
+use turnwright_core::record::{Memory, Retrievable, StandingInstruction};
+use turnwright_core::spool::MemoryReader;
+use turnwright_core::store::Scope;
+use turnwright_core::{
+    BoxError, DispatchContext, Media, MediaKind, MemoryStore, Next, StoreExt as _, Tool,
+    ToolBuilder, ToolContext, TrustTier, TurnInput, TurnRunner,
+};
+
+use crate::script::{Answer, Script, calls, says};
+
+fn tool(name: &str) -> ToolBuilder<Value> {
+    Tool::dynamic(
+        name,
+        json!({ "type": "object", "properties": { "n": { "type": "integer" } } }),
+    )
+    .description("A tool.")
+}
+
+fn log(inline: Inline) -> Tool {
+    tool("log")
+        .inline(inline)
+        .handler(|args: Value, _: ToolContext| async move {
+            (0..900)
+                .map(|n| format!("{n} of {}\n", args["n"]))
+                .collect::<String>()
+        })
+        .build()
+        .unwrap()
+}
+
+fn word() -> Tool {
+    tool("word")
+        .handler(|args: Value, _: ToolContext| async move { format!("word {}", args["n"]) })
+        .build()
+        .unwrap()
+}
+
+fn picture() -> Tool {
+    tool("picture")
+        .handler(|_: Value, _: ToolContext| async {
+            Media::tool_generated(
+                MediaKind::Image,
+                "image/png",
+                "p.png",
+                MemoryReader::new(vec![137, 80, 78, 71]),
+            )
+            .build()
+            .unwrap()
+        })
+        .build()
+        .unwrap()
+}
+
+/// The serialised tools and messages of a request, without what ends the request.
+fn prompt(body: &str) -> &str {
+    let begins = body.find("\"tools\":[").expect("there are tools");
+    body[begins..]
+        .strip_suffix("]}")
+        .expect("messages come last")
+}
+
+fn begins_with(later: &str, earlier: &str, which: &str) {
+    let (earlier, later) = (prompt(earlier), prompt(later));
+    let shared = earlier
+        .bytes()
+        .zip(later.bytes())
+        .take_while(|(a, b)| a == b)
+        .count();
+    assert!(
+        later.starts_with(earlier),
+        "{which} leaves the one before at byte {shared} of {}:\n…{}\n…{}",
+        earlier.len(),
+        earlier
+            .get(shared.saturating_sub(80)..(shared + 80).min(earlier.len()))
+            .unwrap_or(""),
+        later
+            .get(shared.saturating_sub(80)..(shared + 80).min(later.len()))
+            .unwrap_or(""),
+    );
+}
+
+/// Ten iterations: two calls at once each time, three of them artifacts, one a picture; then the answer.
+fn ten_iterations() -> Vec<Answer> {
+    let mut answers: Vec<Answer> = (1..10)
+        .map(|n| {
+            let first = match n {
+                1 | 3 | 7 => "log",
+                5 => "picture",
+                _ => "word",
+            };
+            calls([
+                (first, json!({ "n": n })),
+                ("word", json!({ "n": n + 100 })),
+            ])
+        })
+        .collect();
+    answers.push(says("That is all."));
+    answers
+}
+
+async fn store_with_standing() -> Arc<MemoryStore> {
+    let store = Arc::new(MemoryStore::default());
+    let scope = Scope::new("c");
+    store
+        .put(
+            &scope,
+            StandingInstruction::new("Be brief.").build().unwrap(),
+        )
+        .await
+        .unwrap();
+    store
+        .put(&scope, Memory::new("The user likes tea.").build().unwrap())
+        .await
+        .unwrap();
+    store
+        .put(
+            &scope,
+            Memory::new("The user\nlives in Bern.").build().unwrap(),
+        )
+        .await
+        .unwrap();
+    store
+}
+
+/// In iteration 4 something is looked up.
+async fn looks_up(ctx: DispatchContext, next: Next<DispatchContext>) -> Result<(), BoxError> {
+    if ctx.iteration() == 4 && ctx.retrievables().is_empty() {
+        let found =
+            Retrievable::text("Tea grows in Assam.", TrustTier::ThirdPartyPublic).build()?;
+        ctx.store_retrievable(found).await?;
+    }
+    next.run().await
+}
+
+#[tokio::test]
+async fn each_prompt_begins_with_all_of_the_one_before_also_in_the_next_turn() {
+    let mut answers = ten_iterations();
+    answers.extend([calls([("word", json!({ "n": 1 }))]), says("Again.")]);
+    let script = Script::new(answers);
+    let runner = TurnRunner::builder(script.builder().system_prompt("You help.").build().unwrap())
+        .store(store_with_standing().await)
+        .tools([log(Inline::Never), word(), picture()])
+        .turn_input(hydrate())
+        .dispatch_input(looks_up)
+        .build()
+        .unwrap();
+    let outcome = runner.run(TurnInput::new("Go.").conversation("c")).await;
+    assert_eq!(outcome.text, "That is all.", "{:?}", outcome.ended.error());
+    assert_eq!(outcome.tool_calls().count(), 18);
+    let bodies = script.bodies();
+    assert_eq!(bodies.len(), 10);
+    for (at, pair) in bodies.windows(2).enumerate() {
+        begins_with(&pair[1], &pair[0], &format!("request {}", at + 2));
+    }
+    let last = script.values().pop().unwrap();
+    let messages = last["messages"].as_array().unwrap();
+    let system = messages[0]["content"].as_str().unwrap();
+    assert!(system.starts_with("You help."), "{system}");
+    assert!(system.contains("- Be brief."), "{system}");
+    assert!(system.contains("- The user\n  lives in Bern."), "{system}");
+    let text = last.to_string();
+    assert!(
+        text.contains("Tea grows in Assam.") && text.contains("data:image/png;base64,iVBORw==")
+    );
+    assert_eq!(text.matches("kept as an artifact").count(), 3);
+
+    let outcome = runner
+        .run(TurnInput::new("Once more.").conversation("c"))
+        .await;
+    assert_eq!(outcome.text, "Again.", "{:?}", outcome.ended.error());
+    let bodies = script.bodies();
+    assert_eq!(bodies.len(), 12);
+    begins_with(
+        &bodies[10],
+        &bodies[9],
+        "the first request of the next turn",
+    );
+    begins_with(
+        &bodies[11],
+        &bodies[10],
+        "the second request of the next turn",
+    );
+    let next: Value = serde_json::from_str(&bodies[10]).unwrap();
+    let more = &next["messages"].as_array().unwrap()[messages.len()..];
+    assert_eq!(
+        more,
+        [
+            json!({ "role": "assistant", "content": "That is all." }),
+            json!({ "role": "user", "content": "Once more." }),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_first_handle_of_a_kind_changes_the_list_of_tools_once() {
+    let script = Script::new(ten_iterations());
+    let runner = TurnRunner::builder(script.model())
+        .store(store_with_standing().await)
+        .tools([log(Inline::ByLimit), word(), picture()])
+        .turn_input(hydrate())
+        .build()
+        .unwrap();
+    let outcome = runner.run(TurnInput::new("Go.").conversation("c")).await;
+    assert_eq!(outcome.text, "That is all.", "{:?}", outcome.ended.error());
+    let values = script.values();
+    let names = |at: usize| {
+        let tools = values[at]["tools"].as_array().unwrap().iter();
+        tools
+            .map(|it| it["function"]["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(0), ["log", "word", "picture"]);
+    assert!(names(1).len() > 3 && names(1).contains(&"artifact_grep".to_owned()));
+    // The one break is in the tools: the messages before it are as they were.
+    let (first, second) = (&values[0]["messages"], &values[1]["messages"]);
+    assert!(
+        second
+            .as_array()
+            .unwrap()
+            .starts_with(first.as_array().unwrap())
+    );
+    for pair in script.bodies()[1..].windows(2) {
+        begins_with(&pair[1], &pair[0], "a request after the break");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_middleware_adds_on_purpose_changes_the_list_of_tools_once() {
+    let script = Script::new(ten_iterations());
+    let added = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&added);
+    let adds = move |ctx: DispatchContext, next: Next<DispatchContext>| {
+        let count = Arc::clone(&count);
+        async move {
+            if ctx.iteration() == 6 {
+                let late = tool("late").handler(|_: Value, _: ToolContext| async { "late" });
+                ctx.tools().register(late.build()?)?;
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+            next.run().await
+        }
+    };
+    let runner = TurnRunner::builder(script.model())
+        .store(store_with_standing().await)
+        .tools([log(Inline::Never), word(), picture()])
+        .turn_input(hydrate())
+        .dispatch_input(adds)
+        .build()
+        .unwrap();
+    let outcome = runner.run(TurnInput::new("Go.").conversation("c")).await;
+    assert_eq!(
+        (outcome.text.as_str(), added.load(Ordering::Relaxed)),
+        ("That is all.", 1)
+    );
+    let bodies = script.bodies();
+    for (at, pair) in bodies.windows(2).enumerate() {
+        if at + 2 == 6 {
+            assert!(!prompt(&pair[1]).starts_with(prompt(&pair[0])));
+            continue;
+        }
+        begins_with(&pair[1], &pair[0], &format!("request {}", at + 2));
+    }
+    let values = script.values();
+    let tools = |at: usize| values[at]["tools"].as_array().unwrap().clone();
+    assert_eq!(tools(5).len(), tools(4).len() + 1);
+    assert!(
+        tools(5).starts_with(&tools(4)),
+        "it stands behind the others"
+    );
+}
+
+#[tokio::test]
+async fn memories_stand_as_they_were_when_the_turn_began_and_a_change_stands_where_it_came() {
+    let script = Script::new([
+        calls([("word", json!({ "n": 1 }))]),
+        calls([("word", json!({ "n": 2 }))]),
+        says("Done."),
+    ]);
+    let store = Arc::new(MemoryStore::default());
+    let scope = Scope::new("c");
+    store
+        .put(
+            &scope,
+            Memory::new("Likes tea.").id("likes").build().unwrap(),
+        )
+        .await
+        .unwrap();
+    let changes = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
+        if ctx.iteration() == 2 {
+            ctx.store_memory(Memory::new("Likes coffee.").id("likes").build()?)
+                .await?;
+            ctx.store_memory(Memory::new("Lives in Bern.").build()?)
+                .await?;
+            ctx.add_instruction(StandingInstruction::new("Be kind.").build()?);
+        }
+        next.run().await
+    };
+    let runner = TurnRunner::builder(script.model())
+        .store(store)
+        .tool(word())
+        .turn_input(hydrate())
+        .dispatch_input(changes)
+        .build()
+        .unwrap();
+    runner
+        .run(TurnInput::new("Go.").conversation("c"))
+        .await
+        .into_answer()
+        .unwrap();
+    let bodies = script.bodies();
+    for pair in bodies.windows(2) {
+        begins_with(&pair[1], &pair[0], "a request");
+    }
+    let last = script.values().pop().unwrap();
+    let messages = last["messages"].as_array().unwrap();
+    assert!(
+        messages[0]["content"]
+            .as_str()
+            .unwrap()
+            .contains("- Likes tea.")
+    );
+    let told = |it: &&Value| it["role"] == "user";
+    let told: Vec<&str> = messages
+        .iter()
+        .filter(told)
+        .map(|it| it["content"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "Go.",
+            "This is remembered now:\nLikes coffee.",
+            "This is remembered now:\nLives in Bern.",
+            "From now on this holds too:\nBe kind.",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn what_is_taken_away_on_purpose_is_not_sent_again() {
+    let script = Script::new([
+        calls([("word", json!({ "n": 1 }))]),
+        calls([("word", json!({ "n": 2 }))]),
+        says("Done."),
+    ]);
+    let forgets = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
+        if ctx.iteration() == 3 {
+            let first = ctx.tool_calls()[0].id().to_owned();
+            ctx.forget_tool_call(&first).await?;
+            ctx.forget_memory("secret").await?;
+        }
+        next.run().await
+    };
+    let store = Arc::new(MemoryStore::default());
+    let scope = Scope::new("c");
+    store
+        .put(
+            &scope,
+            Memory::new("The code is 1234.")
+                .id("secret")
+                .build()
+                .unwrap(),
+        )
+        .await
+        .unwrap();
+    let runner = TurnRunner::builder(script.model())
+        .store(store)
+        .tool(word())
+        .turn_input(hydrate())
+        .dispatch_input(forgets)
+        .build()
+        .unwrap();
+    runner
+        .run(TurnInput::new("Go.").conversation("c"))
+        .await
+        .into_answer()
+        .unwrap();
+    let values = script.values();
+    let has = |at: usize, text: &str| values[at].to_string().contains(text);
+    assert!(has(1, "word 1") && has(1, "1234"));
+    assert!(!has(2, "word 1") && !has(2, "1234"), "{}", values[2]);
+    assert!(has(2, "word 2") && has(2, "Go."));
+}
