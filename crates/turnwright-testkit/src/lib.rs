@@ -25,8 +25,16 @@
 //! [`store::conformance`] does the same for a store of your own; [`store::FailingStore`] fails on purpose.
 //!
 //! [`script::ScriptedModel`] plays a model, and tells what it was shown. [`reader::TestReader`] stands in for an object store: it counts what is read, and fails when it is told to.
+//!
+//! With the feature `server` there are HTTP servers on loopback, for clients in any language: a model by a script
+//! (`server::chat`), and every fault that a model server may have (`server::fault`). With the feature `cassette`
+//! conversations with real model servers are recorded once, without their secrets, and played again (`cassette`).
 
+#[cfg(feature = "cassette")]
+pub mod cassette;
 pub mod contract;
 pub mod reader;
 pub mod script;
+#[cfg(feature = "server")]
+pub mod server;
 pub mod store;

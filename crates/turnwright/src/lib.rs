@@ -39,6 +39,8 @@
 //! - `macros` (on by default): the [`macro@tool`] attribute.
 //! - `artifact-json` (on by default): JSON, JSON lines and JSON5 artifacts, asked by JSONPath.
 //! - `artifact-markdown` and `frontmatter` (on by default): Markdown artifacts and the metadata before them.
+//! - `chat-completions` (on by default): [`ChatCompletions`], for every model server that speaks that protocol, and media over
+//!   HTTP; see [`models`].
 //! - `sniff` (on by default): a media's type from its first bytes.
 //! - `tracing` (on by default): turns, model calls and tool calls as spans: see [`telemetry`].
 //! - `tokens`: exact token counts for the vocabularies of OpenAI's models, which are large; without it counts are estimates.
@@ -67,6 +69,8 @@ pub use turnwright_core::{
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]
 pub use turnwright_macros::tool;
+#[cfg(feature = "chat-completions")]
+pub use turnwright_models::{self as models, ChatCompletions};
 // For argument types, handlers and approvers in packages that depend on this one alone.
 pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 

@@ -1,5 +1,7 @@
 //! What most files that define or run tools need: `use turnwright::prelude::*;`.
 
+#[cfg(feature = "chat-completions")]
+pub use crate::ChatCompletions;
 pub use crate::approval::{always, when, when_tainted};
 pub use crate::event::{Level, Usage};
 pub use crate::{

@@ -1,4 +1,5 @@
-//! The contract fuzzer and the suite for stores, on tools and stores that keep their word and on those that do not.
+//! The contract fuzzer and the suite for stores, on tools and stores that keep their word and on those that do not; the
+//! servers and the recordings, byte by byte.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,10 +9,14 @@
     reason = "functions beside the tests are tests too"
 )]
 
+#[cfg(feature = "cassette")]
+mod cassette;
 mod documents;
 mod lying;
 mod random;
 mod random_document;
+#[cfg(feature = "server")]
+mod server;
 mod store;
 mod typed;
 
@@ -36,6 +41,14 @@ pub(crate) fn tool(document: Value) -> Tool {
         .handler(never)
         .build()
         .unwrap()
+}
+
+/// Says something that is to be seen of a test that passes too: straight to the stream, since what goes through the
+/// macros is shown of failures only.
+#[cfg(feature = "cassette")]
+pub(crate) fn say(text: impl std::fmt::Display) {
+    use std::io::Write as _;
+    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 /// Every keyword of the document got both, save those named.

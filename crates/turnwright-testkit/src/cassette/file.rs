@@ -1,0 +1,103 @@
+//! The file of a cassette.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use turnwright_core::{Error, ErrorCode};
+
+/// One exchange.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub(super) request: Asked,
+    pub(super) response: Answered,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Asked {
+    pub(super) method: String,
+    pub(super) path: String,
+    #[serde(default)]
+    pub(super) body: Value,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Answered {
+    pub(super) status: u16,
+    #[serde(default)]
+    pub(super) headers: Map<String, Value>,
+    #[serde(default)]
+    pub(super) body: Value,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) truncated: bool,
+}
+
+pub(super) fn load(path: &Path) -> Result<Vec<Entry>, Error> {
+    let name = path.display();
+    let bytes = fs::read(path).map_err(|error| {
+        let message = format!(
+            "the recording {name} cannot be read; `TURNWRIGHT_RECORD=1` makes one where `Cassette::auto` is used"
+        );
+        Error::new(ErrorCode::InvalidModelConfig, message).with_source(error)
+    })?;
+    parse(&name.to_string(), &bytes)
+}
+
+pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Vec<Entry>, Error> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let message = format!("{name} is no list of recordings");
+        Error::new(ErrorCode::InvalidModelConfig, message).with_source(error)
+    })
+}
+
+/// Replaces the file as a whole, or leaves it as it was.
+pub(super) fn save(path: &Path, entries: &[&Entry]) -> io::Result<()> {
+    let mut text = serde_json::to_vec_pretty(entries)?;
+    text.push(b'\n');
+    let beside = beside(path);
+    let written = File::create_new(&beside).and_then(|mut file| {
+        file.write_all(&text)?;
+        file.sync_all()
+    });
+    let replaced = written.and_then(|()| fs::rename(&beside, path));
+    if replaced.is_err() {
+        // What failed is told; what is left of it is not worth another error.
+        let _ = fs::remove_file(&beside);
+    }
+    replaced
+}
+
+/// A name in the same folder that nobody else uses.
+fn beside(path: &Path) -> PathBuf {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}-{next}.tmp", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Bytes as they stand in the file.
+pub(super) fn content(bytes: Vec<u8>) -> Value {
+    match String::from_utf8(bytes) {
+        Ok(text) => Value::String(text),
+        Err(error) => json!({ "base64": STANDARD.encode(error.as_bytes()) }),
+    }
+}
+
+/// The bytes that stand in the file like this.
+pub(super) fn bytes(content: &Value) -> Result<Vec<u8>, base64::DecodeError> {
+    match content {
+        Value::Null => Ok(Vec::new()),
+        Value::String(text) => Ok(text.as_bytes().to_vec()),
+        Value::Object(map) if map.len() == 1 => match map.get("base64") {
+            Some(Value::String(text)) => STANDARD.decode(text),
+            _ => Ok(content.to_string().into_bytes()),
+        },
+        other => Ok(other.to_string().into_bytes()),
+    }
+}

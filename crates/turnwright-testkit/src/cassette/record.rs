@@ -1,0 +1,186 @@
+//! How conversations are recorded.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream;
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+use turnwright_core::{Error, ErrorCode};
+use turnwright_models::http::{Body, Request, Response, Transport};
+
+use super::file::{self, Answered, Asked, Entry, content};
+use super::scrub::Scrubber;
+
+/// The headers of a response that are written.
+const HEADERS: [&str; 5] = [
+    "content-type",
+    "retry-after",
+    "retry-after-ms",
+    "request-id",
+    "x-request-id",
+];
+
+pub(super) struct Recorder {
+    path: PathBuf,
+    inner: Arc<dyn Transport>,
+    tape: Mutex<Tape>,
+}
+
+#[derive(Default)]
+struct Tape {
+    /// A place for each request, in their order; empty until its response is complete.
+    entries: Vec<Option<Entry>>,
+    /// Whether all of them are in the file.
+    saved: bool,
+}
+
+impl Recorder {
+    pub(super) fn new(path: &Path, inner: Arc<dyn Transport>) -> Result<Arc<Self>, Error> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(|error| {
+                let message = format!(
+                    "the folder of the recording {} cannot be made",
+                    path.display()
+                );
+                Error::new(ErrorCode::Store, message).with_source(error)
+            })?;
+        }
+        Ok(Arc::new(Recorder {
+            path: path.to_owned(),
+            inner,
+            tape: Mutex::new(Tape {
+                entries: Vec::new(),
+                saved: true,
+            }),
+        }))
+    }
+
+    pub(super) async fn send(
+        self: &Arc<Self>,
+        request: Request,
+        scrubber: Scrubber,
+    ) -> Result<Response, Error> {
+        let asked = Asked::of(&request, &scrubber);
+        let place = {
+            let mut tape = self.tape.lock();
+            tape.entries.push(None);
+            tape.entries.len() - 1
+        };
+        let response = self.inner.send(request).await?;
+        let (status, headers) = (response.status, response.headers);
+        let taking = Taking {
+            recorder: Arc::clone(self),
+            place,
+            asked: Some(asked),
+            status,
+            headers: kept(&headers, &scrubber),
+            taken: Vec::new(),
+            scrubber,
+        };
+        let body = pass_on(response.body, taking);
+        Ok(Response::new(status, headers, body))
+    }
+
+    pub(super) fn save(&self) -> Result<(), Error> {
+        self.write(&mut self.tape.lock())
+    }
+
+    fn keep(&self, place: usize, entry: Entry) -> Result<(), Error> {
+        let mut tape = self.tape.lock();
+        if let Some(slot) = tape.entries.get_mut(place) {
+            *slot = Some(entry);
+        }
+        tape.saved = false;
+        self.write(&mut tape)
+    }
+
+    fn write(&self, tape: &mut Tape) -> Result<(), Error> {
+        if tape.saved {
+            return Ok(());
+        }
+        let entries: Vec<&Entry> = tape.entries.iter().flatten().collect();
+        file::save(&self.path, &entries).map_err(|error| {
+            let message = format!("the recording {} cannot be written", self.path.display());
+            Error::new(ErrorCode::Store, message).with_source(error)
+        })?;
+        tape.saved = true;
+        Ok(())
+    }
+}
+
+fn kept(headers: &[(String, String)], scrubber: &Scrubber) -> Map<String, Value> {
+    let kept = headers.iter().filter_map(|(name, value)| {
+        let name = name.to_ascii_lowercase();
+        let kept = HEADERS.contains(&name.as_str());
+        kept.then(|| (name, Value::String(scrubber.text(value))))
+    });
+    kept.collect()
+}
+
+/// A response that is being read.
+struct Taking {
+    recorder: Arc<Recorder>,
+    place: usize,
+    /// Gone once it was kept.
+    asked: Option<Asked>,
+    status: u16,
+    headers: Map<String, Value>,
+    taken: Vec<u8>,
+    scrubber: Scrubber,
+}
+
+impl Taking {
+    fn keep(&mut self, truncated: bool) -> Result<(), Error> {
+        let Some(request) = self.asked.take() else {
+            return Ok(());
+        };
+        let response = Answered {
+            status: self.status,
+            headers: std::mem::take(&mut self.headers),
+            body: content(self.scrubber.bytes(&self.taken)),
+            truncated,
+        };
+        self.recorder.keep(self.place, Entry { request, response })
+    }
+}
+
+impl Drop for Taking {
+    /// Nobody wants the rest: many stop at the last event. An error is told by the next request's end, and by `save`.
+    fn drop(&mut self) {
+        let _ = self.keep(true);
+    }
+}
+
+/// Gives each piece as it comes, and keeps what came when there is no more.
+fn pass_on(body: Body, taking: Taking) -> Body {
+    Body::new(stream::unfold(Some((body, taking)), async |state| {
+        let (mut body, mut taking) = state?;
+        let (piece, state): (Result<Bytes, Error>, _) = match body.next().await {
+            Some(Ok(piece)) => {
+                taking.taken.extend_from_slice(&piece);
+                (Ok(piece), Some((body, taking)))
+            }
+            Some(Err(broken)) => {
+                // That it broke is what the caller must know first.
+                let _ = taking.keep(true);
+                (Err(broken), None)
+            }
+            None => match taking.keep(false) {
+                Ok(()) => return None,
+                Err(error) => (Err(error), None),
+            },
+        };
+        Some((piece, state))
+    }))
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let recorded = self.tape.lock().entries.iter().flatten().count();
+        write!(f, "recording {}, {recorded} so far", self.path.display())
+    }
+}

@@ -1,0 +1,61 @@
+//! A request as it is compared and written.
+
+use serde_json::Value;
+use turnwright_core::call_id_of_value;
+use turnwright_models::http::Request;
+
+use super::file::{Asked, content};
+use super::scrub::Scrubber;
+
+/// Deeper bodies count as text: within the file they would be too deep to be read again.
+const DEEPEST: usize = 100;
+
+impl Asked {
+    pub(super) fn of(request: &Request, scrubber: &Scrubber) -> Self {
+        let mut path = request.url.path().to_owned();
+        for (at, (name, _)) in request.url.query_pairs().enumerate() {
+            path.push(if at == 0 { '?' } else { '&' });
+            path.push_str(&name);
+            path.push('=');
+        }
+        Asked {
+            method: "POST".to_owned(),
+            path: scrubber.text(&path),
+            body: body(&request.body, scrubber),
+        }
+    }
+
+    pub(super) fn route(&self) -> &str {
+        self.path.split('?').next().unwrap_or_default()
+    }
+
+    /// Equal for requests that one recording answers.
+    pub(super) fn key(&self) -> String {
+        let what = format!("{} {}", self.method, self.route());
+        // The digest of canonical JSON: what it is called by is a name like any other.
+        call_id_of_value(&what, &self.body)
+    }
+}
+
+fn body(bytes: &[u8], scrubber: &Scrubber) -> Value {
+    if bytes.is_empty() {
+        return Value::Null;
+    }
+    match serde_json::from_slice(bytes) {
+        Ok(mut body) if depth(&body) <= DEEPEST => {
+            scrubber.value(&mut body);
+            body
+        }
+        _ => content(scrubber.bytes(bytes)),
+    }
+}
+
+/// How deep it is nested. Only of what the parser read, which refuses what is deeper than 128.
+fn depth(value: &Value) -> usize {
+    let deepest = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(map) => map.values().map(depth).max(),
+        _ => return 0,
+    };
+    1 + deepest.unwrap_or(0)
+}

@@ -1,0 +1,171 @@
+use std::ffi::OsStr;
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use turnwright_models::http::Request;
+use url::Url;
+
+use super::diff::diff;
+use super::file::{Asked, bytes, content};
+use super::scrub::{MARK, Scrubber};
+use super::wants_to_record;
+
+fn json_values() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "[a-c/~]{0,3}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 40, 5, |inner| {
+        let names = "[a-c/~]{0,2}";
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::vec((names, inner), 0..5)
+                .prop_map(|entries| Value::Object(entries.into_iter().collect())),
+        ]
+    })
+}
+
+/// The same value, with the keys of every object in the other order.
+fn turned(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(turned).collect(),
+        Value::Object(map) => {
+            let entries = map.iter().rev();
+            let entries = entries.map(|(name, value)| (name.clone(), turned(value)));
+            Value::Object(entries.collect::<Map<_, _>>())
+        }
+        other => other.clone(),
+    }
+}
+
+fn asked(body: impl Into<Vec<u8>>) -> Asked {
+    let url = Url::parse("https://models.example/v1/chat/completions").unwrap();
+    Asked::of(&Request::new(url, body.into()), &Scrubber::default())
+}
+
+proptest! {
+    #[test]
+    fn the_key_ignores_the_order_of_keys_and_white_space(value in json_values()) {
+        let compact = asked(value.to_string());
+        let pretty = asked(serde_json::to_string_pretty(&turned(&value)).unwrap());
+        prop_assert_eq!(compact.key(), pretty.key());
+        prop_assert!(diff(&compact.body, &pretty.body).is_empty());
+    }
+
+    #[test]
+    fn two_bodies_differ_where_their_keys_do(a in json_values(), b in json_values()) {
+        let (a, b) = (asked(a.to_string()), asked(b.to_string()));
+        prop_assert_eq!(diff(&a.body, &b.body).is_empty(), a.key() == b.key());
+    }
+
+    #[test]
+    fn what_differs_stands_where_it_is_said_to(a in json_values(), b in json_values()) {
+        for found in diff(&a, &b) {
+            use super::diff::What;
+            let (before, now) = match found.what {
+                What::Added(value) => (None, Some(value)),
+                What::Removed(value) => (Some(value), None),
+                What::Changed { recorded, now } => (Some(recorded), Some(now)),
+            };
+            prop_assert_eq!(a.pointer(&found.pointer), before);
+            prop_assert_eq!(b.pointer(&found.pointer), now);
+        }
+    }
+
+    #[test]
+    fn scrubbed_text_never_holds_the_secret(
+        secrets in prop::collection::vec("\\PC{1,9}|[ab]{1,4}|\\[?scrub[bed]*\\]?", 1..4),
+        pieces in prop::collection::vec("\\PC{0,4}|[ab]{0,6}", 0..4),
+    ) {
+        let text = pieces.join(&secrets[0]) + &secrets.concat();
+        let scrubber = Scrubber::of(secrets.clone());
+        let scrubbed = scrubber.text(&text);
+        let mut value = json!({ text.as_str(): [text.as_str()] });
+        scrubber.value(&mut value);
+        let (name, within) = value.as_object().unwrap().iter().next().unwrap();
+        for secret in &secrets {
+            prop_assert!(!scrubbed.contains(secret));
+            prop_assert!(!name.contains(secret) && !within[0].as_str().unwrap().contains(secret));
+        }
+        // As it stands in the JSON text of a response.
+        let response = scrubber.bytes(json!(text).to_string().as_bytes());
+        if let Ok(read) = serde_json::from_slice::<String>(&response) {
+            for secret in &secrets {
+                prop_assert!(!read.contains(secret), "{read:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_written_as_they_are_read(raw in any::<Vec<u8>>()) {
+        prop_assert_eq!(bytes(&content(raw.clone())).unwrap(), raw);
+    }
+}
+
+#[test]
+fn differences_are_lines_that_can_be_read() {
+    let long = "x".repeat(300);
+    let recorded =
+        json!({ "a/b": 1, "gone": [true], "text": format!("{long}old{long}"), "same": 1 });
+    let now = json!({ "a/b": "1", "text": format!("{long}new{long}"), "same": 1.0, "seed": 7 });
+    let found = diff(&recorded, &now);
+    let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let (before, after) = ("x".repeat(20), "x".repeat(57));
+    assert_eq!(
+        lines,
+        [
+            r#"/a~1b: recorded 1, now "1""#.to_owned(),
+            "- /gone: [true]".to_owned(),
+            format!(r#"/text: recorded "…{before}old{after}…", now "…{before}new{after}…""#),
+            "+ /seed: 7".to_owned(),
+        ]
+    );
+    let whole = diff(&Value::Null, &recorded);
+    assert!(
+        whole[0]
+            .to_string()
+            .starts_with("the body: recorded null, now {\"a/b\":1,")
+    );
+}
+
+#[test]
+fn a_body_that_is_too_deep_for_the_file_counts_as_text() {
+    let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+    assert!(asked(deep(100)).body.is_array());
+    assert_eq!(asked(deep(101)).body, Value::String(deep(101)));
+    assert_eq!(asked(deep(100_000)).body, Value::String(deep(100_000)));
+    assert_eq!(asked("").body, Value::Null);
+    assert_eq!(asked([0xff]).body, json!({ "base64": "/w==" }));
+}
+
+#[test]
+fn keys_in_headers_and_queries_are_secrets() {
+    let url =
+        Url::parse("https://u:pass-word-1@h/v1/x?key=query-key-1&api-version=2024-10-21").unwrap();
+    let body = r#"["Bearer header-key", "header-key", "query-key-1", "pass-word-1", "2024-10-21", "short"]"#;
+    let request = Request::new(url, body)
+        .header("Authorization", "Bearer header-key")
+        .header("x-api-key", "short");
+    let asked = Asked::of(&request, &Scrubber::new(&[], &request));
+    assert_eq!(asked.path, "/v1/x?key=&api-version=");
+    assert_eq!(asked.route(), "/v1/x");
+    assert_eq!(
+        asked.body,
+        json!([MARK, MARK, MARK, MARK, "2024-10-21", "short"])
+    );
+}
+
+#[test]
+fn only_a_word_makes_it_record() {
+    for (said, records) in [
+        (None, false),
+        (Some(""), false),
+        (Some("0"), false),
+        (Some("1"), true),
+    ] {
+        assert_eq!(wants_to_record(said.map(OsStr::new)), records, "{said:?}");
+    }
+}

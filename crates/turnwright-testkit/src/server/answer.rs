@@ -1,0 +1,227 @@
+//! What is answered, as a list of steps.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+/// An answer: a status, headers, and the [`Step`]s of its body. Without a step that ends it otherwise, the body ends as it
+/// should.
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_testkit::server::{Answer, Step};
+///
+/// // A stream that breaks after its first event.
+/// Answer::sse([r#"{"choices":[]}"#]).step(Step::Reset);
+/// // A slow one.
+/// Answer::sse(["one", "two"]).drip(3, Duration::from_millis(1));
+/// ```
+#[must_use = "an answer does nothing until a server gives it"]
+#[derive(Clone)]
+pub struct Answer {
+    pub(super) delay: Duration,
+    pub(super) early: Option<Early>,
+    pub(super) status: u16,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) chunked: bool,
+    pub(super) steps: Vec<Step>,
+}
+
+/// What happens in place of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Early {
+    Reset,
+    Hang,
+    Close,
+}
+
+/// A step of a body. What comes after [`Step::Hang`], [`Step::Reset`] and [`Step::Close`] is not reached.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// Sends these bytes: one chunk, where the body is chunked.
+    Send(Bytes),
+    /// Sends the same bytes again and again: so many times, or without end. Each time is a chunk.
+    Repeat(Bytes, Option<u64>),
+    /// Waits, by tokio's clock.
+    Pause(Duration),
+    /// Sends nothing more, and keeps the connection until the client goes.
+    Hang,
+    /// Resets the connection (TCP RST), once what came before has been handed to the system.
+    Reset,
+    /// Closes the connection, though the body has not come to its end.
+    Close,
+}
+
+impl Answer {
+    /// An answer of this status, without a body.
+    pub fn status(status: u16) -> Self {
+        Answer {
+            delay: Duration::ZERO,
+            early: None,
+            status,
+            headers: Vec::new(),
+            chunked: false,
+            steps: Vec::new(),
+        }
+    }
+
+    /// An answer of JSON.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "`json!` is mostly what is given"
+    )]
+    pub fn json(status: u16, body: Value) -> Self {
+        Answer::status(status)
+            .header("content-type", "application/json")
+            .body(body.to_string())
+    }
+
+    /// A stream of server-sent events: each is sent as `data: …` and a blank line, in a chunk of its own. Events of several
+    /// lines are not cut up: say one line each.
+    pub fn sse(events: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let frames = events.into_iter().map(|event| {
+            let frame = format!("data: {}\n\n", event.into());
+            Step::Send(frame.into())
+        });
+        Answer::event_stream().steps(frames)
+    }
+
+    /// The head of a stream of server-sent events; its frames are to be written step by step.
+    pub fn event_stream() -> Self {
+        Answer::status(200)
+            .header("content-type", "text/event-stream")
+            .chunked()
+    }
+
+    /// No answer at all: the connection is reset (TCP RST) once the request was read.
+    pub fn reset() -> Self {
+        Answer::early(Early::Reset)
+    }
+
+    /// No answer at all: silence until the client goes.
+    pub fn hang() -> Self {
+        Answer::early(Early::Hang)
+    }
+
+    /// No answer at all: the connection is closed once the request was read.
+    pub fn close() -> Self {
+        Answer::early(Early::Close)
+    }
+
+    fn early(early: Early) -> Self {
+        Answer {
+            early: Some(early),
+            ..Answer::status(200)
+        }
+    }
+
+    /// One more header. A `content-length` of yours is sent as it is, whatever the body's length.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// One more step that sends these bytes.
+    pub fn body(self, bytes: impl Into<Bytes>) -> Self {
+        self.step(Step::Send(bytes.into()))
+    }
+
+    /// One more step.
+    pub fn step(mut self, step: Step) -> Self {
+        self.steps.push(step);
+        self
+    }
+
+    /// More steps.
+    pub fn steps(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
+        self.steps.extend(steps);
+        self
+    }
+
+    /// Chunked, also where the length of the body is known. It is where all of its steps send, so many times, or wait.
+    pub fn chunked(mut self) -> Self {
+        self.chunked = true;
+        self
+    }
+
+    /// Waits this long before the first byte of the head.
+    pub fn delay(mut self, time: Duration) -> Self {
+        self.delay = time;
+        self
+    }
+
+    /// Sends what there is so far in pieces of so many bytes, with a pause after each.
+    pub fn drip(mut self, piece: usize, pause: Duration) -> Self {
+        let piece = piece.max(1);
+        let mut steps = Vec::new();
+        for step in self.steps {
+            let Step::Send(mut bytes) = step else {
+                steps.push(step);
+                continue;
+            };
+            while !bytes.is_empty() {
+                let next = bytes.split_to(piece.min(bytes.len()));
+                steps.extend([Step::Send(next), Step::Pause(pause)]);
+            }
+        }
+        self.steps = steps;
+        self
+    }
+
+    /// How long the body is, where that is to be said.
+    pub(super) fn length(&self) -> Option<u64> {
+        let told = |name: &str| name.eq_ignore_ascii_case("content-length");
+        if self.chunked || self.headers.iter().any(|(name, _)| told(name)) {
+            return None;
+        }
+        let mut lengths = self.steps.iter().map(Step::length);
+        lengths.try_fold(0_u64, |sum, length| sum.checked_add(length?))
+    }
+}
+
+impl Step {
+    /// Any step that sends text, or bytes.
+    pub fn send(bytes: impl Into<Bytes>) -> Self {
+        Step::Send(bytes.into())
+    }
+
+    fn length(&self) -> Option<u64> {
+        match self {
+            Step::Send(bytes) => Some(bytes.len() as u64),
+            Step::Repeat(bytes, times) => (bytes.len() as u64).checked_mul((*times)?),
+            Step::Pause(_) => Some(0),
+            Step::Hang | Step::Reset | Step::Close => None,
+        }
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(early) = &self.early {
+            return write!(f, "Answer({early:?})");
+        }
+        f.debug_struct("Answer")
+            .field("status", &self.status)
+            .field("steps", &self.steps)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Send(bytes) => write!(f, "Send({} bytes)", bytes.len()),
+            Step::Repeat(bytes, Some(times)) => {
+                write!(f, "Repeat({} bytes, {times} times)", bytes.len())
+            }
+            Step::Repeat(bytes, None) => write!(f, "Repeat({} bytes, endless)", bytes.len()),
+            Step::Pause(time) => write!(f, "Pause({time:?})"),
+            Step::Hang => f.write_str("Hang"),
+            Step::Reset => f.write_str("Reset"),
+            Step::Close => f.write_str("Close"),
+        }
+    }
+}

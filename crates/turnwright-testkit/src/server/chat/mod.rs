@@ -1,0 +1,69 @@
+//! A model by a script, over the Chat Completions protocol, streamed or not as the request says.
+//!
+//! ```
+//! use turnwright_testkit::server::chat::{self, Script};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let script = Script::new([
+//!     chat::calls([("call_1", "read_log", r#"{"day":"monday"}"#)]).usage(20, 5),
+//!     chat::text("It was the disk.", 3).with_reasoning("The log says so."),
+//! ]);
+//! let server = script.serve().await?;
+//! // Your client talks to `server.url()`, with or without a path before `/chat/completions`.
+//! # Ok::<(), std::io::Error>(()) }).unwrap();
+//! ```
+//!
+//! # Scripts in files
+//!
+//! A script is a JSON array of replies. Each field may be left out:
+//!
+//! | field | what it is |
+//! | --- | --- |
+//! | `text` | what the model says |
+//! | `reasoning` | what it thinks before, as `reasoning_content` |
+//! | `calls` | the tools it calls: `name`, `arguments` and perhaps `id`. Arguments that are a string are sent as they stand, anything else as its JSON text |
+//! | `finish` | the finish reason; `tool_calls` where there are calls, else `stop` |
+//! | `usage` | the object of the protocol, as it is to be sent |
+//! | `pieces` | in how many pieces each text is streamed; 4 unless told |
+//!
+//! ```
+//! use turnwright_testkit::server::chat::Script;
+//!
+//! let script: Script = r#"[
+//!     { "reasoning": "I should look.", "calls": [{ "name": "read_log", "arguments": { "day": "monday" } }] },
+//!     { "text": "It was the disk.", "usage": { "prompt_tokens": 31, "completion_tokens": 5, "total_tokens": 36 } }
+//! ]"#.parse()?;
+//! assert_eq!(script.replies().len(), 2);
+//!
+//! let typo = r#"[{ "txet": "Hello" }]"#.parse::<Script>().unwrap_err();
+//! assert!(typo.to_string().contains("unknown field `txet`"));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod reply;
+mod script;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use reply::{Call, Reply};
+pub use script::Script;
+
+/// A reply that says this; streamed in so many pieces.
+pub fn text(text: impl Into<String>, pieces: usize) -> Reply {
+    Reply::default().with_text(text).pieces(pieces)
+}
+
+/// A reply that calls these tools: the id, the name and the text of the arguments of each.
+pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>) -> Reply {
+    let calls = calls.into_iter();
+    calls.fold(Reply::default(), |reply, (id, name, arguments)| {
+        reply.with_call(Call::new(name, arguments).id(id))
+    })
+}
+
+/// A reply that thinks this.
+pub fn reasoning(text: impl Into<String>) -> Reply {
+    Reply::default().with_reasoning(text)
+}

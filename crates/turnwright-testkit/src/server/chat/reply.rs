@@ -1,0 +1,121 @@
+//! What a model replies.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// One reply of a model: what it thinks, says and calls. See the [module](super) for its form in files.
+#[must_use = "a reply does nothing until a server gives it"]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reply {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) calls: Vec<Call>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) finish: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) usage: Option<Map<String, Value>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) pieces: Option<usize>,
+}
+
+/// A call of a tool.
+#[must_use = "a call does nothing until it is part of a reply"]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    pub(super) name: String,
+    #[serde(default = "no_arguments")]
+    arguments: Value,
+}
+
+fn no_arguments() -> Value {
+    json!({})
+}
+
+impl Reply {
+    /// Says this too.
+    pub fn with_text(mut self, text: impl Into<String>) -> Self {
+        self.text = Some(text.into());
+        self
+    }
+
+    /// Thinks this first.
+    pub fn with_reasoning(mut self, text: impl Into<String>) -> Self {
+        self.reasoning = Some(text.into());
+        self
+    }
+
+    /// Calls this too.
+    pub fn with_call(mut self, call: Call) -> Self {
+        self.calls.push(call);
+        self
+    }
+
+    /// Ends for this reason: `stop`, `length`, `tool_calls`, `content_filter` or whatever a server says.
+    pub fn finish(mut self, reason: impl Into<String>) -> Self {
+        self.finish = Some(reason.into());
+        self
+    }
+
+    /// Says that so many tokens were read and written. In a stream it is a chunk of its own, sent where the request asks for
+    /// it with `stream_options.include_usage`.
+    pub fn usage(mut self, prompt: u64, completion: u64) -> Self {
+        let mut usage = Map::new();
+        usage.insert("prompt_tokens".into(), prompt.into());
+        usage.insert("completion_tokens".into(), completion.into());
+        let total = prompt.saturating_add(completion);
+        usage.insert("total_tokens".into(), total.into());
+        self.usage = Some(usage);
+        self
+    }
+
+    /// Streams each text, and each call's arguments, in so many pieces.
+    pub fn pieces(mut self, pieces: usize) -> Self {
+        self.pieces = Some(pieces);
+        self
+    }
+
+    pub(super) fn finish_reason(&self) -> &str {
+        match &self.finish {
+            Some(reason) => reason,
+            None if self.calls.is_empty() => "stop",
+            None => "tool_calls",
+        }
+    }
+}
+
+impl Call {
+    /// A call of this tool. Arguments that are a string are sent as they stand, anything else as its JSON text.
+    pub fn new(name: impl Into<String>, arguments: impl Into<Value>) -> Self {
+        Call {
+            id: None,
+            name: name.into(),
+            arguments: arguments.into(),
+        }
+    }
+
+    /// With this id. Otherwise it has one that no other call of the server has.
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    pub(super) fn arguments(&self) -> String {
+        match &self.arguments {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        }
+    }
+
+    /// The id of the call at this place of the reply to that request.
+    pub(super) fn id_at(&self, request: usize, place: usize) -> String {
+        let made = || format!("call_{request}_{place}");
+        self.id.clone().unwrap_or_else(made)
+    }
+}

@@ -1,0 +1,233 @@
+//! The server: it accepts, notes what came, and answers.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::{Body as _, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::answer::Answer;
+use super::play;
+use super::received::ReceivedRequest;
+use super::wire::Wire;
+
+/// The most that a request's body may hold: 64 MiB. Larger ones are answered with 413, and are not noted.
+pub const BODY_LIMIT: usize = 64 << 20;
+
+/// A server on loopback. It stops when it is dropped.
+///
+/// See the [module](crate::server) for how it is used.
+pub struct Server {
+    address: SocketAddr,
+    accepting: JoinHandle<()>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    answers: Box<dyn Fn(&ReceivedRequest) -> Answer + Send + Sync>,
+    noted: Mutex<Noted>,
+}
+
+struct Noted {
+    connections: usize,
+    requests: Vec<ReceivedRequest>,
+    /// Gone when the server has stopped.
+    open: Option<JoinSet<()>>,
+}
+
+impl Server {
+    /// Starts a server on a free port of 127.0.0.1 that answers each request with what the function says. Must run inside
+    /// of a Tokio runtime with I/O and time.
+    ///
+    /// # Errors
+    /// No port is to be had.
+    pub async fn start(
+        answers: impl Fn(&ReceivedRequest) -> Answer + Send + Sync + 'static,
+    ) -> io::Result<Server> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            answers: Box::new(answers),
+            noted: Mutex::new(Noted {
+                connections: 0,
+                requests: Vec::new(),
+                open: Some(JoinSet::new()),
+            }),
+        });
+        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
+        Ok(Server {
+            address,
+            accepting,
+            shared,
+        })
+    }
+
+    /// Starts a server that gives these answers, one for each request in order. A request beyond the last is answered with
+    /// 400 and says that the script has ended: no client tries that again, so that one request too many is seen.
+    ///
+    /// # Errors
+    /// No port is to be had.
+    pub async fn script(answers: impl IntoIterator<Item = Answer>) -> io::Result<Server> {
+        let answers: Vec<Answer> = answers.into_iter().collect();
+        Server::start(move |request| match answers.get(request.number) {
+            Some(answer) => answer.clone(),
+            None => script_ended(answers.len()),
+        })
+        .await
+    }
+
+    /// Where it listens: `http://127.0.0.1:PORT`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The requests that came whole, in order.
+    #[must_use]
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
+        self.shared.noted.lock().requests.clone()
+    }
+
+    /// How many connections were made.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.shared.noted.lock().connections
+    }
+
+    /// Stops: afterwards every connection is closed and the port is free.
+    pub async fn shutdown(mut self) {
+        let open = self.stop();
+        // It was aborted: there is nothing to be told.
+        let _ = (&mut self.accepting).await;
+        if let Some(mut open) = open {
+            open.shutdown().await;
+        }
+    }
+
+    fn stop(&self) -> Option<JoinSet<()>> {
+        self.accepting.abort();
+        self.shared.noted.lock().open.take()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+pub(super) fn script_ended(of: usize) -> Answer {
+    let message =
+        format!("the script has ended: it has {of} answers, and this is one request more");
+    let error = json!({ "message": message, "type": "script_ended" });
+    Answer::json(400, json!({ "error": error }))
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            // No more files may be open: others must be closed first.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        let _ = stream.set_nodelay(true);
+        let mut noted = shared.noted.lock();
+        noted.connections += 1;
+        let Some(open) = &mut noted.open else {
+            return;
+        };
+        open.spawn(serve(stream, Arc::clone(&shared)));
+        while open.try_join_next().is_some() {}
+    }
+}
+
+async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+    let (wire, end) = Wire::new(stream);
+    let service = service_fn(move |request| {
+        let (shared, end) = (Arc::clone(&shared), end.clone());
+        async move {
+            let answer = match receive(request).await? {
+                Some(request) => (shared.answers)(&shared.note(request)),
+                None => too_large(),
+            };
+            play::head(answer, end).await
+        }
+    });
+    // The answers of tests are compared byte by byte: no clock in them.
+    let served = hyper::server::conn::http1::Builder::new()
+        .auto_date_header(false)
+        .header_read_timeout(None)
+        .serve_connection(TokioIo::new(wire), service)
+        .await;
+    // A connection that ends in the middle is what these servers are for.
+    drop(served);
+}
+
+impl Shared {
+    fn note(&self, mut request: ReceivedRequest) -> ReceivedRequest {
+        let mut noted = self.noted.lock();
+        request.number = noted.requests.len();
+        noted.requests.push(request.clone());
+        request
+    }
+}
+
+/// The request with its whole body, or nothing where that is too large.
+async fn receive(request: hyper::Request<Incoming>) -> io::Result<Option<ReceivedRequest>> {
+    let (head, body) = request.into_parts();
+    if body.size_hint().lower() > BODY_LIMIT as u64 {
+        return Ok(None);
+    }
+    let body: Bytes = match Limited::new(body, BODY_LIMIT).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => return Ok(None),
+        Err(error) => return Err(io::Error::other(error)),
+    };
+    let headers = head.headers.iter().map(|(name, value)| {
+        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        (name.as_str().to_owned(), value)
+    });
+    Ok(Some(ReceivedRequest {
+        number: 0,
+        method: head.method.as_str().to_owned(),
+        path: head
+            .uri
+            .path_and_query()
+            .map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned()),
+        headers: headers.collect(),
+        body,
+    }))
+}
+
+fn too_large() -> Answer {
+    let message = format!("the body holds more than {BODY_LIMIT} bytes");
+    let error = json!({ "message": message, "type": "body_too_large" });
+    Answer::json(413, json!({ "error": error })).header("connection", "close")
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let noted = self.shared.noted.lock();
+        f.debug_struct("Server")
+            .field("address", &self.address)
+            .field("connections", &noted.connections)
+            .field("requests", &noted.requests.len())
+            .finish_non_exhaustive()
+    }
+}

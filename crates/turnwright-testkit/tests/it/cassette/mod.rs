@@ -1,0 +1,370 @@
+//! Recording and playing, with a server that is played by the test.
+
+mod wire;
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use turnwright_core::{Error, ErrorCode};
+use turnwright_models::http::{Body, Request, Response, Transport};
+use turnwright_testkit::cassette::Cassette;
+use url::Url;
+
+/// What a body gives, piece by piece.
+type Pieces = Vec<Result<Bytes, Error>>;
+
+/// Answers with these, one after the other; fails when there is none.
+#[derive(Clone, Debug, Default)]
+struct Inner(Arc<Mutex<VecDeque<(u16, Pieces)>>>);
+
+impl Inner {
+    fn new(answers: impl IntoIterator<Item = (u16, Pieces)>) -> Self {
+        Inner(Arc::new(Mutex::new(answers.into_iter().collect())))
+    }
+}
+
+#[async_trait]
+impl Transport for Inner {
+    async fn send(&self, _request: Request) -> Result<Response, Error> {
+        let next = self.0.lock().pop_front();
+        let Some((status, pieces)) = next else {
+            return Err(Error::new(ErrorCode::ModelUnreachable, "nobody is there"));
+        };
+        let headers = [
+            ("content-type", "text/event-stream"),
+            ("set-cookie", "session=1"),
+            ("x-request-id", "of-key-12345678"),
+        ];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let body = Body::new(futures_util::stream::iter(pieces));
+        Ok(Response::new(status, headers.into(), body))
+    }
+}
+
+/// A folder that is gone at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("turnwright-cassette-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("made/by/it/tape.json")
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.file().parent().unwrap()).unwrap();
+        let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
+        names.collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn request(body: &Value) -> Request {
+    let url = Url::parse("https://models.example/v1/chat/completions?tenant=42").unwrap();
+    Request::new(url, body.to_string()).header("Authorization", "Bearer key-12345678")
+}
+
+fn pieces<const N: usize>(pieces: [&'static str; N]) -> Pieces {
+    pieces
+        .map(|it| Ok(Bytes::from_static(it.as_bytes())))
+        .into()
+}
+
+async fn read(mut body: Body) -> (Vec<u8>, Option<Error>) {
+    let mut bytes = Vec::new();
+    while let Some(piece) = body.next().await {
+        match piece {
+            Ok(piece) => bytes.extend_from_slice(&piece),
+            Err(error) => return (bytes, Some(error)),
+        }
+    }
+    (bytes, None)
+}
+
+fn on_disk(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn what_was_recorded_is_played_again() {
+    let folder = Folder::new("again");
+    let inner = Inner::new([
+        (200, pieces(["data: one\n\n", "data: two\n\n"])),
+        (200, vec![Ok(Bytes::from_static(b"\xff\x00"))]),
+        (429, pieces([])),
+    ]);
+    let cassette = Cassette::record(folder.file(), inner).unwrap();
+    let asked = [json!({ "n": 1 }), json!({ "n": 1 }), json!({ "n": 2 })];
+    let mut seen = Vec::new();
+    for body in &asked {
+        let response = cassette.send(request(body)).await.unwrap();
+        seen.push((response.status, read(response.body).await.0));
+    }
+    assert_eq!(seen[0], (200, b"data: one\n\ndata: two\n\n".to_vec()));
+    cassette.save().unwrap();
+    assert_eq!(folder.names(), ["tape.json"]);
+
+    let cassette = Cassette::replay(folder.file()).unwrap();
+    assert_eq!(cassette.unused().len(), 3);
+    // In another order, where that is another request; equal ones as they came.
+    for at in [2, 0, 1] {
+        let response = cassette.send(request(&asked[at])).await.unwrap();
+        assert_eq!(response.header("content-type"), Some("text/event-stream"));
+        let status = response.status;
+        let (bytes, broken) = read(response.body).await;
+        assert_eq!((status, bytes), seen[at]);
+        assert!(broken.is_none());
+    }
+    cassette.assert_all_played();
+}
+
+#[tokio::test]
+async fn the_file_holds_no_secret() {
+    let folder = Folder::new("secret");
+    let inner = Inner::new([(200, pieces(["data: \"key-12", "345678\\n my\\/own\"\n\n"]))]);
+    let cassette = Cassette::record(folder.file(), inner)
+        .unwrap()
+        .scrub("my/own");
+    let body = json!({ "note": "the key is key-12345678", "my/own": ["Bearer key-12345678"] });
+    let response = cassette.send(request(&body)).await.unwrap();
+    // Who records sees everything.
+    assert_eq!(response.header("set-cookie"), Some("session=1"));
+    read(response.body).await;
+    assert_eq!(
+        on_disk(&folder.file()),
+        json!([{
+            "request": {
+                "method": "POST",
+                "path": "/v1/chat/completions?tenant=",
+                "body": { "note": "the key is [scrubbed]", "[scrubbed]": ["[scrubbed]"] },
+            },
+            "response": {
+                "status": 200,
+                "headers": { "content-type": "text/event-stream", "x-request-id": "of-[scrubbed]" },
+                "body": "data: \"[scrubbed]\\n [scrubbed]\"\n\n",
+            },
+        }])
+    );
+    // With another key the same request still is the same.
+    let cassette = Cassette::replay(folder.file()).unwrap().scrub("my/own");
+    let text = body.to_string().replace("key-12345678", "key-of-another");
+    let url = Url::parse("http://127.0.0.1/v1/chat/completions").unwrap();
+    let other = Request::new(url, text).header("authorization", "Bearer key-of-another");
+    assert_eq!(cassette.send(other).await.unwrap().status, 200);
+    assert!(!format!("{cassette:?}").contains("my/own"));
+}
+
+#[tokio::test]
+async fn pieces_are_passed_on_as_they_come() {
+    let folder = Folder::new("pieces");
+    let inner = Inner::new([(200, pieces(["one", "two"]))]);
+    let cassette = Cassette::record(folder.file(), inner).unwrap();
+    let mut response = cassette.send(request(&json!({}))).await.unwrap();
+    assert_eq!(response.body.next().await.unwrap().unwrap(), "one");
+    assert!(!folder.file().exists(), "nothing is written before its end");
+    assert_eq!(response.body.next().await.unwrap().unwrap(), "two");
+    assert!(response.body.next().await.is_none());
+    assert_eq!(on_disk(&folder.file())[0]["response"]["body"], "onetwo");
+}
+
+#[tokio::test]
+async fn what_was_not_read_to_its_end_breaks_there() {
+    let folder = Folder::new("truncated");
+    let broken = Error::new(ErrorCode::ModelUnreachable, "the line is dead");
+    let inner = Inner::new([
+        (200, pieces(["one", "two"])),
+        (200, vec![Ok(Bytes::from_static(b"half")), Err(broken)]),
+    ]);
+    let cassette = Cassette::record(folder.file(), inner).unwrap();
+    let mut dropped = cassette.send(request(&json!(1))).await.unwrap();
+    dropped.body.next().await.unwrap().unwrap();
+    drop(dropped);
+    let failed = cassette.send(request(&json!(2))).await.unwrap();
+    assert_eq!(
+        read(failed.body).await.1.unwrap().to_string(),
+        "E_MODEL_UNREACHABLE: the line is dead"
+    );
+    // Nobody answered: there is nothing to record.
+    cassette.send(request(&json!(3))).await.unwrap_err();
+
+    let cassette = Cassette::replay(folder.file()).unwrap();
+    for (at, begins) in [(1, "one"), (2, "half")] {
+        let response = cassette.send(request(&json!(at))).await.unwrap();
+        let (bytes, broken) = read(response.body).await;
+        assert_eq!(bytes, begins.as_bytes());
+        assert_eq!(broken.unwrap().code(), ErrorCode::ModelUnreachable);
+    }
+    cassette.assert_all_played();
+}
+
+#[tokio::test]
+async fn recordings_stand_in_the_order_of_the_requests() {
+    let folder = Folder::new("order");
+    let inner = Inner::new([(200, pieces(["first"])), (200, pieces(["second"]))]);
+    let cassette = Cassette::record(folder.file(), inner).unwrap();
+    let first = cassette.send(request(&json!(1))).await.unwrap();
+    let second = cassette.send(request(&json!(2))).await.unwrap();
+    read(second.body).await;
+    read(first.body).await;
+    let file = on_disk(&folder.file());
+    assert_eq!(file[0]["response"]["body"], "first");
+    assert_eq!(file[1]["response"]["body"], "second");
+}
+
+#[tokio::test]
+async fn a_disk_that_fails_is_told_and_loses_nothing() {
+    let folder = Folder::new("disk");
+    let inner = Inner::new([(200, pieces(["one"])), (200, pieces(["two"]))]);
+    let cassette = Cassette::record(folder.file(), inner).unwrap();
+    // A folder stands where the file is to be: it can be written beside it, and not put there.
+    fs::create_dir_all(folder.file().join("kept")).unwrap();
+    let response = cassette.send(request(&json!(1))).await.unwrap();
+    let (bytes, error) = read(response.body).await;
+    assert_eq!(bytes, b"one");
+    assert_eq!(error.unwrap().code(), ErrorCode::Store);
+    assert_eq!(cassette.save().unwrap_err().code(), ErrorCode::Store);
+    assert_eq!(folder.names(), ["tape.json"]);
+    assert!(folder.file().join("kept").is_dir());
+
+    fs::remove_dir_all(folder.file()).unwrap();
+    let response = cassette.send(request(&json!(2))).await.unwrap();
+    assert!(read(response.body).await.1.is_none());
+    let file = on_disk(&folder.file());
+    assert_eq!(file[0]["response"]["body"], "one");
+    assert_eq!(file[1]["response"]["body"], "two");
+}
+
+#[tokio::test]
+async fn an_old_recording_stays_until_there_is_a_new_one() {
+    let folder = Folder::new("old");
+    fs::create_dir_all(folder.file().parent().unwrap()).unwrap();
+    fs::write(folder.file(), "[]").unwrap();
+    let cassette = Cassette::record(folder.file(), Inner::default()).unwrap();
+    cassette.send(request(&json!({}))).await.unwrap_err();
+    cassette.save().unwrap();
+    assert_eq!(fs::read_to_string(folder.file()).unwrap(), "[]");
+}
+
+fn by_hand() -> Cassette {
+    let entry = |path: &str, body: Value, response: Value| {
+        json!({
+            "request": { "method": "POST", "path": path, "body": body },
+            "response": { "status": 200, "body": response },
+        })
+    };
+    let say =
+        |what: &str| json!({ "model": "m", "messages": [{ "role": "user", "content": what }] });
+    let entries = json!([
+        entry(
+            "/v1/chat/completions",
+            say("Hello"),
+            json!({ "written": "by hand" })
+        ),
+        entry("/v1/chat/completions", say("Bye"), json!(null)),
+        entry("/v1/embeddings", say("Good day"), json!(null)),
+    ]);
+    Cassette::from_json(&entries.to_string()).unwrap()
+}
+
+#[tokio::test]
+async fn a_miss_says_how_the_request_differs_from_the_nearest() {
+    let cassette = by_hand();
+    let said = json!({ "model": "m", "messages": [{ "role": "user", "content": "Hello" }] });
+    let response = cassette.send(request(&said)).await.unwrap();
+    assert_eq!(read(response.body).await.0, br#"{"written":"by hand"}"#);
+
+    let other =
+        json!({ "model": "m", "messages": [{ "role": "user", "content": "Good day" }], "seed": 1 });
+    let miss = cassette.send(request(&other)).await.unwrap_err();
+    assert_eq!(miss.code(), ErrorCode::InvalidModelConfig);
+    assert!(miss.is_fatal(), "nobody tries it again");
+    assert_eq!(
+        miss.to_string().lines().collect::<Vec<_>>(),
+        [
+            "E_INVALID_MODEL_CONFIG: no recording answers POST /v1/chat/completions: the text that was given holds 3, of which number 1 is nearest:",
+            r#"  /messages/0/content: recorded "Bye", now "Good day""#,
+            "  + /seed: 1",
+            "If the request is right, record anew: `TURNWRIGHT_RECORD=1` where `Cassette::auto` is used, else `Cassette::record`.",
+        ]
+    );
+    let again = cassette.send(request(&said)).await.unwrap_err();
+    assert!(
+        again
+            .to_string()
+            .contains("each that is equal (number 0) was played already")
+    );
+    assert_eq!(
+        cassette.unused(),
+        [
+            "number 1 of the text that was given: POST /v1/chat/completions",
+            "number 2 of the text that was given: POST /v1/embeddings",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_miss_lists_twenty_differences_and_counts_the_rest() {
+    let cassette = by_hand();
+    let many: serde_json::Map<_, _> = (0..50)
+        .map(|at| (format!("field{at}"), json!(at)))
+        .collect();
+    let miss = cassette
+        .send(request(&Value::Object(many)))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        miss.lines()
+            .filter(|line| line.starts_with("  + ") || line.starts_with("  - "))
+            .count(),
+        20
+    );
+    assert!(miss.contains("\n  and 32 more\n"), "{miss}");
+}
+
+#[test]
+fn not_everything_played_is_loud() {
+    let unwound = std::panic::catch_unwind(|| by_hand().assert_all_played()).unwrap_err();
+    let said = unwound.downcast_ref::<String>().unwrap();
+    assert!(said.contains("number 2 of the text that was given: POST /v1/embeddings"));
+}
+
+#[test]
+fn what_is_no_recording_is_refused() {
+    for wrong in ["", "{}", "[1]", r#"[{"request":{"method":"POST"}}]"#] {
+        let error = Cassette::from_json(wrong).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidModelConfig, "{wrong}");
+    }
+    let not_base64 = json!([{
+        "request": { "method": "POST", "path": "/", "body": null },
+        "response": { "status": 200, "headers": {}, "body": { "base64": "???" } },
+    }]);
+    let error = Cassette::from_json(&not_base64.to_string()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("the body of response 0 is not base64")
+    );
+    let missing = Cassette::auto("/no/such/tape.json", Inner::default()).unwrap_err();
+    assert!(
+        missing.to_string().contains("TURNWRIGHT_RECORD=1"),
+        "{missing}"
+    );
+}

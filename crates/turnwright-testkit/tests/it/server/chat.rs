@@ -1,0 +1,117 @@
+//! A model by a script.
+
+use serde_json::{Value, json};
+use turnwright_testkit::server::chat::{self, Call, Script};
+
+use super::ALL;
+use super::wire::ask;
+
+fn script() -> Script {
+    Script::new([
+        chat::reasoning("I should look.")
+            .with_call(Call::new("look", json!({ "at": "log" })))
+            .with_call(Call::new("look", "{\"at\": \"disk").id("mine"))
+            .finish("length"),
+        chat::text("Grüße, Welt", 3).usage(7, 2),
+    ])
+}
+
+#[tokio::test]
+async fn a_reply_is_one_object_unless_a_stream_is_asked_for() {
+    let server = script().serve().await.unwrap();
+    let first = ask(server.address(), r#"{"model":"m"}"#, ALL).await.json();
+    assert_eq!(
+        first,
+        json!({
+            "id": "chatcmpl-0", "object": "chat.completion", "created": 1_700_000_000, "model": "m",
+            "choices": [{
+                "index": 0,
+                "message": {
+                    "role": "assistant", "content": null, "reasoning_content": "I should look.",
+                    "tool_calls": [
+                        { "id": "call_0_0", "type": "function", "function": { "name": "look", "arguments": "{\"at\":\"log\"}" } },
+                        { "id": "mine", "type": "function", "function": { "name": "look", "arguments": "{\"at\": \"disk" } },
+                    ],
+                },
+                "finish_reason": "length",
+            }],
+        })
+    );
+    let second = ask(server.address(), "{}", ALL).await.json();
+    assert_eq!(second["choices"][0]["message"]["content"], "Grüße, Welt");
+    assert_eq!(second["choices"][0]["finish_reason"], "stop");
+    assert_eq!(
+        second["usage"],
+        json!({ "prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9 })
+    );
+    let third = ask(server.address(), "{}", ALL).await.json();
+    assert_eq!(third["error"]["type"], "script_ended");
+}
+
+#[tokio::test]
+async fn a_stream_gives_the_same_reply_in_pieces() {
+    let server = script().serve().await.unwrap();
+    let asked = r#"{"stream":true,"stream_options":{"include_usage":true}}"#;
+    let mut replies = Vec::new();
+    for _ in 0..2 {
+        let body = ask(server.address(), asked, ALL).await.chunked();
+        assert!(body.whole);
+        let mut events = events(&body.text());
+        assert_eq!(events.pop().unwrap(), "[DONE]");
+        let chunks = events.iter().map(|it| serde_json::from_str(it).unwrap());
+        replies.push(chunks.collect::<Vec<Value>>());
+    }
+    let said = |reply: &[Value], pointer: &str| -> Vec<String> {
+        let pieces = reply.iter().filter_map(|chunk| chunk.pointer(pointer));
+        pieces.map(|it| it.as_str().unwrap().to_owned()).collect()
+    };
+    let first = &replies[0];
+    let thought = said(first, "/choices/0/delta/reasoning_content");
+    assert_eq!(
+        (thought.len(), thought.concat()),
+        (4, "I should look.".into())
+    );
+    let call = "/choices/0/delta/tool_calls/0";
+    assert_eq!(said(first, &format!("{call}/id")), ["call_0_0", "mine"]);
+    assert_eq!(
+        said(first, &format!("{call}/function/arguments")).concat(),
+        r#"{"at":"log"}{"at": "disk"#
+    );
+    assert_eq!(
+        first.last().unwrap()["choices"][0]["finish_reason"],
+        "length"
+    );
+    let second = &replies[1];
+    let text = said(second, "/choices/0/delta/content");
+    // The first is the empty one that comes with the role.
+    assert_eq!((text.len(), text.concat()), (4, "Grüße, Welt".into()));
+    assert_eq!(second.last().unwrap()["choices"], json!([]));
+    assert_eq!(second.last().unwrap()["usage"]["total_tokens"], 9);
+}
+
+#[tokio::test]
+async fn usage_is_streamed_only_where_it_is_asked_for() {
+    let server = Script::new([chat::text("Hi", 1).usage(1, 1)])
+        .serve()
+        .await
+        .unwrap();
+    let body = ask(server.address(), r#"{"stream":true}"#, ALL)
+        .await
+        .chunked();
+    assert!(!body.text().contains("usage"));
+}
+
+#[tokio::test]
+async fn what_is_no_request_for_a_reply_takes_none() {
+    let server = Script::new([chat::text("Hi", 1)]).serve().await.unwrap();
+    let refused = ask(server.address(), "not json", ALL).await;
+    assert!(refused.head().starts_with("HTTP/1.1 400 "));
+    let reply = ask(server.address(), "{}", ALL).await.json();
+    assert_eq!(reply["choices"][0]["message"]["content"], "Hi");
+}
+
+fn events(text: &str) -> Vec<String> {
+    let frames = text.strip_suffix("\n\n").unwrap().split("\n\n");
+    let data = frames.map(|frame| frame.strip_prefix("data: ").unwrap().to_owned());
+    data.collect()
+}

@@ -1,0 +1,77 @@
+//! A model server that speaks the Chat Completions protocol, as most do: one address, and it works, streamed, with tools.
+//!
+//! Runs offline, against a server on loopback that plays a script:
+//! `cargo run -p turnwright --example chat_completions`
+//!
+//! Runs against your own, if the environment names one (`OPENAI_BASE_URL`, `OPENAI_API_KEY`, `OPENAI_MODEL`):
+//! `OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_MODEL=qwen3 cargo run -p turnwright --example chat_completions`
+
+use std::io::Write as _;
+
+use turnwright::prelude::*;
+use turnwright_testkit::server::Server;
+use turnwright_testkit::server::chat::{self, Script};
+
+/// The weather in a city.
+#[tool(effects = "read_only", timeout_secs = 5)]
+async fn weather(
+    /// The city.
+    #[arg(min_length = 2)]
+    city: &str,
+) -> String {
+    format!("{city}: 17 degrees, light rain")
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), BoxError> {
+    // The server must live as long as the example asks it.
+    let (model, _server) = match std::env::var_os("OPENAI_BASE_URL") {
+        Some(_) => (ChatCompletions::from_env()?, None),
+        None => {
+            let server = scripted().await?;
+            let url = format!("{}/v1", server.url());
+            let model = ChatCompletions::builder(url).model("scripted").no_proxy();
+            (model.build()?, Some(server))
+        }
+    };
+    let runner = turnwright::runner(model).tool(weather()).build()?;
+
+    println!("> Do I need an umbrella in Bern or in Rome?");
+    let (turn, mut events) = runner
+        .start("Do I need an umbrella in Bern or in Rome?")
+        .split();
+    while let Some(event) = events.next().await {
+        match event {
+            TurnEvent::MessageDelta(delta) => {
+                print!("{}", delta.text);
+                std::io::stdout().flush()?;
+            }
+            TurnEvent::ToolCallStarted { tool, args, .. } => println!("  {tool} {args}"),
+            TurnEvent::ToolCall(call) => {
+                println!("  = {}", call.text().await.unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+    let outcome = turn.outcome().await;
+    println!();
+    let used = outcome.usage;
+    println!(
+        "\n{} requests, {} tokens read ({} of them from the provider's cache), {} written",
+        used.requests, used.input_tokens, used.cached_input_tokens, used.output_tokens
+    );
+    outcome.into_answer()?;
+    Ok(())
+}
+
+/// A server that plays a model: two calls at once, then an answer in twelve pieces.
+async fn scripted() -> std::io::Result<Server> {
+    let asks = chat::calls([
+        ("call_1", "weather", r#"{"city": "Bern"}"#),
+        ("call_2", "weather", r#"{"city": "Rome"}"#),
+    ]);
+    let answers = chat::text("Take one: it rains a little in Bern, and in Rome too.", 12);
+    Script::new([asks.usage(210, 40), answers.usage(300, 16)])
+        .serve()
+        .await
+}
