@@ -1,1 +1,146 @@
+use serde_json::{Value, json};
+use turnwright_core::ToolCall;
+use turnwright_core::{Error, ErrorCode};
 
+use super::ChatCompletions;
+use super::builder::ChatCompletionsBuilder;
+
+fn from_env(said: &[(&str, &str)]) -> Result<ChatCompletions, Error> {
+    let env = |name: &str| {
+        let found = said.iter().find(|(it, _)| *it == name);
+        found.map(|(_, value)| (*value).to_owned())
+    };
+    ChatCompletionsBuilder::from_env(env)?.build()
+}
+
+fn endpoint(base: &str) -> String {
+    let model = ChatCompletions::builder(base).build().unwrap();
+    model.adapter.endpoint.to_string()
+}
+
+#[test]
+fn the_environment_names_server_key_and_model() {
+    let model = from_env(&[
+        ("OPENAI_BASE_URL", " http://127.0.0.1:8080/v1 "),
+        ("OPENAI_MODEL", "qwen3"),
+    ])
+    .unwrap();
+    assert_eq!(
+        model.adapter.endpoint.as_str(),
+        "http://127.0.0.1:8080/v1/chat/completions"
+    );
+    assert_eq!(model.options.model_name(), Some("qwen3"));
+    let named = |model: &ChatCompletions, name: &str| {
+        let mut headers = model.adapter.headers.iter();
+        headers
+            .find(|(it, _)| it == name)
+            .map(|(_, value)| value.clone())
+    };
+    assert_eq!(named(&model, "authorization"), None);
+
+    let model = from_env(&[("OPENAI_API_KEY", "sk-123456"), ("OPENAI_MODEL", "gpt-4o")]).unwrap();
+    assert_eq!(model.adapter.endpoint.host_str(), Some("api.openai.com"));
+    assert_eq!(
+        named(&model, "authorization").as_deref(),
+        Some("Bearer sk-123456")
+    );
+}
+
+#[test]
+fn an_environment_that_says_too_little_is_told_what_to_set() {
+    let cases: [(&[(&str, &str)], &str); 4] = [
+        (&[], "OPENAI_API_KEY"),
+        (&[("OPENAI_API_KEY", " ")], "OPENAI_BASE_URL"),
+        (&[("OPENAI_API_KEY", "sk-123456")], "OPENAI_MODEL"),
+        (
+            &[("OPENAI_BASE_URL", "localhost"), ("OPENAI_MODEL", "m")],
+            "https://host/v1",
+        ),
+    ];
+    for (said, word) in cases {
+        let error = from_env(said).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidModelConfig);
+        assert!(error.message().contains(word), "{error}");
+    }
+}
+
+#[test]
+fn the_name_of_the_resource_is_added_where_it_is_missing() {
+    let whole = "https://host/v1/chat/completions";
+    for base in [
+        "https://host/v1",
+        "https://host/v1/",
+        whole,
+        "https://host/v1/chat/completions/#x",
+    ] {
+        assert_eq!(endpoint(base).trim_end_matches('/'), whole, "{base}");
+    }
+    assert_eq!(
+        endpoint("https://host/openai/deployments/d?api-version=2024-10-21"),
+        "https://host/openai/deployments/d/chat/completions?api-version=2024-10-21"
+    );
+    let azure = ChatCompletions::builder("https://host/openai")
+        .query("api-version", "a b")
+        .build();
+    let azure = azure.unwrap();
+    assert_eq!(azure.adapter.endpoint.query(), Some("api-version=a+b"));
+    assert_eq!(azure.adapter.from, "https://host/openai/chat/completions");
+    let password = ChatCompletions::builder("https://me:hunter22@host/v1")
+        .build()
+        .unwrap();
+    assert!(!format!("{password:?}").contains("hunter22"));
+}
+
+#[test]
+fn arguments_are_sent_back_in_a_form_that_every_server_reads() {
+    let cases = [
+        (r#"{"a": 1}"#, r#"{"a": 1}"#),
+        (" {} ", " {} "),
+        ("", "{}"),
+        ("null", "{}"),
+        (r#"{"a": "#, r#"{"malformed_arguments":"{\"a\": "}"#),
+        ("[1]", r#"{"malformed_arguments":"[1]"}"#),
+        ("5", r#"{"malformed_arguments":"5"}"#),
+    ];
+    for (came, goes) in cases {
+        let call = ToolCall::builder("t", came).build().unwrap();
+        assert_eq!(super::write::wire_arguments(&call), goes);
+    }
+    let value = ToolCall::builder("t", json!({ "b": [2] })).build().unwrap();
+    assert_eq!(super::write::wire_arguments(&value), r#"{"b":[2]}"#);
+}
+
+#[test]
+fn names_are_written_in_letters_that_every_server_takes() {
+    let long = "x".repeat(100);
+    let cases = [
+        ("ok-Name_1", "ok-Name_1"),
+        ("a.b c", "a_b_c"),
+        ("naïve", "na_ve"),
+        ("", "unnamed"),
+        (&long, &long[..64]),
+    ];
+    for (came, goes) in cases {
+        assert_eq!(super::write::wire_name(came), goes);
+    }
+}
+
+#[test]
+fn what_may_not_be_passed_through_is_refused_where_it_is_said() {
+    use super::Options;
+    for name in ["messages", "tools", "functions", "model", "temperature"] {
+        let error = Options::new().extra(name, Value::Null).unwrap_err();
+        assert!(error.message().contains(name), "{error}");
+    }
+    assert!(
+        Options::new()
+            .provider_tool(json!({ "type": "function" }))
+            .is_err()
+    );
+    assert!(Options::new().provider_tool(json!("search")).is_err());
+    assert!(
+        Options::new()
+            .provider_tool(json!({ "type": "browser_search" }))
+            .is_ok()
+    );
+}

@@ -378,7 +378,7 @@ fn not_finished(why: &str) -> String {
 }
 
 /// Names that servers refuse are written in letters that they take.
-fn wire_name(name: &str) -> String {
+pub(super) fn wire_name(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let written: String = name
         .chars()
@@ -392,7 +392,7 @@ fn wire_name(name: &str) -> String {
 }
 
 /// Arguments as they came if they are an object; else in one: many servers read them again, and fail on anything else.
-fn wire_arguments(call: &ToolCall) -> String {
+pub(super) fn wire_arguments(call: &ToolCall) -> String {
     let args = call.args();
     match args.text() {
         Some(text) if is_object(text) => text.to_owned(),
