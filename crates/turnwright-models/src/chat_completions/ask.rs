@@ -11,6 +11,7 @@ use turnwright_core::{DispatchContext, Error, ErrorCode, ErrorKind};
 use super::builder::Adapter;
 use super::decode::{Collector, Decoder, Reply};
 use super::failure::Failure;
+use super::habits::Habits;
 use super::live::Live;
 use crate::http::{self, Request};
 use crate::retry::Next;
@@ -24,22 +25,17 @@ pub(super) struct Asked {
     pub(super) failed: Option<Error>,
 }
 
-/// How a request is to be written: again without what the server does not know, if need be.
-pub(super) trait Write: Fn(bool) -> String + Sync {}
-impl<F: Fn(bool) -> String + Sync> Write for F {}
-
 impl Adapter {
-    /// Asks until there is an answer, as often as may be. `write` is told whether to ask for the usage in a stream.
+    /// Asks until there is an answer, as often as may be. The request is written again where the server turns out to have a
+    /// habit that it was not written for.
     pub(super) async fn ask(
         &self,
         ctx: &DispatchContext,
-        write: impl Write,
-        asks_usage: bool,
+        write: impl Fn(&Habits) -> String + Sync,
     ) -> Asked {
         let mut attempts = self.retry.begin();
         let mut live = Live::new(ctx);
-        let mut asks_usage = asks_usage && !self.knows_no_stream_options();
-        let mut body = Bytes::from(write(asks_usage));
+        let mut body = Bytes::from(write(&self.habits));
         loop {
             let mut collector = Collector::default();
             let failure = match self.attempt(body.clone(), &mut live, &mut collector).await {
@@ -54,11 +50,20 @@ impl Adapter {
                 Err(failure) => failure,
             };
             let mut error = failure.error;
-            if failure.unknown_parameter && asks_usage {
-                self.note_no_stream_options();
-                asks_usage = false;
-                body = Bytes::from(write(false));
-                continue;
+            if let Some(habit) = failure.habit {
+                let learnt = self.habits.learn(habit);
+                let written = Bytes::from(write(&self.habits));
+                // Another turn may have learnt it meanwhile. If nothing changes, it was not that.
+                if written != body {
+                    if learnt {
+                        let message = format!(
+                            "the server is asked in another way from now on ({habit:?}): {error}"
+                        );
+                        ctx.log(Level::Info, message);
+                    }
+                    body = written;
+                    continue;
+                }
             }
             let next = match failure.again {
                 true => attempts.next(failure.after),

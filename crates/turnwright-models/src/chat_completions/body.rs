@@ -4,22 +4,23 @@ use serde_json::{Value, json};
 use turnwright_core::{Tool, TurnContext};
 
 use super::builder::TypedAnswers;
+use super::habits::{Habit, Habits};
 use super::options::Options;
-use super::write::WireMessage;
+use super::write::{Role, WireMessage};
 
 /// What a request consists of.
 pub(super) struct Body<'a> {
     pub(super) options: &'a Options,
     pub(super) tools: &'a [String],
     pub(super) response_format: Option<Value>,
-    pub(super) usage_in_stream: bool,
 }
 
 impl Body<'_> {
-    /// The request as JSON text.
+    /// The request as JSON text, as the server takes it.
     pub(super) fn write<'m>(
         &self,
         messages: impl Iterator<Item = &'m WireMessage> + Clone,
+        habits: &Habits,
     ) -> String {
         let tools: usize = self.tools.iter().map(|tool| tool.len() + 1).sum();
         let content: usize = messages.clone().map(|message| message.json.len() + 1).sum();
@@ -39,7 +40,7 @@ impl Body<'_> {
         }
         if self.options.streams() {
             field(&mut text, "stream", "true");
-            if self.usage_in_stream {
+            if !self.options.says_stream_options() && !habits.has(Habit::NoStreamOptions) {
                 field(&mut text, "stream_options", r#"{"include_usage":true}"#);
             }
         }
@@ -47,13 +48,30 @@ impl Body<'_> {
             list(&mut text, "tools", self.tools.iter().map(String::as_str));
             text.push(',');
         }
-        list(
-            &mut text,
-            "messages",
-            messages.map(|message| message.json.as_str()),
-        );
+        let strict = habits.has(Habit::StrictRoles);
+        let mut before = None;
+        let messages = messages.flat_map(|message| {
+            let between = match strict {
+                true => between(before.replace(message.role), message.role),
+                false => None,
+            };
+            between.into_iter().chain([message.json.as_str()])
+        });
+        list(&mut text, "messages", messages);
         text.push('}');
         text
+    }
+}
+
+/// What is put between two messages that a strict server does not take one after the other.
+fn between(before: Option<Role>, next: Role) -> Option<&'static str> {
+    match (before?, next) {
+        (Role::Tool, Role::User) => {
+            Some(r#"{"role":"assistant","content":"I have read the result."}"#)
+        }
+        (Role::User, Role::User) => Some(r#"{"role":"assistant","content":"I have read it."}"#),
+        (Role::Assistant, Role::Assistant) => Some(r#"{"role":"user","content":"Go on."}"#),
+        _ => None,
     }
 }
 

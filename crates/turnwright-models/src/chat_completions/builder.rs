@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use turnwright_core::{Error, ErrorCode, Media};
 use url::Url;
 
+use super::habits::Habits;
 use super::media::{self, MediaPolicy};
 use super::options::Options;
 use super::{ChatCompletions, decode};
@@ -87,8 +87,7 @@ pub(super) struct Adapter {
     pub(super) name: String,
     /// Tools that were looked at, by their fingerprint.
     pub(super) seen: Mutex<HashSet<String>>,
-    /// The server does not take `stream_options`.
-    pub(super) no_stream_options: AtomicBool,
+    pub(super) habits: Habits,
 }
 
 /// Describes a server: see [`ChatCompletions::builder`].
@@ -114,6 +113,7 @@ pub struct ChatCompletionsBuilder {
     window: Option<u64>,
     reasoning: ReturnReasoning,
     typed: TypedAnswers,
+    strict_roles: bool,
     name: Option<String>,
     options: Options,
 }
@@ -141,6 +141,7 @@ impl ChatCompletionsBuilder {
             window: None,
             reasoning: ReturnReasoning::default(),
             typed: TypedAnswers::default(),
+            strict_roles: false,
             name: None,
             options: Options::default(),
         }
@@ -307,6 +308,14 @@ impl ChatCompletionsBuilder {
         self
     }
 
+    /// For a server that takes a user's message neither after that of a tool nor after another user's, as Mistral's and many
+    /// chat templates do: a word of the assistant's is put in between. A server that refuses a request for it is asked again
+    /// in this way by itself, from then on always.
+    pub fn strict_roles(mut self, strict: bool) -> Self {
+        self.strict_roles = strict;
+        self
+    }
+
     /// What the server is called in traces. The host of its address unless told.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -356,7 +365,7 @@ impl ChatCompletionsBuilder {
             typed: self.typed,
             name: self.name.unwrap_or(host),
             seen: Mutex::default(),
-            no_stream_options: AtomicBool::new(false),
+            habits: Habits::new(self.strict_roles),
             endpoint,
         };
         Ok(ChatCompletions {

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -16,6 +15,7 @@ use super::ask::Asked;
 use super::body::{Body, answer_in_words, response_format, written_tools};
 use super::builder::Adapter;
 use super::decode::{Reply, ReplyCall};
+use super::habits::Habits;
 use super::live::Live;
 use super::options::Options;
 use super::write::{ChatWriter, DETAILS, FIELD, WireMessage};
@@ -81,17 +81,13 @@ impl ChatCompletions {
         window::check(adapter, &options, &tools, kept.transcript.messages())?;
         let format = response_format(ctx, &options, adapter.typed);
         let transcript = &kept.transcript;
-        let write = |usage_in_stream| {
-            let body = Body {
-                options: &options,
-                tools: &tools,
-                response_format: format.clone(),
-                usage_in_stream,
-            };
-            body.write(transcript.messages())
+        let body = Body {
+            options: &options,
+            tools: &tools,
+            response_format: format,
         };
-        let asks_usage = options.streams() && !options.says_stream_options();
-        let asked = adapter.ask(ctx, write, asks_usage).await;
+        let write = |habits: &Habits| body.write(transcript.messages(), habits);
+        let asked = adapter.ask(ctx, write).await;
         let asked = Asked {
             failed: asked.failed.map(|error| hinted(error, &visible)),
             ..asked
@@ -213,16 +209,6 @@ impl ChatCompletions {
             message.finish().await?;
         }
         Ok(())
-    }
-}
-
-impl Adapter {
-    pub(super) fn knows_no_stream_options(&self) -> bool {
-        self.no_stream_options.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn note_no_stream_options(&self) {
-        self.no_stream_options.store(true, Ordering::Relaxed);
     }
 }
 

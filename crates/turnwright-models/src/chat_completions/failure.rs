@@ -6,6 +6,7 @@ use turnwright_core::{Error, ErrorCode, ErrorKind};
 
 use super::builder::Adapter;
 use super::decode;
+use super::habits::Habit;
 use crate::http::Response;
 use crate::retry::retry_after;
 
@@ -20,8 +21,8 @@ pub(super) struct Failure {
     pub(super) again: bool,
     /// When, if the server said so.
     pub(super) after: Option<Duration>,
-    /// The server does not know this parameter, which the battery sends by itself.
-    pub(super) unknown_parameter: bool,
+    /// What the refusal says of the server: asked in another way, it may answer.
+    pub(super) habit: Option<Habit>,
 }
 
 impl Failure {
@@ -37,7 +38,7 @@ impl Failure {
             error,
             again,
             after: None,
-            unknown_parameter: false,
+            habit: None,
         }
     }
 }
@@ -117,7 +118,7 @@ impl Adapter {
             error: Error::new(code, message).with_kind(kind),
             again: transient && !no_money,
             after,
-            unknown_parameter: matches!(status, 400 | 422) && about("stream_options"),
+            habit: Habit::told_by(status, &said),
         }
     }
 

@@ -20,6 +20,7 @@ mod builder;
 pub mod decode;
 mod execute;
 mod failure;
+mod habits;
 mod live;
 mod media;
 mod options;

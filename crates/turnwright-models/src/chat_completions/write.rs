@@ -19,6 +19,7 @@ use crate::render::{Entry, ModelResponse, ResponseState, Standing, Writer};
 #[derive(Debug)]
 pub(super) struct WireMessage {
     pub(super) json: String,
+    pub(super) role: Role,
     /// The ids of the calls in it.
     ids: Vec<String>,
     /// The words in it, where it has media too.
@@ -27,13 +28,23 @@ pub(super) struct WireMessage {
     tokens: OnceLock<u64>,
 }
 
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    System,
+    User,
+    Assistant,
+    Tool,
+}
+
 /// What a media counts for: nobody knows what a model makes of it.
 const TOKENS_OF_MEDIA: u64 = 1_000;
 
 impl WireMessage {
-    fn new(message: &Value) -> Self {
+    fn new(role: Role, message: &Value) -> Self {
         WireMessage {
             json: message.to_string(),
+            role,
             ids: Vec::new(),
             words: None,
             media: 0,
@@ -109,7 +120,7 @@ impl<'a> ChatWriter<'a> {
         // Text alone as a string; with media as a list of parts.
         if parts.iter().all(|part| matches!(part, Part::Text(_))) {
             let message = json!({ "role": "user", "content": joined(parts) });
-            return Ok(vec![WireMessage::new(&message)]);
+            return Ok(vec![WireMessage::new(Role::User, &message)]);
         }
         let (mut content, mut words, mut media) = (Vec::new(), String::new(), 0);
         for part in parts {
@@ -125,7 +136,7 @@ impl<'a> ChatWriter<'a> {
                 _ => {}
             }
         }
-        let message = WireMessage::new(&json!({ "role": "user", "content": content }));
+        let message = WireMessage::new(Role::User, &json!({ "role": "user", "content": content }));
         Ok(vec![WireMessage {
             words: Some(words),
             media,
@@ -177,7 +188,7 @@ impl<'a> ChatWriter<'a> {
             // A thought that nothing came of: no server takes a message without words.
             return Ok(Vec::new());
         }
-        let mut written = vec![WireMessage::new(&Value::Object(message))];
+        let mut written = vec![WireMessage::new(Role::Assistant, &Value::Object(message))];
         let cut = kept.as_ref().and_then(ResponseState::why_cut);
         let mut follows = Vec::new();
         for (call, id) in response.calls.iter().zip(&ids) {
@@ -186,7 +197,7 @@ impl<'a> ChatWriter<'a> {
                 None => self.result(call, &mut follows).await?,
             };
             let message = json!({ "role": "tool", "tool_call_id": id, "content": text });
-            written.push(WireMessage::new(&message));
+            written.push(WireMessage::new(Role::Tool, &message));
         }
         if let Some(first) = written.first_mut() {
             first.ids = ids;
@@ -194,7 +205,7 @@ impl<'a> ChatWriter<'a> {
         written.extend(self.user(follows).await?);
         if let (Some(why), true) = (cut, response.calls.is_empty()) {
             let message = json!({ "role": "user", "content": not_finished(why) });
-            written.push(WireMessage::new(&message));
+            written.push(WireMessage::new(Role::User, &message));
         }
         Ok(written)
     }
@@ -313,6 +324,7 @@ impl Writer for ChatWriter<'_> {
             SystemRole::Developer => "developer",
         };
         Ok(vec![WireMessage::new(
+            Role::System,
             &json!({ "role": role, "content": text }),
         )])
     }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnwright_core::{
-    ErrorCode, ErrorKind, Event, EventKind, Tool, ToolContext, TurnEvent, TurnRunner,
+    DispatchContext, ErrorCode, ErrorKind, Event, EventKind, Message, Next, Tool, ToolContext,
+    TurnEvent, TurnRunner,
 };
 use turnwright_models::retry::RetryPolicy;
 
@@ -247,4 +248,42 @@ async fn keys_are_seen_nowhere_not_even_where_a_server_repeats_them() {
     let headers = script.headers(0);
     assert!(headers.contains(&("authorization".to_owned(), format!("Bearer {key}"))));
     assert!(headers.contains(&("api-key".to_owned(), "another-secret".to_owned())));
+}
+
+#[tokio::test]
+async fn a_server_that_is_strict_about_who_speaks_after_whom_is_asked_in_its_way_from_then_on() {
+    let noop = Tool::dynamic("noop", json!({ "type": "object" }))
+        .description("Does nothing.")
+        .handler(|_: Value, _: ToolContext| async { "done" });
+    let refused = refuses(400, "Unexpected role 'user' after role 'tool'");
+    let calls = || crate::script::calls([("noop", json!({}))]);
+    let script = Script::new([calls(), refused, says("One."), calls(), says("Two.")]);
+    let adds = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
+        if ctx.iteration() == 2 {
+            ctx.add_message(Message::user("And be quick.").build()?);
+            ctx.add_message(Message::user("Please.").build()?);
+        }
+        next.run().await
+    };
+    let runner = TurnRunner::builder(script.model())
+        .tool(noop.build())
+        .dispatch_input(adds)
+        .build()
+        .unwrap();
+    assert_eq!(runner.run("One?").await.into_answer().unwrap(), "One.");
+    assert_eq!(runner.run("Two?").await.into_answer().unwrap(), "Two.");
+    let values = script.values();
+    let roles = |at: usize| {
+        let messages = values[at]["messages"].as_array().unwrap().iter();
+        messages
+            .map(|it| it["role"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(roles(1), "system user assistant tool user user");
+    assert_eq!(
+        roles(2),
+        "system user assistant tool assistant user assistant user"
+    );
+    assert_eq!(roles(4), roles(2));
 }
