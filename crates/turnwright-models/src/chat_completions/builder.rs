@@ -338,6 +338,7 @@ impl ChatCompletionsBuilder {
         }
         headers.extend(self.headers);
         secrets.extend(self.query.into_iter().map(|(_, value)| value));
+        secrets.extend(endpoint.password().map(str::to_owned));
         secrets.retain(|secret| secret.len() >= SHORTEST_SECRET);
         let transport = match self.transport {
             Some(transport) => transport,

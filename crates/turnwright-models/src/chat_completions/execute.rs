@@ -218,6 +218,9 @@ fn end(ctx: &DispatchContext, reply: &Reply) -> Result<(), Error> {
         let message = "the model refused to answer: what it said is the turn's last message";
         return ctx.nack(Error::new(ErrorCode::Refused, message));
     }
+    if reply.text.is_empty() {
+        ctx.log(Level::Warn, "the model said nothing, and called nothing");
+    }
     ctx.ack()
 }
 

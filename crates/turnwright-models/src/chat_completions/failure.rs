@@ -13,6 +13,9 @@ use crate::retry::retry_after;
 /// The most of an error's body that is read.
 const MOST_READ: usize = 64 * 1024;
 
+/// The longest that it is read.
+const LONGEST_READ: Duration = Duration::from_secs(10);
+
 /// An attempt that failed.
 #[derive(Debug)]
 pub(super) struct Failure {
@@ -50,13 +53,15 @@ impl Adapter {
         let after = retry_after(|name| response.header(name), SystemTime::now());
         let request_id = response.header("x-request-id").map(str::to_owned);
         let mut body = Vec::new();
-        while body.len() < MOST_READ {
-            match tokio::time::timeout(self.idle_timeout, response.body.next()).await {
-                Ok(Some(Ok(piece))) => body.extend_from_slice(&piece),
-                // What came of it is enough.
-                Ok(Some(Err(_)) | None) | Err(_) => break,
+        let read = async {
+            while body.len() < MOST_READ
+                && let Some(Ok(piece)) = response.body.next().await
+            {
+                body.extend_from_slice(&piece);
             }
-        }
+        };
+        // What came by then is enough.
+        let _ = tokio::time::timeout(self.idle_timeout.min(LONGEST_READ), read).await;
         body.truncate(MOST_READ);
         let said = self.scrubbed(&decode::error_message(&body));
         let about = |code: &str| said.contains(code);

@@ -75,6 +75,7 @@ impl ClientBuilder {
         let builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .tcp_nodelay(true)
+            .user_agent(concat!("turnwright/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(self.connect_timeout.unwrap_or(Duration::from_secs(10)));
         let builder = match self.proxy {
             Proxy::Environment => builder,

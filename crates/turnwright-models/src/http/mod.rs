@@ -1,7 +1,33 @@
 //! Requests to model servers and their responses: the seam between a protocol and the network.
 //!
 //! A [`Transport`] takes a request and gives a response. [`Client`] is the one that goes out; recordings and tests are
-//! others.
+//! others:
+//!
+//! ```
+//! use async_trait::async_trait;
+//! use turnwright_core::{Error, TurnRunner};
+//! use turnwright_models::ChatCompletions;
+//! use turnwright_models::http::{Body, Request, Response, Transport};
+//!
+//! /// A server that always says the same.
+//! #[derive(Debug)]
+//! struct Parrot;
+//!
+//! #[async_trait]
+//! impl Transport for Parrot {
+//!     async fn send(&self, request: Request) -> Result<Response, Error> {
+//!         assert_eq!(request.url.path(), "/v1/chat/completions");
+//!         let body = r#"{"choices": [{"message": {"content": "Hello!"}, "finish_reason": "stop"}]}"#;
+//!         Ok(Response::new(200, Vec::new(), Body::whole(body)))
+//!     }
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+//! let model = ChatCompletions::builder("http://parrot/v1").model("parrot").transport(Parrot).build()?;
+//! let runner = TurnRunner::builder(model).build()?;
+//! assert_eq!(runner.run("Who are you?").await.into_answer()?, "Hello!");
+//! # Ok::<(), Error>(()) }).unwrap();
+//! ```
 
 mod client;
 
