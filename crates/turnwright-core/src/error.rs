@@ -110,7 +110,7 @@ codes! {
     /// The model server took too long.
     ModelTimeout = "E_MODEL_TIMEOUT", false, Timeout, "The turn failed.";
     /// The model server answered with an error.
-    ModelRefused = "E_MODEL_REFUSED", false, Internal, "The turn failed.";
+    ModelServer = "E_MODEL_SERVER_ERROR", false, Internal, "The turn failed.";
     /// What the model server sent cannot be read: it is not of the protocol, or larger than allowed.
     Wire = "E_WIRE_ERROR", false, Unavailable, "The turn failed.";
     /// The model's response was cut off before it was whole.

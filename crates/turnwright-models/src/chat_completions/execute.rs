@@ -269,7 +269,7 @@ fn incomplete(reply: &Reply) -> Error {
 
 /// Names the tools that the server may have refused the request for.
 fn hinted(error: Error, tools: &[turnwright_core::Tool]) -> Error {
-    if error.kind() != ErrorKind::InvalidArguments || error.code() != ErrorCode::ModelRefused {
+    if error.kind() != ErrorKind::InvalidArguments || error.code() != ErrorCode::ModelServer {
         return error;
     }
     let names: Vec<&str> = schemas::unions(tools).collect();

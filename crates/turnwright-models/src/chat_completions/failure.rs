@@ -34,7 +34,7 @@ impl Failure {
         let again = match error.code() {
             ErrorCode::ModelUnreachable | ErrorCode::ModelTimeout => true,
             // What is too large or not of the protocol will be so again.
-            ErrorCode::Wire | ErrorCode::ModelRefused => error.kind() == ErrorKind::Unavailable,
+            ErrorCode::Wire | ErrorCode::ModelServer => error.kind() == ErrorKind::Unavailable,
             _ => false,
         };
         Failure {
@@ -71,7 +71,7 @@ impl Adapter {
         let no_money = status == 429 && about("insufficient_quota");
         let (code, kind, hint) = match status {
             300..=399 => (
-                ErrorCode::ModelRefused,
+                ErrorCode::ModelServer,
                 ErrorKind::NotFound,
                 "it sends requests elsewhere: set the base URL to where that is",
             ),
@@ -81,22 +81,22 @@ impl Adapter {
                 "load less of the conversation (`hydrate().last(n)`), or show fewer tools",
             ),
             401 | 403 => (
-                ErrorCode::ModelRefused,
+                ErrorCode::ModelServer,
                 ErrorKind::Denied,
                 "is the key right? Set it with `api_key`, or OPENAI_API_KEY for `from_env`",
             ),
             404 => (
-                ErrorCode::ModelRefused,
+                ErrorCode::ModelServer,
                 ErrorKind::NotFound,
                 "is the base URL right (it most often ends in `/v1`), and does the model exist there?",
             ),
             429 if no_money => (
-                ErrorCode::ModelRefused,
+                ErrorCode::ModelServer,
                 ErrorKind::Denied,
                 "the account has nothing left to spend",
             ),
             429 => (
-                ErrorCode::ModelRefused,
+                ErrorCode::ModelServer,
                 ErrorKind::RateLimited,
                 "ask less often, or allow more attempts with `retry`",
             ),
@@ -105,8 +105,8 @@ impl Adapter {
                 ErrorKind::Timeout,
                 "try again later",
             ),
-            400..=499 => (ErrorCode::ModelRefused, ErrorKind::InvalidArguments, ""),
-            _ => (ErrorCode::ModelRefused, ErrorKind::Unavailable, ""),
+            400..=499 => (ErrorCode::ModelServer, ErrorKind::InvalidArguments, ""),
+            _ => (ErrorCode::ModelServer, ErrorKind::Unavailable, ""),
         };
         let mut message = format!("the model server answered {status}");
         for (before, part) in [(": ", said.as_str()), ("; ", hint)] {

@@ -24,7 +24,7 @@ use std::task::{Context, Poll, Waker};
 
 use futures_util::Stream as _;
 use sse_stream::SseByteStream;
-use turnwright_core::{Error, ErrorCode};
+use turnwright_core::{Error, ErrorCode, ErrorKind};
 
 use feed::{Feed, Supply};
 
@@ -95,9 +95,11 @@ impl Frames {
             let room = self.limit.saturating_sub(self.supply.taken());
             if room == 0 {
                 let limit = self.limit;
-                return Err(self.fail(format!(
+                let message = format!(
                     "an event of the response is larger than {limit} bytes, or there is none in as many"
-                )));
+                );
+                // It would be as large again.
+                return Err(self.fail(message, ErrorKind::Internal));
             }
             let (now, later) = piece.split_at(piece.len().min(SLICE).min(room));
             *piece = later;
@@ -131,15 +133,16 @@ impl Frames {
                     }
                 }
                 Poll::Ready(Some(Err(_))) => {
-                    return Err(self.fail("an event of the response is not UTF-8".to_owned()));
+                    let message = "an event of the response is not UTF-8".to_owned();
+                    return Err(self.fail(message, ErrorKind::Unavailable));
                 }
                 Poll::Ready(None) | Poll::Pending => return Ok(None),
             }
         }
     }
 
-    fn fail(&mut self, message: String) -> Error {
-        let error = Error::new(ErrorCode::Wire, message);
+    fn fail(&mut self, message: String, kind: ErrorKind) -> Error {
+        let error = Error::new(ErrorCode::Wire, message).with_kind(kind);
         // What the parser still holds is of no use.
         let (supply, feed) = feed::new();
         self.events = SseByteStream::new(feed);

@@ -24,14 +24,14 @@ fn refuses(status: u16, message: &str) -> Answer {
 async fn what_may_pass_is_tried_again_and_what_will_not_is_not() {
     let cases = [
         (408, 4, ErrorCode::ModelTimeout, ErrorKind::Timeout),
-        (429, 4, ErrorCode::ModelRefused, ErrorKind::RateLimited),
-        (500, 4, ErrorCode::ModelRefused, ErrorKind::Unavailable),
-        (503, 4, ErrorCode::ModelRefused, ErrorKind::Unavailable),
-        (302, 1, ErrorCode::ModelRefused, ErrorKind::NotFound),
-        (400, 1, ErrorCode::ModelRefused, ErrorKind::InvalidArguments),
-        (401, 1, ErrorCode::ModelRefused, ErrorKind::Denied),
-        (403, 1, ErrorCode::ModelRefused, ErrorKind::Denied),
-        (404, 1, ErrorCode::ModelRefused, ErrorKind::NotFound),
+        (429, 4, ErrorCode::ModelServer, ErrorKind::RateLimited),
+        (500, 4, ErrorCode::ModelServer, ErrorKind::Unavailable),
+        (503, 4, ErrorCode::ModelServer, ErrorKind::Unavailable),
+        (302, 1, ErrorCode::ModelServer, ErrorKind::NotFound),
+        (400, 1, ErrorCode::ModelServer, ErrorKind::InvalidArguments),
+        (401, 1, ErrorCode::ModelServer, ErrorKind::Denied),
+        (403, 1, ErrorCode::ModelServer, ErrorKind::Denied),
+        (404, 1, ErrorCode::ModelServer, ErrorKind::NotFound),
     ];
     for (status, attempts, code, kind) in cases {
         let script = Script::new((0..6).map(|_| refuses(status, "No way.")));

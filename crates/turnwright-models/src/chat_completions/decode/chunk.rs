@@ -9,14 +9,14 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::compact::compact;
-use super::shape::{Count, Key, List, Present, Text, object};
+use super::shape::{Index, Key, List, Present, Text, object};
 
 object! {
     /// A chunk, or a body.
     Chunk {
         "id" => id: Text<'a>,
         "model" => model: Text<'a>,
-        "choices" => choices: Option<Vec<Choice<'a>>>,
+        "choices" => choices: Option<Choices<'a>>,
         /// Read apart: what is wrong with it is no reason to lose the rest.
         "usage" => usage: Option<&'a RawValue>,
         "x_groq" => x_groq: Option<&'a RawValue>,
@@ -31,9 +31,9 @@ object! {
 object! {
     /// One of the answers that were asked for.
     Choice {
-        "index" => index: Count,
+        "index" => index: Index,
         "delta" => delta: Option<Message<'a>>,
-        "message" => message: Option<Message<'a>>,
+        "message" => message: Option<Box<Message<'a>>>,
         "finish_reason" => finish_reason: Text<'a>,
         "error" => error: Present,
     }
@@ -48,7 +48,7 @@ object! {
         "reasoning_details" => reasoning_details: List<Value>,
         "refusal" => refusal: Text<'a>,
         "tool_calls" => tool_calls: List<Call<'a>>,
-        "function_call" => function_call: Option<Function<'a>>,
+        "function_call" => function_call: Option<Box<Function<'a>>>,
     }
 }
 
@@ -68,6 +68,14 @@ object! {
         "thinking" => thinking: Words,
         "refusal" => refusal: Text<'a>,
     }
+}
+
+/// The answers, of which the first counts: others were not asked for.
+#[derive(Default)]
+pub(super) struct Choices<'a> {
+    /// Boxed, as what else is rare and large: a chunk is moved more often than it is read.
+    pub(super) first: Option<Box<Choice<'a>>>,
+    pub(super) any_error: bool,
 }
 
 /// Content: text, or a list of parts.
@@ -95,16 +103,43 @@ pub(super) struct Words(String);
 /// A call, or a piece of one.
 #[derive(Default)]
 pub(super) struct Call<'a> {
-    pub(super) index: Count,
+    pub(super) index: Index,
     pub(super) id: Text<'a>,
     pub(super) function: Function<'a>,
     /// Fields that are not of the protocol.
-    pub(super) extra: Option<Map<String, Value>>,
+    pub(super) extra: Option<Box<Map<String, Value>>>,
 }
 
 /// Arguments as they were sent; what is no text is shown as compact JSON.
 #[derive(Default)]
 pub(super) struct Arguments<'a>(pub(super) Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Choices<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_seq(AllChoices)
+    }
+}
+
+struct AllChoices;
+
+impl<'de> Visitor<'de> for AllChoices {
+    type Value = Choices<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of choices")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        let mut choices = Choices::default();
+        while let Some(choice) = items.next_element::<Choice<'de>>()? {
+            choices.any_error |= choice.error.0;
+            if choices.first.is_none() && choice.index.0.unwrap_or(0) == 0 {
+                choices.first = Some(Box::new(choice));
+            }
+        }
+        Ok(choices)
+    }
+}
 
 impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

@@ -58,7 +58,7 @@ pub(super) fn refused(body: &str) -> Error {
         "the model server answered with an error: {}",
         error_message(body.as_bytes())
     );
-    let error = Error::new(ErrorCode::ModelRefused, message);
+    let error = Error::new(ErrorCode::ModelServer, message);
     match serde_json::from_str(body).ok().as_ref().and_then(status) {
         Some(429) => error.with_kind(ErrorKind::RateLimited),
         Some(408 | 504 | 524) => error.with_kind(ErrorKind::Timeout),
@@ -168,4 +168,14 @@ pub(super) fn shown(text: &str, limit: usize) -> String {
         out.push('…');
     }
     out
+}
+
+/// What came is larger than it may be, and will be so again.
+pub(super) fn too_large(message: String) -> Error {
+    Error::new(ErrorCode::Wire, message).with_kind(ErrorKind::Internal)
+}
+
+/// What came is not of the protocol at all, and will not be when it is asked again.
+pub(super) fn not_of_the_protocol(message: String) -> Error {
+    Error::new(ErrorCode::Wire, message).with_kind(ErrorKind::NotFound)
 }

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use turnwright_core::{Error, ErrorCode};
+use turnwright_core::Error;
 
+use super::complaint::too_large;
 use super::delta::Delta;
 use super::reader::Reader;
 use super::sniff::{Form, Sniff};
@@ -59,7 +60,7 @@ impl Decoder {
     /// Takes the next bytes, and adds to `deltas` what they say. After an error those that came before it are there.
     ///
     /// # Errors
-    /// `E_WIRE_ERROR`: the response is not of the protocol, or larger than allowed. `E_MODEL_REFUSED`: it is an error of
+    /// `E_WIRE_ERROR`: the response is not of the protocol, or larger than allowed. `E_MODEL_SERVER_ERROR`: it is an error of
     /// the server, with its message. From then on always.
     pub fn push(&mut self, bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Error> {
         let taken = self.take(bytes, deltas);
@@ -104,7 +105,7 @@ impl Decoder {
             State::Json(body) => {
                 if bytes.len() > self.max_body.saturating_sub(body.len()) {
                     let message = format!("the response is larger than {} bytes", self.max_body);
-                    return Err(Error::new(ErrorCode::Wire, message));
+                    return Err(too_large(message));
                 }
                 body.extend_from_slice(bytes);
                 Ok(())

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use turnwright_core::{Error, ErrorCode};
 
 use super::chunk::{Choice, Chunk, Content, Message, Part};
-use super::complaint::{GLIMPSE, refused, shown};
+use super::complaint::{GLIMPSE, not_of_the_protocol, refused, shown};
 use super::counts;
 use super::delta::{Delta, ReasoningField};
 use super::slots::{Piece, Placed, Slots};
@@ -82,10 +82,8 @@ impl Reader {
         }
         match chunk.choices {
             Some(choices) => {
-                // Others were not asked for, and are other answers.
-                let first = choices.into_iter().find(|it| it.index.0.unwrap_or(0) == 0);
-                if let Some(choice) = first {
-                    self.choice(choice, comes, deltas);
+                if let Some(choice) = choices.first {
+                    self.choice(*choice, comes, deltas);
                 }
             }
             None if comes == Comes::Whole => {
@@ -93,7 +91,7 @@ impl Reader {
                     "the response has no `choices`; is the base URL right? It begins with: {}",
                     shown(text, GLIMPSE)
                 );
-                return Err(Error::new(ErrorCode::Wire, message));
+                return Err(not_of_the_protocol(message));
             }
             None => {}
         }
@@ -106,8 +104,8 @@ impl Reader {
     fn choice(&mut self, choice: Choice<'_>, comes: Comes, deltas: &mut Vec<Delta>) {
         // Some have both: what is new in `delta`, and all so far in `message`.
         let message = match comes {
-            Comes::InPieces => choice.delta.or(choice.message),
-            Comes::Whole => choice.message.or(choice.delta),
+            Comes::InPieces => choice.delta.or_else(|| choice.message.map(|it| *it)),
+            Comes::Whole => choice.message.map(|it| *it).or(choice.delta),
         };
         if let Some(message) = message {
             self.message(message, comes, deltas);
@@ -163,7 +161,7 @@ impl Reader {
                 id: id.filter(|_| placed.new_id).map(Cow::into_owned),
                 name: name.filter(|_| placed.new_name).map(Cow::into_owned),
                 arguments: arguments.into_owned(),
-                extra: call.extra,
+                extra: call.extra.map(|extra| *extra),
             });
         }
         // Beside `tool_calls` it says the same again.
@@ -211,11 +209,10 @@ fn content(content: Content<'_>, deltas: &mut Vec<Delta>) {
 }
 
 fn is_error(chunk: &Chunk<'_>) -> bool {
-    let of_choices = |choices: &Vec<Choice<'_>>| choices.iter().any(|choice| choice.error.0);
     let instead = chunk.choices.is_none()
         && chunk.usage.is_none()
         && (chunk.message.0 || chunk.detail.0 || chunk.errors.0);
-    chunk.error.0 || instead || chunk.choices.as_ref().is_some_and(of_choices)
+    chunk.error.0 || instead || chunk.choices.as_ref().is_some_and(|it| it.any_error)
 }
 
 /// Whether a list holds an error: some servers wrap it so.

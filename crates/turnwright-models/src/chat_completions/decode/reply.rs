@@ -52,7 +52,8 @@ pub struct ReplyCall {
 }
 
 impl Reply {
-    /// Whether the model came to its end: a reason to stop was told, and it is not `length`, `content_filter` or `error`.
+    /// Whether the model came to its end: a reason to stop was told, and it is not `length`, `model_length`,
+    /// `content_filter` or `error`.
     /// No call of a reply that is not whole may be executed.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -91,7 +92,10 @@ impl Reply {
 
 /// Whether a response that stopped for this reason is not whole.
 pub(super) fn cuts_off(reason: &str) -> bool {
-    matches!(reason, "length" | "content_filter" | "error")
+    matches!(
+        reason,
+        "length" | "model_length" | "content_filter" | "error"
+    )
 }
 
 impl fmt::Debug for Reply {

@@ -69,7 +69,11 @@ pub(super) struct List<T>(pub(super) Vec<T>);
 #[derive(Clone, Copy, Default)]
 pub(super) struct Present(pub(super) bool);
 
-/// A count or an index, however it is written. What is no number is none, and what is too large is as large as can be.
+/// Which of several, however it is written. It stands in every chunk, and is read the quick way.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Index(pub(super) Option<u64>);
+
+/// A count, however it is written. What is no number is none, and what is too large is as large as can be.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Count(pub(super) Option<u64>);
 
@@ -223,5 +227,41 @@ impl<'de> Deserialize<'de> for Count {
             (!number.is_nan()).then_some(number as u64)
         });
         Ok(Count(number))
+    }
+}
+
+impl<'de> Deserialize<'de> for Index {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(AnyIndex).map(Index)
+    }
+}
+
+struct AnyIndex;
+
+impl<'de> Visitor<'de> for AnyIndex {
+    type Value = Option<u64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an index")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Some(number))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok((number >= 0.0).then_some(number as u64))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(text.parse().ok())
     }
 }

@@ -83,9 +83,13 @@ impl Slots {
 
     /// The call that a piece goes on with, unless it begins one.
     fn find(&self, piece: &Piece<'_>) -> Option<usize> {
-        let of_id = piece.id.and_then(|id| self.by_id.get(id).copied());
         let last = self.calls.len().checked_sub(1)?;
         let unmarked = piece.id.is_none() && piece.name.is_none();
+        if unmarked && piece.index.is_some() && self.slot(last)?.index == piece.index {
+            // As nearly all are.
+            return Some(last);
+        }
+        let of_id = piece.id.and_then(|id| self.by_id.get(id).copied());
         if let Some(index) = piece.index {
             // A call may have begun without its index.
             let fits = |slot: &usize| {

@@ -4,7 +4,7 @@
 
 use turnwright_core::{Error, ErrorCode};
 
-use super::complaint::{GLIMPSE, shown};
+use super::complaint::{GLIMPSE, not_of_the_protocol, shown, too_large};
 
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 /// How much is looked at, and shown of what is neither: 80 characters of 4 bytes.
@@ -55,7 +55,7 @@ impl Sniff {
             *piece = text;
             if self.blank > limit {
                 let message = format!("the response begins with more than {limit} blank bytes");
-                return Err(Error::new(ErrorCode::Wire, message));
+                return Err(too_large(message));
             }
         }
         let (now, later) = piece.split_at(piece.len().min(ENOUGH - self.head.len()));
@@ -80,13 +80,13 @@ impl Sniff {
         };
         let text = String::from_utf8_lossy(self.head.strip_prefix(MARK).unwrap_or(&self.head));
         let message = match text.trim() {
-            "" => "the response is empty".to_owned(),
+            "" => return Error::new(ErrorCode::Wire, "the response is empty"),
             text => format!(
                 "the response {is} neither JSON nor a stream of events; is the base URL right? It begins with: {}",
                 shown(text, GLIMPSE)
             ),
         };
-        Error::new(ErrorCode::Wire, message)
+        not_of_the_protocol(message)
     }
 
     fn guess(&self) -> Guess {

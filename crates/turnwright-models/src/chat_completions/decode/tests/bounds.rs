@@ -1,0 +1,55 @@
+use serde_json::json;
+use turnwright_core::ErrorCode;
+
+use super::super::{Decoder, Delta};
+use super::{delta, error_of};
+
+fn push(decoder: &mut Decoder, bytes: &[u8]) -> Result<Vec<Delta>, turnwright_core::Error> {
+    let mut deltas = Vec::new();
+    decoder.push(bytes, &mut deltas)?;
+    Ok(deltas)
+}
+
+#[test]
+fn an_event_is_bounded_and_a_stream_is_not() {
+    let event = format!("data: {}\n\n", delta(json!({ "content": "a" })));
+    let mut decoder = Decoder::new(None).max_frame(event.len());
+    for _ in 0..1_000 {
+        assert_eq!(push(&mut decoder, event.as_bytes()).unwrap().len(), 1);
+    }
+    let mut decoder = Decoder::new(None).max_frame(event.len() - 2);
+    let error = push(&mut decoder, event.as_bytes()).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Wire);
+}
+
+#[test]
+fn a_body_is_bounded() {
+    let text = "{\"choices\":[]}";
+    let mut decoder = Decoder::new(None).max_body(text.len());
+    push(&mut decoder, text.as_bytes()).unwrap();
+    assert!(push(&mut decoder, b" ").is_err());
+    assert!(decoder.finish(&mut Vec::new()).is_err());
+}
+
+#[test]
+fn blank_lines_before_a_response_are_bounded() {
+    let mut decoder = Decoder::new(None).max_frame(100);
+    push(&mut decoder, &[b'\n'; 100]).unwrap();
+    assert!(push(&mut decoder, b"\n").is_err());
+}
+
+#[test]
+fn nesting_has_an_end() {
+    for (open, close) in [("[", "]"), ("{\"text\":", "}"), ("[{\"thinking\":", "}]")] {
+        for field in ["content", "reasoning_details", "tool_calls"] {
+            let deep = format!("{}1{}", open.repeat(10_000), close.repeat(10_000));
+            let text = format!("data: {{\"choices\":[{{\"delta\":{{\"{field}\":{deep}}}}}]}}\n\n");
+            assert_eq!(error_of(None, &text).code(), ErrorCode::Wire);
+        }
+    }
+    // What is not read is no danger.
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let text =
+        format!("data: {{\"other\":{deep},\"choices\":[{{\"delta\":{{\"content\":\"a\"}}}}]}}\n\n");
+    assert_eq!(super::deltas_of(&text), [Delta::Text("a".to_owned())]);
+}

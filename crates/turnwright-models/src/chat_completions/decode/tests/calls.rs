@@ -1,0 +1,277 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::super::compact::compact;
+use super::{body, called, calls, delta, finish, ids, message, streamed};
+
+#[test]
+fn a_call_comes_in_pieces_by_its_index() {
+    let reply = streamed(&[
+        calls(
+            json!([{ "index": 0, "id": "a", "type": "function", "function": { "name": "f", "arguments": "" } }]),
+        ),
+        calls(
+            json!([{ "index": 1, "id": "b", "type": "function", "function": { "name": "g", "arguments": "" } }]),
+        ),
+        calls(json!([{ "index": 0, "function": { "arguments": "{\"x\"" } }])),
+        calls(json!([{ "index": 1, "function": { "arguments": "{}" } }])),
+        calls(json!([{ "index": 0, "function": { "arguments": ":1}" } }])),
+        finish("tool_calls"),
+    ]);
+    assert_eq!(called(&reply), [("f", "{\"x\":1}"), ("g", "{}")]);
+    assert_eq!(ids(&reply), [Some("a"), Some("b")]);
+    assert!(reply.is_whole());
+}
+
+#[test]
+fn a_missing_index_is_told_by_the_id() {
+    let reply = streamed(&[
+        calls(json!([{ "id": "a", "function": { "name": "f", "arguments": "{\"x\"" } }])),
+        calls(json!([{ "id": "b", "function": { "name": "f", "arguments": "{\"y\"" } }])),
+        calls(json!([{ "id": "a", "function": { "arguments": ":1}" } }])),
+        calls(json!([{ "id": "b", "function": { "arguments": ":2}" } }])),
+    ]);
+    assert_eq!(called(&reply), [("f", "{\"x\":1}"), ("f", "{\"y\":2}")]);
+}
+
+#[test]
+fn without_index_and_id_a_piece_goes_on_with_the_last_call() {
+    let reply = streamed(&[
+        calls(json!([{ "function": { "name": "f", "arguments": "{\"x\"" } }])),
+        calls(json!([{ "function": { "arguments": ":1}" } }])),
+        calls(json!([{ "function": { "name": "g", "arguments": "" } }])),
+        calls(json!([{ "function": { "arguments": "{}" } }])),
+    ]);
+    assert_eq!(called(&reply), [("f", "{\"x\":1}"), ("g", "{}")]);
+    assert_eq!(ids(&reply), [None, None]);
+}
+
+#[test]
+fn without_index_and_id_whole_arguments_end_a_call() {
+    let reply = streamed(&[
+        calls(json!([{ "function": { "name": "f", "arguments": "{\"x\":\"}\"}" } }])),
+        calls(json!([{ "function": { "name": "f", "arguments": "{\"x\":2}" } }])),
+    ]);
+    assert_eq!(called(&reply), [("f", "{\"x\":\"}\"}"), ("f", "{\"x\":2}")]);
+}
+
+#[test]
+fn without_index_and_id_the_items_of_a_list_are_different_calls() {
+    let reply = streamed(&[
+        calls(json!([
+            { "function": { "name": "f", "arguments": "" } },
+            { "function": { "name": "f", "arguments": "" } },
+        ])),
+        calls(
+            json!([{ "function": { "arguments": "{}" } }, { "function": { "arguments": "[]" } }]),
+        ),
+    ]);
+    assert_eq!(called(&reply), [("f", "{}"), ("f", "[]")]);
+}
+
+#[test]
+fn a_name_and_an_id_may_be_repeated_in_every_piece() {
+    for index in [json!(0), json!(null)] {
+        let piece = |arguments: &str| {
+            calls(
+                json!([{ "index": index, "id": "a", "function": { "name": "f", "arguments": arguments } }]),
+            )
+        };
+        let reply = streamed(&[piece("{\"x\""), piece(":1"), piece("}"), piece("")]);
+        assert_eq!(called(&reply), [("f", "{\"x\":1}")]);
+        assert_eq!(ids(&reply), [Some("a")]);
+    }
+}
+
+#[test]
+fn a_name_may_be_repeated_without_an_id() {
+    for index in [json!(0), json!(null)] {
+        let piece = |arguments: &str| {
+            calls(json!([{ "index": index, "function": { "name": "f", "arguments": arguments } }]))
+        };
+        let reply = streamed(&[piece(""), piece("{\"x\""), piece(":1}"), piece("")]);
+        assert_eq!(called(&reply), [("f", "{\"x\":1}")]);
+    }
+}
+
+#[test]
+fn a_name_may_come_in_pieces_or_after_the_arguments() {
+    let reply = streamed(&[
+        calls(json!([{ "index": 0, "id": "a", "function": { "name": "get_" } }])),
+        calls(json!([{ "index": 0, "function": { "name": "weather", "arguments": "" } }])),
+        calls(json!([{ "index": 0, "function": { "name": "get_weather", "arguments": "{}" } }])),
+        calls(json!([{ "index": 1, "function": { "arguments": "{}" } }])),
+        calls(json!([{ "index": 1, "function": { "name": "late" } }])),
+    ]);
+    assert_eq!(called(&reply), [("get_weather", "{}"), ("late", "{}")]);
+}
+
+#[test]
+fn a_new_id_with_a_name_under_the_same_index_is_a_new_call() {
+    let reply = streamed(&[
+        calls(json!([{ "index": 0, "id": "a", "function": { "name": "f", "arguments": "{}" } }])),
+        calls(json!([{ "index": 0, "id": "b", "function": { "name": "f", "arguments": "{" } }])),
+        calls(json!([{ "index": 0, "function": { "arguments": "}" } }])),
+        calls(json!([{ "index": 0, "id": "a", "function": { "arguments": " " } }])),
+    ]);
+    assert_eq!(called(&reply), [("f", "{} "), ("f", "{}")]);
+    assert_eq!(ids(&reply), [Some("a"), Some("b")]);
+}
+
+#[test]
+fn a_new_name_under_the_same_index_is_a_new_call_once_there_are_arguments() {
+    let reply = streamed(&[
+        calls(json!([{ "index": 0, "function": { "name": "f", "arguments": "{}" } }])),
+        calls(json!([{ "index": 0, "function": { "name": "g", "arguments": "" } }])),
+        calls(json!([{ "index": 0, "function": { "arguments": "{}" } }])),
+    ]);
+    assert_eq!(called(&reply), [("f", "{}"), ("g", "{}")]);
+}
+
+#[test]
+fn an_id_that_is_made_up_for_every_piece_does_not_make_calls() {
+    let reply = streamed(&[
+        calls(json!([{ "index": 0, "id": "a", "function": { "name": "f", "arguments": "{" } }])),
+        calls(json!([{ "index": 0, "id": "b", "function": { "arguments": "}" } }])),
+    ]);
+    assert_eq!(called(&reply), [("f", "{}")]);
+    assert_eq!(ids(&reply), [Some("a")]);
+}
+
+#[test]
+fn an_id_may_be_late_empty_or_a_number() {
+    let reply = streamed(&[
+        calls(json!([{ "index": 0, "id": "", "function": { "name": "f" } }])),
+        calls(json!([{ "index": 0, "id": null, "function": { "arguments": "{" } }])),
+        calls(json!([{ "index": 0, "id": 7, "function": { "arguments": "}" } }])),
+    ]);
+    assert_eq!(called(&reply), [("f", "{}")]);
+    assert_eq!(ids(&reply), [Some("7")]);
+}
+
+#[test]
+fn an_index_may_come_and_go() {
+    let reply = streamed(&[
+        calls(json!([{ "id": "a", "function": { "name": "f", "arguments": "{" } }])),
+        calls(json!([{ "index": 0, "function": { "arguments": "\"x\"" } }])),
+        calls(json!([{ "index": 0, "id": "a", "function": { "arguments": ":1" } }])),
+        calls(json!([{ "function": { "arguments": "}" } }])),
+    ]);
+    assert_eq!(called(&reply), [("f", "{\"x\":1}")]);
+}
+
+#[test]
+fn an_index_may_be_written_in_any_way() {
+    let pieces = [json!(1), json!("1"), json!(1.0)];
+    let chunks = pieces.map(|index| {
+        calls(json!([{ "index": index, "id": "a", "function": { "name": "f", "arguments": "1" } }]))
+    });
+    assert_eq!(called(&streamed(&chunks)), [("f", "111")]);
+}
+
+#[test]
+fn calls_may_come_whole_in_one_piece() {
+    let reply = streamed(&[calls(json!([
+        { "index": 0, "id": "a", "function": { "name": "f", "arguments": "{}" } },
+        { "index": 1, "id": "b", "function": { "name": "g", "arguments": "{\"x\":1}" } },
+    ]))]);
+    assert_eq!(called(&reply), [("f", "{}"), ("g", "{\"x\":1}")]);
+}
+
+#[test]
+fn every_call_of_a_whole_message_is_one_whatever_its_index_and_id_say() {
+    let call = json!({ "index": 0, "id": "a", "function": { "name": "f", "arguments": "{}" } });
+    let reply = body(&message(
+        json!({ "tool_calls": [call, call, { "function": { "name": "f" } }] }),
+    ));
+    assert_eq!(called(&reply), [("f", "{}"), ("f", "{}"), ("f", "")]);
+}
+
+#[test]
+fn arguments_may_be_an_object_null_or_missing() {
+    let call = |arguments: &str| {
+        let text = format!(
+            r#"{{"choices":[{{"message":{{"tool_calls":[{{"id":"a","function":{{"name":"f","arguments":{arguments}}}}}]}}}}]}}"#
+        );
+        let reply = super::decode(None, text.as_bytes()).unwrap();
+        reply.tool_calls[0].arguments.clone()
+    };
+    assert_eq!(
+        call(r#"{ "a" : [ 1.50, 123456789012345678901234567890 ], "b": "x \" y" }"#),
+        r#"{"a":[1.50,123456789012345678901234567890],"b":"x \" y"}"#
+    );
+    assert_eq!(call("null"), "");
+    assert_eq!(call("[1, 2]"), "[1,2]");
+    assert_eq!(call(r#""{\"a\":\"\u00e9\"}""#), "{\"a\":\"é\"}");
+    let deep = "[".repeat(5_000) + &"]".repeat(5_000);
+    assert_eq!(call(&deep), deep);
+    let reply = body(&message(
+        json!({ "tool_calls": [{ "id": "a", "function": { "name": "f" } }] }),
+    ));
+    assert_eq!(called(&reply), [("f", "")]);
+}
+
+#[test]
+fn fields_that_are_not_of_the_protocol_are_kept() {
+    let reply = streamed(&[
+        calls(json!([{
+            "index": 0, "id": "a", "type": "function", "function": { "name": "f", "arguments": "" },
+            "extra_content": { "google": { "thought_signature": "abc" } }, "other": null,
+        }])),
+        calls(json!([{ "index": 0, "function": { "arguments": "{}" } }])),
+    ]);
+    let extra = reply.tool_calls[0].extra.clone().unwrap();
+    assert_eq!(
+        serde_json::Value::Object(extra),
+        json!({ "extra_content": { "google": { "thought_signature": "abc" } } })
+    );
+}
+
+#[test]
+fn the_old_function_call_is_a_call() {
+    let reply = streamed(&[
+        delta(json!({ "function_call": { "name": "f", "arguments": "" } })),
+        delta(json!({ "function_call": { "arguments": "{\"x\"" } })),
+        delta(json!({ "function_call": { "arguments": ":1}" } })),
+        finish("function_call"),
+    ]);
+    assert_eq!(called(&reply), [("f", "{\"x\":1}")]);
+    let reply = body(&message(
+        json!({ "function_call": { "name": "f", "arguments": "{}" } }),
+    ));
+    assert_eq!(called(&reply), [("f", "{}")]);
+}
+
+#[test]
+fn the_old_function_call_beside_tool_calls_says_nothing_new() {
+    let reply = body(&message(json!({
+        "tool_calls": [{ "id": "a", "function": { "name": "f", "arguments": "{}" } }],
+        "function_call": { "name": "f", "arguments": "{}" },
+    })));
+    assert_eq!(called(&reply), [("f", "{}")]);
+    let reply = body(&message(
+        json!({ "function_call": null, "tool_calls": null }),
+    ));
+    assert_eq!(called(&reply), []);
+}
+
+#[test]
+fn arguments_that_are_cut_off_are_kept() {
+    let reply = streamed(&[
+        calls(
+            json!([{ "index": 0, "id": "a", "function": { "name": "f", "arguments": "{\"x\":\"ab" } }]),
+        ),
+        finish("length"),
+    ]);
+    assert_eq!(called(&reply), [("f", "{\"x\":\"ab")]);
+    assert!(!reply.is_whole());
+}
+
+proptest! {
+    #[test]
+    fn compact_json_means_the_same(text in "\\PC{0,20}", number in any::<f64>(), list in prop::collection::vec(any::<i64>(), 0..5)) {
+        let value = json!({ "text": text, "number": number, "list": list, "nested": { "quote\"": ["\\", text] } });
+        let compacted = compact(&serde_json::to_string_pretty(&value).unwrap());
+        prop_assert_eq!(compacted, value.to_string());
+    }
+}

@@ -1,0 +1,124 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::super::{Collector, Delta};
+
+fn merged(deltas: impl IntoIterator<Item = Vec<Value>>) -> Vec<Value> {
+    let mut collector = Collector::new();
+    collector.extend(deltas.into_iter().map(Delta::ReasoningDetails));
+    collector.into_reply().reasoning_details
+}
+
+#[test]
+fn pieces_of_details_are_put_together_by_type_and_index() {
+    let details = merged([
+        vec![json!({ "type": "reasoning.summary", "index": 0, "summary": "a", "format": null })],
+        vec![json!({ "type": "reasoning.summary", "index": 0, "summary": "b", "format": "f" })],
+        vec![json!({ "type": "reasoning.encrypted", "index": 0, "data": "x", "id": "1" })],
+        vec![json!({ "type": "reasoning.text", "index": 1, "text": "t" })],
+        vec![json!({ "type": "reasoning.text", "index": 1, "text": null, "signature": "s" })],
+        vec![json!({ "type": "reasoning.encrypted", "index": 0, "data": "y", "id": "2" })],
+    ]);
+    let whole = json!([
+        { "type": "reasoning.summary", "index": 0, "summary": "ab", "format": "f" },
+        { "type": "reasoning.encrypted", "index": 0, "data": "x", "id": "1" },
+        { "type": "reasoning.text", "index": 1, "text": "t", "signature": "s" },
+        { "type": "reasoning.encrypted", "index": 0, "data": "y", "id": "2" },
+    ]);
+    assert_eq!(json!(details), whole);
+}
+
+#[test]
+fn details_without_an_index_go_on_with_the_last_of_an_earlier_chunk() {
+    let text = |text: &str| json!({ "type": "reasoning.text", "text": text });
+    assert_eq!(merged([vec![text("a")], vec![text("b")]]), [text("ab")]);
+    let whole = [text("a"), text("b"), json!("odd")];
+    assert_eq!(merged([whole.to_vec()]), whole);
+}
+
+#[test]
+fn a_call_far_ahead_of_the_others_takes_no_memory() {
+    let mut collector = Collector::new();
+    for slot in [usize::MAX, 2_000, 1] {
+        collector.add(Delta::Call {
+            slot,
+            id: None,
+            name: Some("f".to_owned()),
+            arguments: String::new(),
+            extra: None,
+        });
+    }
+    assert_eq!(collector.into_reply().tool_calls.len(), 2);
+}
+
+/// An item, and where its text is cut.
+fn items() -> impl Strategy<Value = Vec<(Value, Vec<usize>)>> {
+    let kinds = prop::sample::select(vec![
+        ("reasoning.text", "text"),
+        ("reasoning.summary", "summary"),
+        ("reasoning.encrypted", "data"),
+    ]);
+    let item = (
+        kinds,
+        "\\PC{0,12}",
+        any::<bool>(),
+        prop::collection::vec(0..12_usize, 0..4),
+    );
+    prop::collection::vec(item, 1..5).prop_map(|items| {
+        let items = items.into_iter().enumerate();
+        items
+            .map(|(index, ((kind, field), text, signed, cuts))| {
+                let mut item = json!({ "type": kind, "index": index, "format": "f" });
+                item[field] = json!(text);
+                if signed {
+                    item["signature"] = json!("s");
+                    item["id"] = json!(format!("id-{index}"));
+                }
+                (item, cuts)
+            })
+            .collect()
+    })
+}
+
+/// The item in pieces: each has the type and the index, the last has the rest.
+fn pieces(item: &Value, cuts: &[usize]) -> Vec<Value> {
+    let field = ["text", "summary", "data"]
+        .into_iter()
+        .find(|field| item.get(field).is_some())
+        .unwrap();
+    let text: Vec<char> = item[field].as_str().unwrap().chars().collect();
+    let mut cuts: Vec<usize> = cuts.iter().map(|cut| *cut.min(&text.len())).collect();
+    cuts.sort_unstable();
+    let mut from = 0;
+    let mut pieces = Vec::new();
+    for cut in cuts {
+        let part: String = text[from..cut].iter().collect();
+        let mut piece = json!({ "type": item["type"], "index": item["index"], "signature": null });
+        piece[field] = json!(part);
+        pieces.push(piece);
+        from = cut;
+    }
+    let mut last = item.clone();
+    last[field] = json!(text[from..].iter().collect::<String>());
+    pieces.push(last);
+    pieces
+}
+
+proptest! {
+    #[test]
+    fn details_in_pieces_are_the_whole_ones(items in items(), together in any::<bool>()) {
+        let whole: Vec<Value> = items.iter().map(|(item, _)| item.clone()).collect();
+        let cut: Vec<Value> = items.iter().flat_map(|(item, cuts)| pieces(item, cuts)).collect();
+        let chunks: Vec<Vec<Value>> = match together {
+            true => vec![cut],
+            false => cut.into_iter().map(|piece| vec![piece]).collect(),
+        };
+        let with_nulls = |mut item: Value| {
+            // A piece that came first may have left a `null`, which says nothing.
+            item.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+            item
+        };
+        let merged: Vec<Value> = merged(chunks).into_iter().map(with_nulls).collect();
+        prop_assert_eq!(merged, whole);
+    }
+}

@@ -1,0 +1,177 @@
+use serde_json::json;
+
+use super::super::ReasoningField;
+use super::{body, delta, finish, message, streamed};
+
+#[test]
+fn text_comes_in_pieces() {
+    let reply = streamed(&[
+        delta(json!({ "role": "assistant", "content": "" })),
+        delta(json!({ "content": "Hel" })),
+        delta(json!({ "content": null })),
+        delta(json!({ "content": "lo \u{1F600}" })),
+        finish("stop"),
+    ]);
+    assert_eq!(reply.text, "Hello \u{1F600}");
+    assert_eq!(reply.finish_reason.as_deref(), Some("stop"));
+    assert!(reply.done && reply.is_whole());
+}
+
+#[test]
+fn content_may_be_a_list_of_parts() {
+    let parts = json!([
+        { "type": "thinking", "thinking": [{ "type": "text", "text": "Hm" }, { "type": "text", "text": "." }] },
+        { "type": "reference", "reference_ids": [1] },
+        { "type": "text", "text": "Yes" },
+        { "type": "text", "text": "!" },
+        { "type": "refusal", "refusal": "No." },
+        "?",
+        null,
+    ]);
+    let of_body = body(&message(json!({ "content": parts })));
+    for reply in [of_body, streamed(&[delta(json!({ "content": parts }))])] {
+        assert_eq!(reply.text, "Yes!?");
+        assert_eq!(reply.reasoning, "Hm.");
+        assert_eq!(reply.reasoning_field, Some(ReasoningField::Thinking));
+        assert_eq!(reply.refusal, "No.");
+    }
+    let one = body(&message(
+        json!({ "content": { "type": "text", "text": "Yes" } }),
+    ));
+    assert_eq!(one.text, "Yes");
+}
+
+#[test]
+fn thoughts_come_in_either_field() {
+    let reply = streamed(&[
+        delta(json!({ "reasoning_content": "a", "content": null })),
+        delta(json!({ "reasoning_content": "b" })),
+        delta(json!({ "reasoning_content": "", "content": "c" })),
+    ]);
+    assert_eq!((reply.reasoning.as_str(), reply.text.as_str()), ("ab", "c"));
+    assert_eq!(
+        reply.reasoning_field,
+        Some(ReasoningField::ReasoningContent)
+    );
+    let reply = body(&message(
+        json!({ "reasoning": "a", "reasoning_content": null }),
+    ));
+    assert_eq!(reply.reasoning, "a");
+    assert_eq!(reply.reasoning_field.unwrap().as_str(), "reasoning");
+}
+
+#[test]
+fn thoughts_in_several_fields_count_once() {
+    let details = json!([{ "type": "reasoning.text", "text": "a", "index": 0 }]);
+    let said = json!({ "reasoning": "a", "reasoning_content": "a", "reasoning_details": details });
+    for reply in [body(&message(said.clone())), streamed(&[delta(said)])] {
+        assert_eq!(reply.reasoning, "a");
+        assert_eq!(json!(reply.reasoning_details), details);
+    }
+}
+
+#[test]
+fn a_refusal_comes_in_pieces() {
+    let reply = streamed(&[
+        delta(json!({ "refusal": "I " })),
+        delta(json!({ "refusal": "can't." })),
+        finish("stop"),
+    ]);
+    assert_eq!(reply.refusal, "I can't.");
+}
+
+#[test]
+fn of_several_answers_only_the_first_counts() {
+    let reply = streamed(&[
+        json!({ "choices": [{ "index": 1, "delta": { "content": "other" }, "finish_reason": "length" }] }),
+        json!({ "choices": [
+            { "index": 1, "delta": { "content": "other" } },
+            { "index": 0, "delta": { "content": "first" }, "finish_reason": "stop" },
+        ] }),
+    ]);
+    assert_eq!(reply.text, "first");
+    assert!(reply.is_whole());
+}
+
+#[test]
+fn a_choice_without_an_index_is_the_first() {
+    let reply = streamed(&[json!({ "choices": [{ "delta": { "content": "a" } }] })]);
+    assert_eq!(reply.text, "a");
+}
+
+#[test]
+fn beside_a_delta_the_message_is_all_so_far() {
+    let chunk = |new: &str, all: &str| json!({ "choices": [{ "delta": { "content": new }, "message": { "content": all } }] });
+    let reply = streamed(&[chunk("a", "a"), chunk("b", "ab")]);
+    assert_eq!(reply.text, "ab");
+    assert_eq!(body(&chunk("", "ab")).text, "ab");
+}
+
+#[test]
+fn a_stream_may_hold_a_message_and_a_body_a_delta() {
+    assert_eq!(streamed(&[message(json!({ "content": "a" }))]).text, "a");
+    assert_eq!(body(&delta(json!({ "content": "a" }))).text, "a");
+}
+
+#[test]
+fn an_empty_reason_is_none() {
+    let reply = streamed(&[delta(json!({ "content": "a" })), finish("")]);
+    assert_eq!(reply.finish_reason, None);
+    assert!(!reply.is_whole());
+}
+
+#[test]
+fn a_reply_is_whole_unless_it_was_cut_off() {
+    for (reason, whole) in [
+        ("stop", true),
+        ("tool_calls", true),
+        ("function_call", true),
+        ("something_new", true),
+        ("length", false),
+        ("content_filter", false),
+        ("error", false),
+    ] {
+        assert_eq!(streamed(&[finish(reason)]).is_whole(), whole, "{reason}");
+    }
+    assert!(!streamed(&[]).is_whole());
+}
+
+#[test]
+fn a_reply_that_was_cut_off_does_not_become_whole_later() {
+    let reply = streamed(&[finish("length"), finish("stop")]);
+    assert_eq!(reply.finish_reason.as_deref(), Some("length"));
+    let reply = streamed(&[finish("stop"), finish("length")]);
+    assert_eq!(reply.finish_reason.as_deref(), Some("length"));
+}
+
+#[test]
+fn unknown_fields_and_fields_that_stand_there_twice_do_no_harm() {
+    let chunk = r#"{"a":[{}],"choices":[{"b":1,"index":0,"delta":{"content":"x","content":"y","c":{}}}],"id":"1","id":"2"}"#;
+    let reply = super::decode(None, format!("data: {chunk}\n\n").as_bytes()).unwrap();
+    assert_eq!(reply.text, "y");
+    assert_eq!(reply.id.as_deref(), Some("2"));
+}
+
+#[test]
+fn the_id_and_the_model_are_told_once() {
+    let chunk = |id: &str| json!({ "id": id, "model": "m", "choices": [] });
+    let reply = streamed(&[chunk(""), chunk("a"), chunk("b")]);
+    assert_eq!(reply.id.as_deref(), Some("a"));
+    assert_eq!(reply.model.as_deref(), Some("m"));
+}
+
+#[test]
+fn neither_deltas_nor_replies_show_what_a_model_says() {
+    let said = json!({ "content": "secret", "reasoning": "secret", "refusal": "secret",
+        "reasoning_details": [{ "text": "secret" }],
+        "tool_calls": [{ "id": "a", "function": { "name": "f", "arguments": "secret" }, "x": "secret" }] });
+    let text = message(said).to_string();
+    let deltas = super::deltas_of(&text);
+    assert_eq!(deltas.len(), 7);
+    let shown = format!(
+        "{deltas:?} {:?}",
+        super::decode(None, text.as_bytes()).unwrap()
+    );
+    assert!(!shown.contains("secret"), "{shown}");
+    assert!(shown.contains("6 bytes"), "{shown}");
+}

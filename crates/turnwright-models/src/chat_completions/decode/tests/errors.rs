@@ -1,0 +1,159 @@
+use serde_json::json;
+use turnwright_core::{ErrorCode, ErrorKind};
+
+use super::super::{Decoder, Delta, error_message};
+use super::{delta, error_of};
+
+#[test]
+fn an_error_in_a_stream_ends_it_with_the_servers_message() {
+    let error = json!({
+        "error": { "code": 502, "message": "Provider\nreturned error" },
+        "choices": [{ "index": 0, "delta": { "content": "" }, "finish_reason": "error" }],
+    });
+    let text = format!(
+        "data: {}\n\ndata: {error}\n\n",
+        delta(json!({ "content": "a" }))
+    );
+    let mut decoder = Decoder::new(None);
+    let mut deltas = Vec::new();
+    let error = decoder.push(text.as_bytes(), &mut deltas).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ModelServer);
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(
+        error.message(),
+        "the model server answered with an error: Provider returned error"
+    );
+    assert_eq!(deltas, [Delta::Text("a".to_owned())]);
+    let again = decoder.push(b"data: [DONE]\n\n", &mut deltas).unwrap_err();
+    assert_eq!(again.message(), error.message());
+    assert!(decoder.finish(&mut deltas).is_err());
+    assert_eq!(deltas.len(), 1);
+}
+
+#[test]
+fn errors_have_many_shapes() {
+    for (text, kind) in [
+        (
+            r#"{"error":{"message":"no","code":429}}"#,
+            ErrorKind::RateLimited,
+        ),
+        (r#"{"error":"no"}"#, ErrorKind::Internal),
+        (r#"{"code":"503","message":"no"}"#, ErrorKind::Unavailable),
+        (
+            r#"{"object":"error","message":"no","code":400}"#,
+            ErrorKind::Internal,
+        ),
+        (r#"{"detail":"no"}"#, ErrorKind::Internal),
+        (r#"{"errors":[{"message":"no"}]}"#, ErrorKind::Internal),
+        (
+            r#"{"choices":[{"error":{"message":"no","code":504}}]}"#,
+            ErrorKind::Timeout,
+        ),
+    ] {
+        for text in [
+            text.to_owned(),
+            format!("data: {text}\n\n"),
+            format!("event: error\ndata: {text}"),
+        ] {
+            let error = error_of(None, &text);
+            assert_eq!(error.code(), ErrorCode::ModelServer, "{text}");
+            assert_eq!(error.kind(), kind, "{text}");
+            assert!(error.message().ends_with(": no"), "{text}: {error}");
+        }
+    }
+    assert_eq!(
+        error_of(None, r#"[{"error":{"message":"no"}}]"#).code(),
+        ErrorCode::ModelServer
+    );
+    assert_eq!(
+        error_of(None, "event: error\ndata: no\n\n").code(),
+        ErrorCode::ModelServer
+    );
+}
+
+#[test]
+fn an_error_field_that_says_nothing_is_none() {
+    for error in [json!(null), json!(""), json!({}), json!([]), json!(false)] {
+        let text = json!({ "error": error, "choices": [{ "message": { "content": "a" }, "error": error }] });
+        assert_eq!(super::body(&text).text, "a");
+    }
+}
+
+#[test]
+fn the_message_of_an_error_is_found_wherever_it_stands() {
+    for (body, message) in [
+        (r#"{"error":{"message":"no","type":"x"}}"#, "no"),
+        (r#"{"error":{"message":"","code":"quota"}}"#, "quota"),
+        (r#"{"error":{"error":{"message":"no"}}}"#, "no"),
+        (
+            r#"{"message":{"detail":[{"loc":["body"],"msg":"one"},{"msg":"two"}]}}"#,
+            "one; two",
+        ),
+        (r#"[{"error":{"message":"no"}}]"#, "no"),
+        (
+            r#"{"error":{"message":"Provider returned error","metadata":{"raw":"too long"}}}"#,
+            "Provider returned error: too long",
+        ),
+        (r#"{"weird":[1]}"#, r#"{"weird":[1]}"#),
+        ("plain\ttext\n", "plain text"),
+        (
+            "<HTML><head><TITLE lang=en> 403 Forbidden </TITLE>",
+            "403 Forbidden",
+        ),
+        ("<p>no", "<p>no"),
+        ("data: {\"error\":\"no\"}\n\n", "no"),
+        ("\u{FEFF}{\"error\":\"no\"}", "no"),
+        ("null", "no reason was given"),
+        ("{}", "no reason was given"),
+        (" \n", "no reason was given"),
+        ("\u{202E}no\u{0}", "\\u{202e}no\\0"),
+    ] {
+        assert_eq!(error_message(body.as_bytes()), message, "{body}");
+    }
+    assert_eq!(error_message(b"\xFF"), "\u{FFFD}");
+    let long = error_message("é".repeat(10_000).as_bytes());
+    assert_eq!(long.chars().count(), 501);
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_shown_in_part() {
+    let secret = "s".repeat(1_000);
+    for text in [
+        format!("data: {{\"choices\": {secret}}}\n\n"),
+        format!("data: {secret}\n\n"),
+        format!("data: \"{secret}\"\n\n"),
+        format!("data: {{\"choices\":\"{secret}\"}}\n\n"),
+        format!("{{\"choices\": [{{\"message\":\"{secret}\"}}]}}"),
+        format!("{{\"choices\": [{{\"message\":{{\"tool_calls\":[\"{secret}\"]}}}}]}}"),
+        format!("{{\"{secret}"),
+        format!("[\"{secret}\"]"),
+        format!("{{\"object\":\"{secret}\"}}"),
+    ] {
+        let error = error_of(None, &text);
+        assert_eq!(error.code(), ErrorCode::Wire, "{text}");
+        let message = format!("{error:?} {}", error.with_causes());
+        assert!(!message.contains(&secret[..81]), "{message}");
+    }
+    let error = error_of(None, "data: {\"choices\":5}\n\n");
+    assert_eq!(
+        error.message(),
+        "an event of the response cannot be read: invalid type: integer `5`, expected a list of choices at line 1 column 12"
+    );
+}
+
+#[test]
+fn a_body_without_choices_is_no_reply() {
+    let error = error_of(None, r#"{"object":"list","data":[]}"#);
+    assert_eq!(error.code(), ErrorCode::Wire);
+    assert!(error.message().contains("no `choices`"), "{error}");
+}
+
+#[test]
+fn a_body_that_is_not_utf8_is_an_error() {
+    let error = super::decode(
+        None,
+        b"{\"choices\":[{\"message\":{\"content\":\"\xFF\"}}]}",
+    )
+    .unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Wire);
+}

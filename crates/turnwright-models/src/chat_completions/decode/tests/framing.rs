@@ -1,0 +1,144 @@
+use serde_json::json;
+use turnwright_core::ErrorCode;
+
+use super::super::{Decoder, Delta};
+use super::{decode, delta, deltas_of, error_of, finish, stream};
+
+#[test]
+fn a_stream_may_end_lines_in_any_way_and_have_comments_and_a_mark() {
+    let text = stream(&[delta(json!({ "content": "a" })), finish("stop")]);
+    let commented = text.replace("data:", ": PROCESSING\n\nevent: message\nid: 1\ndata:");
+    for text in [text, commented] {
+        for ending in ["\n", "\r\n", "\r"] {
+            let text = format!("\u{FEFF}{}", text.replace('\n', ending));
+            for content_type in [None, Some("text/event-stream"), Some("application/json")] {
+                let reply = decode(content_type, text.as_bytes()).unwrap();
+                assert_eq!(reply.text, "a", "{text:?}");
+                assert!(reply.is_whole() && reply.done);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_needs_neither_done_nor_a_last_blank_line() {
+    let text = format!(
+        "data: {}\n\ndata: {}",
+        delta(json!({ "content": "a" })),
+        finish("stop")
+    );
+    let reply = decode(None, text.as_bytes()).unwrap();
+    assert_eq!(reply.text, "a");
+    assert!(reply.is_whole());
+    assert!(!reply.done);
+}
+
+#[test]
+fn nothing_counts_after_done() {
+    let text = stream(&[delta(json!({ "content": "a" }))]);
+    for more in [
+        "data: [DONE]\n\n",
+        "data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\n",
+        "data: no\n\n",
+        "data: \u{0}",
+    ] {
+        let text = format!("{text}{more}");
+        let deltas = deltas_of(&text);
+        assert_eq!(deltas, [Delta::Text("a".to_owned()), Delta::Done]);
+    }
+}
+
+#[test]
+fn an_event_may_be_blank_or_say_nothing() {
+    let text = "data:\n\ndata: {}\n\ndata: {\"type\":\"ping\"}\n\ndata: {\"choices\":null}\n\ndata: {\"choices\":[{}]}\n\ndata: {\"choices\":[{\"delta\":null}]}\n\n";
+    assert_eq!(deltas_of(text), []);
+}
+
+#[test]
+fn data_may_come_in_several_lines() {
+    let text = "data: {\"choices\":\ndata: [{\"delta\":{\"content\":\"a\"}}]}\n\n";
+    assert_eq!(deltas_of(text), [Delta::Text("a".to_owned())]);
+}
+
+#[test]
+fn a_body_may_be_anything_that_begins_with_a_brace() {
+    let text = "{\"choices\":[{\"message\":{\"content\":\"a\"}}]}";
+    for content_type in [
+        None,
+        Some("text/event-stream"),
+        Some("text/plain; charset=utf-8"),
+    ] {
+        for text in [
+            text.to_owned(),
+            format!(" \r\n\t{text}\n"),
+            format!("\u{FEFF}{text}"),
+        ] {
+            let reply = decode(content_type, text.as_bytes()).unwrap();
+            assert_eq!(reply.text, "a");
+            assert!(reply.done);
+        }
+    }
+}
+
+#[test]
+fn a_page_is_not_a_response() {
+    let page = format!("<!DOCTYPE html>\n<html>\u{7}{}", "x".repeat(1_000));
+    for content_type in ["text/html", "text/event-stream", "application/json"] {
+        let error = error_of(Some(content_type), &page);
+        assert_eq!(error.code(), ErrorCode::Wire);
+        assert_eq!(
+            error.message(),
+            format!(
+                "the response is {content_type}, and neither JSON nor a stream of events; is the base URL right? It begins with: <!DOCTYPE html> <html>\\u{{7}}{}…",
+                "x".repeat(80 - 23)
+            )
+        );
+    }
+    let error = error_of(None, "Not here");
+    assert!(error.message().contains("has no content type"), "{error}");
+    assert!(error.message().ends_with("Not here"), "{error}");
+}
+
+#[test]
+fn an_empty_response_is_an_error() {
+    for text in ["", " \n\n", "\u{FEFF}"] {
+        for content_type in [None, Some("text/event-stream"), Some("application/json")] {
+            let error = error_of(content_type, text);
+            assert_eq!(error.code(), ErrorCode::Wire);
+            assert_eq!(error.message(), "the response is empty");
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_breaks_off_within_an_event_keeps_what_came_before() {
+    let text = format!(
+        "data: {}\n\ndata: {{\"choi",
+        delta(json!({ "content": "a" }))
+    );
+    let mut decoder = Decoder::new(None);
+    let mut deltas = Vec::new();
+    decoder.push(text.as_bytes(), &mut deltas).unwrap();
+    let error = decoder.finish(&mut deltas).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Wire);
+    assert_eq!(deltas, [Delta::Text("a".to_owned())]);
+}
+
+#[test]
+fn how_a_response_is_cut_makes_no_difference() {
+    let text = format!(
+        "\u{FEFF}: c\r\n\r\n{}",
+        stream(&[delta(json!({ "content": "ä€" })), finish("stop")])
+    );
+    let whole = deltas_of(&text);
+    for first in 0..text.len() {
+        let mut decoder = Decoder::new(Some("application/octet-stream"));
+        let mut deltas = Vec::new();
+        let (one, two) = text.as_bytes().split_at(first);
+        decoder.push(one, &mut deltas).unwrap();
+        decoder.push(&[], &mut deltas).unwrap();
+        decoder.push(two, &mut deltas).unwrap();
+        decoder.finish(&mut deltas).unwrap();
+        assert_eq!(deltas, whole);
+    }
+}

@@ -1,0 +1,386 @@
+//! Broken streams and random pieces: nothing panics, nothing grows past its bounds, and how bytes are cut is never seen.
+//!
+//! For the long run:
+//!
+//! ```text
+//! TURNWRIGHT_WIRE_CASES=1000000 cargo test --release -p turnwright-models --test it fuzz -- --nocapture
+//! ```
+//!
+//! A failure prints the seed and the case; `TURNWRIGHT_SEED` runs the same cases again.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::json;
+use turnwright_core::event::Usage;
+use turnwright_core::{Error, ErrorCode};
+use turnwright_models::chat_completions::decode::{Decoder, Delta, ReasoningField};
+
+use crate::rng::Rng;
+use crate::wire::{chat_completions, collect, decode_pieces};
+
+const CASES: u64 = 3_000;
+const SEED: u64 = 0x7769_7265;
+const THREADS: u64 = 2;
+/// Recordings that are longer than this are left out: many short cases find more than few long ones.
+const LONGEST: usize = 6_000;
+
+type Tally = BTreeMap<String, u64>;
+
+/// Streams and bodies to begin with, where there are no recordings.
+const SEEDS: [&str; 6] = [
+    "data: {\"id\":\"a\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"lo\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n",
+    "\u{FEFF}: hi\r\n\r\ndata: {\"choices\":[{\"delta\":{\"reasoning\":\"ä\",\"reasoning_details\":[{\"type\":\"reasoning.text\",\"index\":0,\"text\":\"ä\"}]}}]}\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"x\"}]},{\"type\":\"text\",\"text\":\"y\"}]}}]}\r\n\r\n",
+    "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\"}},{\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":{\"y\": [1, 2]}},\"extra_content\":{\"z\":1}}]}}]}\r\rdata: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"\\\":1}\"}}]},\"finish_reason\":\"tool_calls\"}]}\r\r",
+    "event: error\ndata: {\"error\":{\"message\":\"no\",\"code\":429}}\n\n",
+    "{\"id\":\"a\",\"choices\":[{\"index\":0,\"message\":{\"content\":\"Hello\",\"refusal\":null,\"tool_calls\":[{\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}],\"function_call\":{\"name\":\"f\",\"arguments\":\"{}\"}},\"finish_reason\":\"length\"}],\"x_groq\":{\"usage\":{\"prompt_tokens\":1e400}}}",
+    "<html><title>502</title></html>",
+];
+
+/// What is thrown in.
+const TOKENS: [&str; 32] = [
+    "\n\n",
+    "\r\n",
+    "\r",
+    "\n",
+    "data:",
+    "data: ",
+    "event: error\n",
+    ":",
+    "id:",
+    "\u{FEFF}",
+    "[DONE]",
+    "data: [DONE]\n\n",
+    "null",
+    "{}",
+    "[]",
+    "\"\"",
+    "1e400",
+    "-1",
+    "{\"error\":\"no\"}",
+    "\"index\":0,",
+    "\"id\":\"b\",",
+    "\"name\":\"g\",",
+    "\"content\":",
+    "\"delta\":",
+    "\\ud800",
+    "\\",
+    "\"",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+];
+
+#[test]
+fn whatever_arrives_is_read_the_same_however_it_is_cut_and_stays_within_bounds() {
+    let recorded = chat_completions().unwrap_or_default();
+    let mut corpus: Vec<Vec<u8>> = SEEDS.map(|text| text.as_bytes().to_vec()).to_vec();
+    let recorded = recorded.into_iter().map(|it| it.body.into_bytes());
+    corpus.extend(recorded.filter(|body| body.len() < LONGEST));
+    let tally = run(|rng, tally| judge_bytes(&corpus, rng, tally));
+    assert!(tally["read"] > 0 && tally["E_WIRE_ERROR"] > 0, "{tally:?}");
+}
+
+#[test]
+fn whatever_pieces_are_collected_none_is_lost() {
+    let tally = run(judge_deltas);
+    assert!(tally["whole"] > 0 && tally["not whole"] > 0, "{tally:?}");
+}
+
+fn run(judge: impl Fn(&mut Rng, &mut Tally) + Sync) -> Tally {
+    let seed = number_from("TURNWRIGHT_SEED").unwrap_or(SEED);
+    let cases = number_from("TURNWRIGHT_WIRE_CASES").unwrap_or(CASES);
+    let judge = &judge;
+    let tally = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                scope.spawn(move || {
+                    let mut tally = Tally::new();
+                    for case in (thread..cases).step_by(THREADS as usize) {
+                        let rng = &mut Rng::of_case(seed, case);
+                        let judged = AssertUnwindSafe(|| judge(rng, &mut tally));
+                        if catch_unwind(judged).is_err() {
+                            panic!("TURNWRIGHT_SEED={seed}, case {case}");
+                        }
+                    }
+                    tally
+                })
+            })
+            .collect();
+        let mut tally = Tally::new();
+        for thread in threads {
+            for (what, count) in thread.join().unwrap() {
+                *tally.entry(what).or_default() += count;
+            }
+        }
+        tally
+    });
+    crate::say(format_args!(
+        "TURNWRIGHT_SEED={seed} TURNWRIGHT_WIRE_CASES={cases}: {tally:?}"
+    ));
+    tally
+}
+
+fn number_from(variable: &str) -> Option<u64> {
+    env::var(variable).ok().map(|text| {
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable} is not a number: {text}"))
+    })
+}
+
+fn judge_bytes(corpus: &[Vec<u8>], rng: &mut Rng, tally: &mut Tally) {
+    let bytes = bytes(corpus, rng);
+    let types = [
+        None,
+        Some("text/event-stream"),
+        Some("application/json"),
+        Some("text/html"),
+    ];
+    let content_type = *rng.pick(&types);
+    let limit = *rng.pick(&[60, 600, 3_000, 100_000, 100_000, 100_000]);
+    let decoder = || {
+        Decoder::new(content_type)
+            .max_frame(limit)
+            .max_body(2 * limit)
+    };
+    let (deltas, ended) = decode_pieces(decoder(), [bytes.as_slice()]);
+    let (in_pieces, ended_in_pieces) = decode_pieces(decoder(), rng.cut(&bytes));
+    let shown = || {
+        format!(
+            "{content_type:?} {limit} {:?}",
+            String::from_utf8_lossy(&bytes)
+        )
+    };
+    assert!(
+        deltas == in_pieces,
+        "{}\n{deltas:?}\n{in_pieces:?}",
+        shown()
+    );
+    assert_eq!(said(&ended), said(&ended_in_pieces), "{}", shown());
+
+    let mut sizes = deltas.iter().map(size);
+    let total: usize = sizes.clone().sum();
+    assert!(total <= bytes.len(), "{}", shown());
+    assert!(sizes.all(|size| size <= 2 * limit), "{}", shown());
+    let done = deltas.iter().filter(|delta| **delta == Delta::Done).count();
+    assert!(done <= 1, "{}", shown());
+    stays_failed(decoder(), &bytes, rng);
+
+    let how = match &ended {
+        Ok(()) => "read",
+        Err(error) => {
+            let expected = [ErrorCode::Wire, ErrorCode::ModelServer];
+            assert!(expected.contains(&error.code()), "{error}");
+            assert!(error.message().chars().count() < 5_500, "{error}");
+            error.code().as_str()
+        }
+    };
+    *tally.entry(how.to_owned()).or_default() += 1;
+    if !deltas.is_empty() {
+        *tally.entry("with deltas".to_owned()).or_default() += 1;
+    }
+    collect(deltas);
+}
+
+fn said(ended: &Result<(), Error>) -> Option<String> {
+    ended.as_ref().err().map(ToString::to_string)
+}
+
+/// Once an error, always that error, and nothing more comes out.
+fn stays_failed(mut decoder: Decoder, bytes: &[u8], rng: &mut Rng) {
+    let mut deltas = Vec::new();
+    let mut failed: Option<String> = None;
+    let mut count = 0;
+    for piece in rng.cut(bytes).into_iter().chain(SEEDS.map(str::as_bytes)) {
+        let pushed = said(&decoder.push(piece, &mut deltas));
+        if failed.is_some() {
+            assert_eq!(pushed, failed);
+            assert_eq!(deltas.len(), count);
+        }
+        failed = pushed;
+        count = deltas.len();
+    }
+    let ended = said(&decoder.finish(&mut deltas));
+    if failed.is_some() {
+        assert_eq!(ended, failed);
+        assert_eq!(deltas.len(), count);
+    }
+}
+
+/// How much text a piece holds; of values that were kept as they are, at least nothing.
+fn size(delta: &Delta) -> usize {
+    match delta {
+        Delta::Id(text) | Delta::Model(text) | Delta::Text(text) => text.len(),
+        Delta::Reasoning { text, .. } | Delta::Refusal(text) | Delta::Finish(text) => text.len(),
+        Delta::Call {
+            id,
+            name,
+            arguments,
+            ..
+        } => {
+            let of = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+            of(id) + of(name) + arguments.len()
+        }
+        _ => 0,
+    }
+}
+
+/// A broken stream, or anything at all.
+fn bytes(corpus: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
+    if rng.chance(5) {
+        let length = rng.below(400);
+        return (0..length).map(|_| rng.next() as u8).collect();
+    }
+    if rng.chance(10) {
+        let count = rng.below(40);
+        let tokens = (0..count).map(|_| *rng.pick(&TOKENS));
+        return tokens.collect::<String>().into_bytes();
+    }
+    let mut bytes = rng.pick(corpus).clone();
+    for _ in 0..rng.below(4) {
+        mutate(&mut bytes, corpus, rng);
+    }
+    bytes
+}
+
+fn mutate(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], rng: &mut Rng) {
+    let at = rng.below(bytes.len() + 1);
+    let to = (at + 1 + rng.below(200)).min(bytes.len());
+    match rng.below(6) {
+        0 if at < bytes.len() => bytes[at] ^= 1 << rng.below(8),
+        1 => bytes.truncate(at),
+        2 => {
+            bytes.drain(at..to);
+        }
+        3 => {
+            let again = bytes[at..to].to_vec();
+            bytes.splice(at..at, again);
+        }
+        4 => {
+            let other = rng.pick(corpus);
+            let from = rng.below(other.len());
+            let until = (from + 1 + rng.below(600)).min(other.len());
+            bytes.splice(at..to, other[from..until].iter().copied());
+        }
+        _ => {
+            bytes.splice(at..at, rng.pick(&TOKENS).bytes());
+        }
+    }
+}
+
+/// Sums of what was put in, kept apart from the collector.
+#[derive(Default)]
+struct Sums {
+    text: usize,
+    reasoning: usize,
+    refusal: usize,
+    names: usize,
+    arguments: usize,
+    slots: usize,
+    details: usize,
+    whole: Option<bool>,
+    done: bool,
+    usage: Option<Usage>,
+}
+
+fn judge_deltas(rng: &mut Rng, tally: &mut Tally) {
+    let mut sums = Sums::default();
+    let count = rng.below(40);
+    let deltas: Vec<Delta> = (0..count).map(|_| random_delta(rng, &mut sums)).collect();
+    let reply = collect(deltas);
+    assert_eq!(reply.text.len(), sums.text);
+    assert_eq!(reply.reasoning.len(), sums.reasoning);
+    assert_eq!(reply.refusal.len(), sums.refusal);
+    assert_eq!(reply.tool_calls.len(), sums.slots);
+    let of_calls = |size: fn(&str, &str) -> usize| -> usize {
+        let calls = reply.tool_calls.iter();
+        calls.map(|call| size(&call.name, &call.arguments)).sum()
+    };
+    assert_eq!(of_calls(|name, _| name.len()), sums.names);
+    assert_eq!(of_calls(|_, arguments| arguments.len()), sums.arguments);
+    let details = reply.reasoning_details.iter();
+    let details = details.map(|item| item["text"].as_str().map_or(0, str::len));
+    assert_eq!(details.sum::<usize>(), sums.details);
+    assert_eq!(reply.is_whole(), sums.whole == Some(true));
+    assert_eq!(reply.done, sums.done);
+    assert_eq!(reply.usage, sums.usage);
+    let how = if reply.is_whole() {
+        "whole"
+    } else {
+        "not whole"
+    };
+    *tally.entry(how.to_owned()).or_default() += 1;
+}
+
+fn random_delta(rng: &mut Rng, sums: &mut Sums) -> Delta {
+    let text = ["", "a", "äöü", "{\"x\":", "}", "\n"];
+    let text = (*rng.pick(&text)).to_owned();
+    match rng.below(9) {
+        0 => {
+            sums.text += text.len();
+            Delta::Text(text)
+        }
+        1 => {
+            sums.reasoning += text.len();
+            let field = ReasoningField::Reasoning;
+            Delta::Reasoning { text, field }
+        }
+        2 => {
+            sums.refusal += text.len();
+            Delta::Refusal(text)
+        }
+        3 => {
+            let items = (0..rng.below(3)).map(|_| {
+                let index = [json!(null), json!(0), json!(1), json!("x")];
+                let id = [json!(null), json!("i"), json!("j")];
+                sums.details += text.len();
+                json!({ "type": "reasoning.text", "text": text, "index": rng.pick(&index), "id": rng.pick(&id) })
+            });
+            Delta::ReasoningDetails(items.collect())
+        }
+        4 => {
+            let reason = *rng.pick(&[
+                "",
+                "stop",
+                "tool_calls",
+                "length",
+                "content_filter",
+                "error",
+            ]);
+            let whole = matches!(reason, "stop" | "tool_calls");
+            if !reason.is_empty() {
+                sums.whole = Some(whole && sums.whole.unwrap_or(true));
+            }
+            Delta::Finish(reason.to_owned())
+        }
+        5 => {
+            let usage = Usage::tokens(rng.next(), rng.next());
+            sums.usage = Some(usage);
+            Delta::Usage {
+                usage,
+                cached_told: false,
+            }
+        }
+        6 => {
+            sums.done = true;
+            Delta::Done
+        }
+        _ => {
+            let slot = rng.below(6);
+            sums.slots = sums.slots.max(slot + 1);
+            let name = rng.chance(50).then(|| "f".to_owned());
+            sums.names += name.as_ref().map_or(0, String::len);
+            sums.arguments += text.len();
+            Delta::Call {
+                slot,
+                id: rng.chance(50).then(|| "id".to_owned()),
+                name,
+                arguments: text,
+                extra: rng.chance(20).then(Default::default),
+            }
+        }
+    }
+}

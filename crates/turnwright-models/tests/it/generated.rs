@@ -1,0 +1,360 @@
+//! Random replies, written to the wire in the habits of many servers, are read as what they were.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use turnwright_models::chat_completions::decode::{Decoder, Reply};
+
+use crate::rng::Rng;
+use crate::wire::{collect, decode_pieces};
+
+#[derive(Clone, Debug)]
+struct Said {
+    text: String,
+    reasoning: String,
+    refusal: String,
+    /// Names and arguments.
+    calls: Vec<(String, String)>,
+    finish_reason: Option<String>,
+    usage: Option<(u32, u32, Option<u32>)>,
+}
+
+/// How a server writes.
+#[derive(Clone, Copy, Debug)]
+struct Habits {
+    ending: &'static str,
+    mark: bool,
+    comments: bool,
+    named_events: bool,
+    last_blank_line: bool,
+    done: bool,
+    /// `reasoning_content`, or `reasoning`, or both.
+    reasoning: usize,
+    content_parts: bool,
+    calls: Calls,
+    usage_apart: bool,
+    content_type: Option<&'static str>,
+    /// Where texts are cut, and where the bytes are.
+    seed: u64,
+}
+
+/// How a server marks the pieces of calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Calls {
+    /// By index, with the id and the name in the first piece; pieces of several calls are mixed.
+    Index,
+    /// By index, without ids.
+    IndexAlone,
+    /// By index, with the id and the name in every piece.
+    IndexRepeated,
+    /// By an id in every piece; pieces of several calls are mixed.
+    Id,
+    /// By an id in the first piece.
+    FirstId,
+    /// By a name in the first piece.
+    Name,
+    /// Every call has the same index.
+    SameIndex,
+    /// All at once.
+    Whole,
+    /// All at once, with objects for arguments.
+    Objects,
+}
+
+const CALLS: [Calls; 9] = [
+    Calls::Index,
+    Calls::IndexAlone,
+    Calls::IndexRepeated,
+    Calls::Id,
+    Calls::FirstId,
+    Calls::Name,
+    Calls::SameIndex,
+    Calls::Whole,
+    Calls::Objects,
+];
+
+fn said() -> impl Strategy<Value = Said> {
+    let text = || {
+        prop_oneof![
+            Just(String::new()),
+            "\\PC{0,30}",
+            "[\\n\\r\\t\"\\\\a:{]{0,20}"
+        ]
+    };
+    let arguments = prop_oneof![
+        Just("{}".to_owned()),
+        "\\PC{0,8}".prop_map(|text| json!({ "x": text, "y": [1, { "z": "}\"" }] }).to_string()),
+    ];
+    let calls = prop::collection::vec(("[a-z]{1,8}", arguments), 0..4);
+    let reasons = ["stop", "tool_calls", "length", "content_filter"].map(str::to_owned);
+    let reason = prop::option::weighted(0.9, prop::sample::select(reasons.to_vec()));
+    let usage = prop::option::of((any::<u32>(), any::<u32>(), any::<Option<u32>>()));
+    (text(), text(), text(), calls, reason, usage).prop_map(
+        |(text, reasoning, refusal, calls, finish_reason, usage)| Said {
+            text,
+            reasoning,
+            refusal,
+            calls,
+            finish_reason,
+            usage,
+        },
+    )
+}
+
+fn habits() -> impl Strategy<Value = Habits> {
+    let types = vec![
+        None,
+        Some("text/event-stream"),
+        Some("text/event-stream;charset=UTF-8"),
+        Some("application/json"),
+        Some("application/octet-stream"),
+    ];
+    (
+        prop::sample::select(vec!["\n", "\r\n", "\r"]),
+        any::<[bool; 7]>(),
+        0..3_usize,
+        prop::sample::select(CALLS.to_vec()),
+        prop::sample::select(types),
+        any::<u64>(),
+    )
+        .prop_map(
+            |(ending, flags, reasoning, calls, content_type, seed)| Habits {
+                ending,
+                mark: flags[0],
+                comments: flags[1],
+                named_events: flags[2],
+                last_blank_line: flags[3],
+                done: flags[4],
+                reasoning,
+                content_parts: flags[5],
+                calls,
+                usage_apart: flags[6],
+                content_type,
+                seed,
+            },
+        )
+}
+
+/// Text in pieces of a few characters, all of them.
+fn cut(text: &str, rng: &mut Rng) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for c in text.chars() {
+        if rng.chance(30) {
+            pieces.push(String::new());
+        }
+        pieces.last_mut().unwrap().push(c);
+    }
+    pieces
+}
+
+fn chunk(delta: Value) -> Value {
+    let mut chunk =
+        json!({ "id": "x", "model": "m", "choices": [{ "index": 0, "finish_reason": null }] });
+    chunk["choices"][0]["delta"] = delta;
+    chunk
+}
+
+fn usage(said: &Said) -> Value {
+    let Some((input, output, cached)) = said.usage else {
+        return Value::Null;
+    };
+    let mut usage = json!({ "prompt_tokens": input, "completion_tokens": output });
+    if let Some(cached) = cached {
+        usage["prompt_tokens_details"] = json!({ "cached_tokens": cached });
+    }
+    usage
+}
+
+fn calls(said: &Said, habits: Habits, rng: &mut Rng) -> Vec<Value> {
+    let id = |call: usize| format!("call_{call}");
+    if let Calls::Whole | Calls::Objects = habits.calls {
+        let calls = said.calls.iter().enumerate();
+        let calls: Vec<Value> = calls
+            .map(|(call, (name, arguments))| {
+                let arguments = match habits.calls {
+                    Calls::Objects => serde_json::from_str(arguments).unwrap(),
+                    _ => json!(arguments),
+                };
+                json!({ "id": id(call), "function": { "name": name, "arguments": arguments } })
+            })
+            .collect();
+        return match calls.is_empty() {
+            true => Vec::new(),
+            false => vec![json!({ "tool_calls": calls })],
+        };
+    }
+    let mut of_calls: Vec<Vec<Value>> = Vec::new();
+    for (call, (name, arguments)) in said.calls.iter().enumerate() {
+        let pieces = cut(arguments, rng).into_iter().enumerate();
+        let pieces = pieces.map(|(place, arguments)| {
+            let mut piece = json!({ "function": { "arguments": arguments } });
+            let first = place == 0;
+            use Calls::{FirstId, Id, Index, IndexAlone, IndexRepeated, SameIndex};
+            if let Index | IndexAlone | IndexRepeated = habits.calls {
+                piece["index"] = json!(call);
+            }
+            if habits.calls == SameIndex {
+                piece["index"] = json!(0);
+            }
+            let marks_first = matches!(habits.calls, Index | FirstId | SameIndex);
+            if matches!(habits.calls, IndexRepeated | Id) || first && marks_first {
+                piece["id"] = json!(id(call));
+            }
+            if first || habits.calls == IndexRepeated {
+                piece["function"]["name"] = json!(name);
+            }
+            piece
+        });
+        of_calls.push(pieces.collect());
+    }
+    let mixes = [
+        Calls::Index,
+        Calls::IndexAlone,
+        Calls::IndexRepeated,
+        Calls::Id,
+    ];
+    let mut mixed: Vec<Value> = Vec::new();
+    if mixes.contains(&habits.calls) {
+        // Calls begin in order, and go on in any.
+        mixed.extend(of_calls.iter_mut().map(|pieces| pieces.remove(0)));
+        while of_calls.iter().any(|pieces| !pieces.is_empty()) {
+            let pieces = rng.below(of_calls.len());
+            if !of_calls[pieces].is_empty() {
+                mixed.push(of_calls[pieces].remove(0));
+            }
+        }
+    } else {
+        mixed.extend(of_calls.into_iter().flatten());
+    }
+    let pieces = mixed.into_iter();
+    pieces
+        .map(|piece| json!({ "tool_calls": [piece] }))
+        .collect()
+}
+
+fn written(said: &Said, habits: Habits) -> Vec<u8> {
+    let mut rng = Rng::of_case(habits.seed, 0);
+    let mut chunks = Vec::new();
+    for text in cut(&said.reasoning, &mut rng) {
+        let mut delta = json!({ "content": null });
+        if habits.reasoning != 0 {
+            delta["reasoning"] = json!(text);
+        }
+        if habits.reasoning != 1 {
+            delta["reasoning_content"] = json!(text);
+        }
+        chunks.push(chunk(delta));
+    }
+    for text in cut(&said.text, &mut rng) {
+        let content = match habits.content_parts {
+            true => json!([{ "type": "text", "text": text }]),
+            false => json!(text),
+        };
+        chunks.push(chunk(json!({ "content": content })));
+    }
+    let refusal = cut(&said.refusal, &mut rng);
+    chunks.extend(
+        refusal
+            .into_iter()
+            .map(|text| chunk(json!({ "refusal": text }))),
+    );
+    let calls = calls(said, habits, &mut rng);
+    chunks.extend(calls.into_iter().map(chunk));
+    let mut last = chunk(json!({}));
+    last["choices"][0]["finish_reason"] = json!(said.finish_reason);
+    if habits.usage_apart {
+        chunks.push(last);
+        chunks.push(json!({ "choices": [], "usage": usage(said) }));
+    } else {
+        last["usage"] = usage(said);
+        chunks.push(last);
+    }
+
+    let mut text = String::new();
+    if habits.mark {
+        text.push('\u{FEFF}');
+    }
+    let end = habits.ending;
+    for chunk in &chunks {
+        if habits.comments && rng.chance(30) {
+            text.push_str(&format!(": still there{end}{end}"));
+        }
+        if habits.named_events {
+            text.push_str(&format!("event: message{end}"));
+        }
+        let space = if rng.chance(50) { " " } else { "" };
+        text.push_str(&format!("data:{space}{chunk}{end}{end}"));
+    }
+    if habits.done {
+        text.push_str(&format!("data: [DONE]{end}{end}"));
+    }
+    if !habits.last_blank_line {
+        text.truncate(text.len() - 2 * end.len());
+    }
+    text.into_bytes()
+}
+
+/// The same reply, not streamed.
+fn body(said: &Said) -> Vec<u8> {
+    let calls = said.calls.iter().enumerate();
+    let calls = calls.map(|(call, (name, arguments))| {
+        json!({ "id": format!("call_{call}"), "function": { "name": name, "arguments": arguments } })
+    });
+    let message = json!({
+        "content": said.text,
+        "reasoning_content": said.reasoning,
+        "refusal": said.refusal,
+        "tool_calls": calls.collect::<Vec<_>>(),
+    });
+    let choice = json!({ "message": message, "finish_reason": said.finish_reason });
+    let body = json!({ "choices": [choice], "usage": usage(said) });
+    serde_json::to_vec_pretty(&body).unwrap()
+}
+
+/// What is to be read.
+fn expected(said: &Said, with_ids: bool) -> Value {
+    let calls = said.calls.iter().enumerate();
+    let calls = calls.map(|(call, (name, arguments))| {
+        let id = if with_ids {
+            format!("call_{call}")
+        } else {
+            String::new()
+        };
+        json!({ "id": id, "name": name, "arguments": arguments })
+    });
+    let usage = said.usage.map(
+        |(input, output, cached)| json!({ "input": input, "output": output, "cached": cached }),
+    );
+    json!({
+        "text": said.text,
+        "reasoning": said.reasoning,
+        "refusal": said.refusal,
+        "tool_calls": calls.collect::<Vec<_>>(),
+        "finish_reason": said.finish_reason,
+        "usage": usage,
+    })
+}
+
+fn read(content_type: Option<&str>, bytes: &[u8], rng: &mut Rng) -> Reply {
+    let (deltas, ended) = decode_pieces(Decoder::new(content_type), rng.cut(bytes));
+    ended.unwrap();
+    collect(deltas)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_reply_is_read_as_it_was_whatever_the_servers_habits(said in said(), habits in habits()) {
+        let mut rng = Rng::of_case(habits.seed, 1);
+        let bytes = written(&said, habits);
+        let reply = read(habits.content_type, &bytes, &mut rng);
+        let with_ids = !matches!(habits.calls, Calls::IndexAlone | Calls::Name);
+        prop_assert_eq!(reply.to_value(), expected(&said, with_ids), "{}", String::from_utf8_lossy(&bytes));
+        prop_assert_eq!(reply.done, habits.done);
+        let whole = matches!(said.finish_reason.as_deref(), Some("stop" | "tool_calls"));
+        prop_assert_eq!(reply.is_whole(), whole);
+        let reply = read(habits.content_type, &body(&said), &mut rng);
+        prop_assert_eq!(reply.to_value(), expected(&said, true));
+        prop_assert!(reply.done);
+    }
+}

@@ -1,0 +1,233 @@
+//! Every recorded response says what another decoder found that it says, however its bytes arrive.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::{Value, json};
+use turnwright_models::chat_completions::decode::{Decoder, decode, error_message};
+
+use crate::rng::Rng;
+use crate::wire::{Recorded, chat_completions, collect, decode_pieces, folder};
+
+/// Streams that need their own comparison.
+const MIXED: &str = "streams of several answers";
+
+#[test]
+fn every_recorded_response_says_what_is_expected_of_it() {
+    let Some(recorded) = chat_completions() else {
+        return;
+    };
+    let expected = expected();
+    let mut tally: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut differences = Vec::new();
+    for response in &recorded {
+        let key = (response.file.clone(), response.index);
+        let expected = expected.get(&key).expect("a line for every response");
+        let (kind, found) = found(response);
+        *tally.entry(kind).or_default() += 1;
+        if found != *expected {
+            let name = response.name();
+            differences.push(format!("{name}\n  expected {expected}\n  found    {found}"));
+        }
+    }
+    let count = recorded.len();
+    let mixed = tally.get(MIXED).copied().unwrap_or_default();
+    crate::say(format_args!(
+        "{} of {count} recorded responses say what is expected of them: {tally:?}",
+        count - mixed - differences.len()
+    ));
+    if mixed > 0 {
+        crate::say(format_args!(
+            "{mixed} more hold several answers: here the first counts, and what is expected mixes them all into one"
+        ));
+    }
+    assert_eq!(expected.len(), count, "a response for every line");
+    assert!(
+        differences.is_empty(),
+        "{} of {count} differ:\n{}",
+        differences.len(),
+        differences.join("\n")
+    );
+}
+
+/// What a response says, as a line of the expected ones has it.
+fn found(response: &Recorded) -> (&'static str, Value) {
+    if response.status >= 400 {
+        let message = error_message(response.body.as_bytes());
+        assert!(response.body.contains(message.trim_end_matches('…')));
+        return ("errors", json!({ "status": response.status }));
+    }
+    let content_type = response.content_type.as_deref();
+    let reply = decode(content_type, response.body.as_bytes()).map(|reply| reply.to_value());
+    let reply = reply.unwrap_or_else(|error| json!({ "error": error.to_string() }));
+    if !response.is_stream() {
+        return ("bodies", reply);
+    }
+    let Some((first, as_one)) = several_answers(&response.body) else {
+        return ("streams", reply);
+    };
+    // Asked for several answers, a server mixes them in one stream. The other decoder reads them as though they were one;
+    // here only the first counts. That this is all the difference there is, is what can be checked.
+    assert_eq!(reply["text"], first, "{}", response.name());
+    let as_one = decode(content_type, as_one.as_bytes()).unwrap();
+    (MIXED, as_one.to_value())
+}
+
+/// Of a stream of several answers the text of the first, and the stream with all of them as the first.
+fn several_answers(stream: &str) -> Option<(String, String)> {
+    let mut first = String::new();
+    let mut several = false;
+    let mut as_one = String::new();
+    for line in stream.lines() {
+        let chunk = line.strip_prefix("data:").map(str::trim);
+        let Some(Ok(mut chunk)) = chunk.map(serde_json::from_str::<Value>) else {
+            as_one.push_str(line);
+            as_one.push('\n');
+            continue;
+        };
+        for choice in chunk["choices"].as_array_mut().unwrap() {
+            match choice["index"] == 0 {
+                true => first.push_str(choice["delta"]["content"].as_str().unwrap_or_default()),
+                false => several = true,
+            }
+            choice["index"] = json!(0);
+        }
+        as_one.push_str(&format!("data: {chunk}\n"));
+    }
+    several.then_some((first, as_one))
+}
+
+fn expected() -> BTreeMap<(String, usize), Value> {
+    let path = folder().unwrap().join("expected_chat_completions.jsonl");
+    let text = fs::read_to_string(path).unwrap();
+    let lines = text.lines().map(|line| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        let fields = line.as_object_mut().unwrap();
+        let file = fields.remove("file").unwrap().as_str().unwrap().to_owned();
+        let index = fields.remove("index").unwrap().as_u64().unwrap() as usize;
+        ((file, index), line)
+    });
+    lines.collect()
+}
+
+fn decoder(response: &Recorded) -> Decoder {
+    Decoder::new(response.content_type.as_deref())
+}
+
+#[test]
+fn a_recorded_response_says_the_same_wherever_it_is_cut_in_two() {
+    let Some(recorded) = chat_completions() else {
+        return;
+    };
+    // The smallest of every server: each is read as often as it has bytes.
+    let mut sample: BTreeMap<String, Vec<&Recorded>> = BTreeMap::new();
+    for response in recorded
+        .iter()
+        .filter(|it| it.status < 400 && it.is_stream())
+    {
+        let server = response.file.split('/').next().unwrap().to_owned();
+        sample.entry(server).or_default().push(response);
+    }
+    let mut cuts = 0;
+    for of_server in sample.values_mut() {
+        of_server.sort_by_key(|response| response.body.len());
+        for response in of_server.iter().take(2).filter(|it| it.body.len() < 8_000) {
+            let bytes = response.body.as_bytes();
+            let (whole, ended) = decode_pieces(decoder(response), [bytes]);
+            ended.unwrap();
+            for cut in 0..=bytes.len() {
+                let (one, two) = bytes.split_at(cut);
+                let (deltas, ended) = decode_pieces(decoder(response), [one, two]);
+                ended.unwrap();
+                assert!(deltas == whole, "{} cut at {cut}", response.name());
+                cuts += 1;
+            }
+        }
+    }
+    crate::say(format_args!("{cuts} cuts of recorded responses"));
+    assert!(cuts > 0);
+}
+
+#[test]
+fn a_recorded_response_says_the_same_in_pieces_of_any_size() {
+    let Some(recorded) = chat_completions() else {
+        return;
+    };
+    for (case, response) in recorded.iter().enumerate() {
+        let bytes = response.body.as_bytes();
+        let (whole, ended) = decode_pieces(decoder(response), [bytes]);
+        let message = ended.err().map(|error| error.to_string());
+        let mut rng = Rng::of_case(1, case as u64);
+        let ways = [bytes.chunks(1).collect(), rng.cut(bytes), rng.cut(bytes)];
+        for pieces in ways {
+            let (deltas, ended) = decode_pieces(decoder(response), pieces);
+            assert!(deltas == whole, "{}", response.name());
+            let ended = ended.err().map(|error| error.to_string());
+            assert_eq!(ended, message, "{}", response.name());
+        }
+    }
+}
+
+#[test]
+fn a_recorded_response_says_the_same_whatever_its_content_type_says() {
+    let Some(recorded) = chat_completions() else {
+        return;
+    };
+    let types = [
+        None,
+        Some("application/octet-stream"),
+        Some("application/json"),
+        Some("Text/Event-Stream; charset=utf-8"),
+        Some(""),
+    ];
+    for response in recorded.iter().filter(|it| it.status < 400) {
+        let bytes = response.body.as_bytes();
+        let (as_told, _) = decode_pieces(decoder(response), [bytes]);
+        for content_type in types {
+            let (deltas, ended) = decode_pieces(Decoder::new(content_type), [bytes]);
+            ended.unwrap();
+            assert!(deltas == as_told, "{} {content_type:?}", response.name());
+        }
+    }
+}
+
+#[test]
+fn recorded_errors_are_understood_with_any_status() {
+    let Some(recorded) = chat_completions() else {
+        return;
+    };
+    let errors = recorded.iter().filter(|it| it.status >= 400);
+    let mut count = 0;
+    for response in errors {
+        let error = decode(None, response.body.as_bytes()).unwrap_err();
+        assert_eq!(error.code().as_str(), "E_MODEL_SERVER_ERROR");
+        let message = error_message(response.body.as_bytes());
+        assert!(error.message().ends_with(&message), "{error}");
+        assert!(!message.contains('{'), "{message}");
+        count += 1;
+    }
+    crate::say(format_args!("{count} recorded errors"));
+}
+
+#[test]
+fn a_recorded_response_is_whole_unless_it_was_cut_off() {
+    let Some(recorded) = chat_completions() else {
+        return;
+    };
+    let expected = expected();
+    for response in recorded.iter().filter(|it| it.status < 400) {
+        let key = (response.file.clone(), response.index);
+        let reason = expected[&key]["finish_reason"].as_str();
+        let cut_off = [None, Some("length"), Some("content_filter"), Some("error")];
+        let reply = decode(None, response.body.as_bytes()).unwrap();
+        let name = response.name();
+        assert_eq!(reply.is_whole(), !cut_off.contains(&reason), "{name}");
+        assert!(reply.done, "{name}");
+        // Up to where its reason to stop stands it is not whole, whatever came before.
+        let reasons = ["\"finish_reason\":\"", "\"finish_reason\": \""];
+        let end = reasons.iter().filter_map(|it| response.body.find(it)).min();
+        let begun = &response.body.as_bytes()[..end.unwrap_or_default()];
+        let (deltas, _) = decode_pieces(decoder(response), [begun]);
+        assert!(!collect(deltas).is_whole(), "{name}");
+    }
+}

@@ -1,0 +1,110 @@
+//! Recordings of real model servers. They are read from `$TURNWRIGHT_WIRE`, else from `../shared/wire` beside the project,
+//! and not copied; without them the tests that need them say so and are skipped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use turnwright_core::Error;
+use turnwright_models::chat_completions::decode::{Collector, Decoder, Delta, Reply};
+
+/// A response of the Chat Completions protocol.
+pub(crate) struct Recorded {
+    /// The file below `chat_completions`, and which of its responses.
+    pub(crate) file: String,
+    pub(crate) index: usize,
+    pub(crate) status: u64,
+    pub(crate) content_type: Option<String>,
+    pub(crate) body: String,
+}
+
+impl Recorded {
+    pub(crate) fn is_stream(&self) -> bool {
+        !self.body.trim_start().starts_with('{')
+    }
+
+    pub(crate) fn name(&self) -> String {
+        format!("{} {}", self.file, self.index)
+    }
+}
+
+/// The folder of all recordings, if it is there.
+pub(crate) fn folder() -> Option<PathBuf> {
+    let folder = std::env::var_os("TURNWRIGHT_WIRE").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/wire"),
+        PathBuf::from,
+    );
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    let place = folder.display();
+    crate::say(format_args!(
+        "SKIPPED: recordings of model servers are not at {place}; set TURNWRIGHT_WIRE"
+    ));
+    None
+}
+
+/// Every recorded response of the Chat Completions protocol, in the order of their names.
+pub(crate) fn chat_completions() -> Option<Vec<Recorded>> {
+    let root = folder()?.join("chat_completions");
+    let mut files = Vec::new();
+    for server in fs::read_dir(&root).unwrap() {
+        let sessions = fs::read_dir(server.unwrap().path()).unwrap();
+        files.extend(sessions.map(|session| session.unwrap().path()));
+    }
+    files.sort();
+    let mut recorded = Vec::new();
+    for path in files {
+        let file = path.strip_prefix(&root).unwrap().display().to_string();
+        let session: Vec<Value> =
+            serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        for (index, exchange) in session.iter().enumerate() {
+            let response = &exchange["response"];
+            recorded.push(Recorded {
+                file: file.clone(),
+                index,
+                status: response["status"].as_u64().unwrap(),
+                content_type: content_type(&response["headers"]),
+                body: response["body"].as_str().unwrap().to_owned(),
+            });
+        }
+    }
+    Some(recorded)
+}
+
+/// Headers are an object, or a list of pairs.
+fn content_type(headers: &Value) -> Option<String> {
+    let is_it = |name: &str| name.eq_ignore_ascii_case("content-type");
+    let value = match headers {
+        Value::Object(fields) => fields.iter().find(|(name, _)| is_it(name))?.1,
+        Value::Array(pairs) => {
+            let pair = pairs
+                .iter()
+                .find(|pair| pair[0].as_str().is_some_and(is_it))?;
+            &pair[1]
+        }
+        _ => return None,
+    };
+    value.as_str().map(str::to_owned)
+}
+
+/// What a response says that arrives in these pieces, and how it ended.
+pub(crate) fn decode_pieces<'a>(
+    mut decoder: Decoder,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> (Vec<Delta>, Result<(), Error>) {
+    let mut deltas = Vec::new();
+    for piece in pieces {
+        if let Err(error) = decoder.push(piece, &mut deltas) {
+            return (deltas, Err(error));
+        }
+    }
+    let ended = decoder.finish(&mut deltas);
+    (deltas, ended)
+}
+
+pub(crate) fn collect(deltas: Vec<Delta>) -> Reply {
+    let mut collector = Collector::new();
+    collector.extend(deltas);
+    collector.into_reply()
+}
