@@ -9,6 +9,7 @@
 
 mod attempts;
 mod calls;
+mod cassettes;
 mod fuzz;
 mod generated;
 mod media;

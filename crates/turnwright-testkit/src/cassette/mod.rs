@@ -41,7 +41,9 @@
 //! # What answers what
 //!
 //! A recording answers a request of the same path and the same body: as JSON, so that white space, the order of keys and
-//! the spelling of numbers make no difference. The host and the query make none either. Each recording is played once, equal
+//! the spelling of numbers make no difference. The host and the query make none either, nor do the codes of fences and the ids in
+//! their tags, which come of a secret and of chance and are not written. What else is left to chance in a turn you say yourself: give it
+//! an id by `TurnInput::turn_id` where the model names calls by their ids, as it does when it reads artifacts. Each recording is played once, equal
 //! ones in the order in which they were recorded.
 //!
 //! # Secrets
@@ -54,6 +56,7 @@
 //! like `test` would be found everywhere. A secret that a server streams in several pieces is not found.
 
 mod diff;
+mod fences;
 mod file;
 mod miss;
 mod record;

@@ -4,6 +4,7 @@ use serde_json::Value;
 use turnwright_core::call_id_of_value;
 use turnwright_models::http::Request;
 
+use super::fences;
 use super::file::{Asked, content};
 use super::scrub::Scrubber;
 
@@ -44,6 +45,7 @@ fn body(bytes: &[u8], scrubber: &Scrubber) -> Value {
     match serde_json::from_slice(bytes) {
         Ok(mut body) if depth(&body) <= DEEPEST => {
             scrubber.value(&mut body);
+            fences::plain(&mut body);
             body
         }
         _ => content(scrubber.bytes(bytes)),

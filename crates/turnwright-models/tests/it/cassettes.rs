@@ -1,0 +1,99 @@
+//! A conversation that was recorded, played again.
+
+use serde_json::{Value, json};
+use turnwright_core::trust::ConversationSecret;
+use turnwright_core::{ErrorCode, Tool, ToolContext, TurnOutcome, TurnRunner};
+use turnwright_models::ChatCompletions;
+use turnwright_models::http::{Client, Transport};
+use turnwright_testkit::cassette::Cassette;
+use turnwright_testkit::server::chat::{self, Script};
+
+async fn run(transport: impl Transport + 'static, base: &str, question: &str) -> TurnOutcome {
+    let weather = Tool::dynamic(
+        "weather",
+        json!({ "type": "object", "properties": { "city": { "type": "string" } } }),
+    )
+    .description("The weather.")
+    .handler(|args: Value, _: ToolContext| async move { format!("rain in {}", args["city"]) });
+    let model = ChatCompletions::builder(base)
+        .model("m")
+        .api_key("sk-a-real-key-1234")
+        .transport(transport)
+        .build()
+        .unwrap();
+    // Another secret each time, as in another process.
+    let runner = TurnRunner::builder(model)
+        .secret(ConversationSecret::random().unwrap())
+        .tool(weather.build())
+        .build()
+        .unwrap();
+    runner.run(question).await
+}
+
+#[tokio::test]
+async fn a_turn_that_was_recorded_can_be_played_again_without_a_server_and_without_keys() {
+    let folder = std::env::temp_dir().join(format!("turnwright-cassette-{}", std::process::id()));
+    let file = folder.join("weather.json");
+    let script = Script::new([
+        chat::calls([
+            ("call_1", "weather", r#"{"city": "Bern"}"#),
+            ("call_2", "weather", r#"{"city": "Rome"}"#),
+        ]),
+        chat::text("It rains in both.", 5),
+    ]);
+    let server = script.serve().await.unwrap();
+    let client = Client::builder().no_proxy().build().unwrap();
+    let cassette = Cassette::record(&file, client).unwrap();
+    let recorded = run(
+        cassette.clone(),
+        &format!("{}/v1", server.url()),
+        "How is it?",
+    )
+    .await;
+    assert_eq!(recorded.text, "It rains in both.");
+    // The last piece of a response is read behind the turn's back.
+    for _ in 0..100 {
+        if std::fs::read_to_string(&file)
+            .is_ok_and(|text| text.matches("\"response\"").count() == 2)
+        {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    cassette.save().unwrap();
+    server.shutdown().await;
+
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        !text.contains("sk-a-real-key") && !text.contains("truncated"),
+        "{text}"
+    );
+    assert!(
+        text.contains("rain in") && !text.contains("<tw-untrusted-"),
+        "{text}"
+    );
+
+    let cassette = Cassette::replay(&file).unwrap();
+    let played = run(cassette.clone(), "https://models.example/v1", "How is it?").await;
+    assert_eq!(played.text, "It rains in both.", "{:?}", played.ended);
+    assert_eq!(played.tool_calls().count(), 2);
+    cassette.assert_all_played();
+
+    let missed = run(
+        Cassette::replay(&file).unwrap(),
+        "https://models.example/v1",
+        "How was it?",
+    )
+    .await;
+    let error = missed.ended.error().unwrap();
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(
+        cause.contains(ErrorCode::InvalidModelConfig.as_str()),
+        "{cause}"
+    );
+    assert!(
+        cause.contains("/messages/1/content") && cause.contains("How was it?"),
+        "{cause}"
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+}
