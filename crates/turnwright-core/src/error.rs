@@ -320,6 +320,33 @@ impl Error {
         &self.0.problems
     }
 
+    /// The error of ours that caused it, if one did: where an executor failed, why it did.
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, Error, ErrorCode, TurnRunner};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let runner = TurnRunner::builder(|_: DispatchContext| async {
+    ///     Err(Error::new(ErrorCode::ContextWindow, "too much").into())
+    /// })
+    /// .build()?;
+    /// let error = runner.run("Hello").await.into_answer().unwrap_err();
+    /// assert_eq!(error.code(), ErrorCode::Executor);
+    /// assert_eq!(error.cause().map(Error::code), Some(ErrorCode::ContextWindow));
+    /// # Ok::<(), Error>(()) }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn cause(&self) -> Option<&Error> {
+        let mut cause = StdError::source(self);
+        while let Some(error) = cause {
+            if let Some(ours) = error.downcast_ref::<Error>() {
+                return Some(ours);
+            }
+            cause = error.source();
+        }
+        None
+    }
+
     /// The message for operators, followed by what caused it.
     #[must_use]
     pub fn with_causes(&self) -> String {

@@ -13,7 +13,7 @@ use super::outcome::{Ended, TurnOutcome};
 use super::runner::Plan;
 use super::stop::Limit;
 use crate::dispatch::{DispatchContext, Signal};
-use crate::error::{Error, ErrorCode};
+use crate::error::{Error, ErrorCode, ErrorKind};
 use crate::event::EventKind;
 use crate::panic::text_of;
 use crate::pipeline::{Broken, Pipeline};
@@ -253,7 +253,13 @@ impl Play<'_> {
         };
         let error = Error::new(ErrorCode::Executor, message);
         Err(Ended::Failed(match source {
-            Some(source) => error.with_source(source),
+            Some(source) => {
+                // Whether to try again, ask or give up is for whoever failed to say.
+                let ours = source.downcast_ref::<Error>().map(Error::kind);
+                error
+                    .with_kind(ours.unwrap_or(ErrorKind::Internal))
+                    .with_source(source)
+            }
             None => error,
         })
         .into())

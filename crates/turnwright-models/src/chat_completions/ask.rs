@@ -154,15 +154,19 @@ impl Adapter {
                 // All was said before it broke.
                 Err(_) if collector.so_far().is_whole() => return Ok(()),
                 Err(error) => return Err(Failure::broken(self.without_secrets(error))),
+                // A body that has ended is asked for nothing more.
+                Ok(()) if piece.is_none() => break,
                 Ok(()) if collector.so_far().done => {
                     drain(response.body);
-                    return Ok(());
+                    break;
                 }
-                Ok(()) if piece.is_none() => break,
                 Ok(()) => {}
             }
         }
-        match collector.so_far().finish_reason.is_some() {
+        // The connection is given back by a task of its own, which the next request must not overtake.
+        tokio::task::yield_now().await;
+        let reply = collector.so_far();
+        match reply.done || reply.finish_reason.is_some() {
             true => Ok(()),
             false => Err(Failure::broken(Error::new(
                 ErrorCode::ModelUnreachable,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use serde_json::Value;
 use turnwright_core::{Error, ErrorCode, Media};
 use url::Url;
 
@@ -61,6 +62,9 @@ pub enum TypedAnswers {
 /// Which media a server can be shown.
 type Shows = Arc<dyn Fn(&Media) -> bool + Send + Sync>;
 
+/// How a media is written for a server that wants it otherwise than most.
+type MediaPart = Arc<dyn Fn(&Media, &str) -> Option<Value> + Send + Sync>;
+
 /// What is known of a server.
 pub(super) struct Adapter {
     pub(super) endpoint: Url,
@@ -80,6 +84,7 @@ pub(super) struct Adapter {
     pub(super) explains_fences: bool,
     pub(super) media_policy: MediaPolicy,
     pub(super) shows: Shows,
+    pub(super) media_part: Option<MediaPart>,
     pub(super) max_media: u64,
     pub(super) window: Option<u64>,
     pub(super) reasoning: ReturnReasoning,
@@ -109,6 +114,7 @@ pub struct ChatCompletionsBuilder {
     explains_fences: bool,
     media_policy: MediaPolicy,
     shows: Option<Shows>,
+    media_part: Option<MediaPart>,
     max_media: u64,
     window: Option<u64>,
     reasoning: ReturnReasoning,
@@ -137,6 +143,7 @@ impl ChatCompletionsBuilder {
             explains_fences: true,
             media_policy: MediaPolicy::default(),
             shows: None,
+            media_part: None,
             max_media: 20 * 1024 * 1024,
             window: None,
             reasoning: ReturnReasoning::default(),
@@ -283,6 +290,31 @@ impl ChatCompletionsBuilder {
         self
     }
 
+    /// How a media that is shown is written, where the server wants it otherwise than most: a part of a message, made of the
+    /// media and its bytes in base64. `None` is the usual way.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use turnwright_core::{Media, MediaKind};
+    /// use turnwright_models::ChatCompletions;
+    ///
+    /// // Documents as Mistral takes them.
+    /// let model = ChatCompletions::builder("https://api.mistral.ai/v1")
+    ///     .model("mistral-small-latest")
+    ///     .media_part(|media: &Media, data: &str| {
+    ///         let url = format!("data:{};base64,{data}", media.mime_type());
+    ///         (media.kind() == MediaKind::Document).then(|| json!({ "type": "document_url", "document_url": url }))
+    ///     });
+    /// # let _ = model;
+    /// ```
+    pub fn media_part(
+        mut self,
+        write: impl Fn(&Media, &str) -> Option<Value> + Send + Sync + 'static,
+    ) -> Self {
+        self.media_part = Some(Arc::new(write));
+        self
+    }
+
     /// The most bytes that one media may have. 20 MiB unless told.
     pub fn max_media_bytes(mut self, bytes: u64) -> Self {
         self.max_media = bytes;
@@ -360,6 +392,7 @@ impl ChatCompletionsBuilder {
             explains_fences: self.explains_fences,
             media_policy: self.media_policy,
             shows: self.shows.unwrap_or_else(|| Arc::new(media::usually_shown)),
+            media_part: self.media_part,
             max_media: self.max_media,
             window: self.window,
             reasoning: self.reasoning,

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use serde_json::Value;
 use turnwright_core::{Error, ErrorCode, ErrorKind};
 
 use super::builder::Adapter;
@@ -15,6 +16,16 @@ const MOST_READ: usize = 64 * 1024;
 
 /// The longest that it is read.
 const LONGEST_READ: Duration = Duration::from_secs(10);
+
+/// What a server calls the error, beside what it says of it: many say the cause there alone.
+fn names(body: &[u8]) -> String {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let error = body.get("error").filter(|it| it.is_object());
+    let error = error.unwrap_or(&body);
+    let name = |field: &&str| error.get(*field)?.as_str();
+    let names: Vec<&str> = ["code", "type"].iter().filter_map(name).collect();
+    names.join(" ")
+}
 
 /// An attempt that failed.
 #[derive(Debug)]
@@ -64,7 +75,8 @@ impl Adapter {
         let _ = tokio::time::timeout(self.idle_timeout.min(LONGEST_READ), read).await;
         body.truncate(MOST_READ);
         let said = self.scrubbed(&decode::error_message(&body));
-        let about = |code: &str| said.contains(code);
+        let names = names(&body);
+        let about = |code: &str| said.contains(code) || names.contains(code);
         let too_long = about("context_length_exceeded")
             || about("exceed_context_size")
             || about("maximum context length");
@@ -123,7 +135,7 @@ impl Adapter {
             error: Error::new(code, message).with_kind(kind),
             again: transient && !no_money,
             after,
-            habit: Habit::told_by(status, &said),
+            habit: Habit::told_by(status, &format!("{said} {names}")),
         }
     }
 

@@ -5,6 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use turnwright_core::{Error, ErrorCode, Media, MediaKind};
 
+use super::builder::Adapter;
+
 /// What happens to a media that the server cannot be shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -32,8 +34,12 @@ pub(super) fn usually_shown(media: &Media) -> bool {
 }
 
 /// The media as a part of a message.
-pub(super) async fn part(media: &Media, most: u64) -> Result<Value, Error> {
-    let data = base64(media, most).await?;
+pub(super) async fn part(media: &Media, adapter: &Adapter) -> Result<Value, Error> {
+    let data = base64(media, adapter.max_media).await?;
+    let told = adapter.media_part.as_ref();
+    if let Some(part) = told.and_then(|write| write(media, &data)) {
+        return Ok(part);
+    }
     let mime = media.mime_type();
     let url = || format!("data:{mime};base64,{data}");
     Ok(match media.kind() {

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use turnwright_core::{Error, ErrorCode};
 
@@ -29,7 +30,7 @@ macro_rules! parameters {
         #[must_use = "options do nothing until a battery has them"]
         pub struct Options {
             $(
-                #[serde(skip_serializing_if = "Option::is_none")]
+                #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "said")]
                 $name: Option<$type>,
             )+
             /// Tools that run at the provider.
@@ -145,6 +146,14 @@ parameters! {
     prompt_cache_key: String, impl Into<String>;
     /// How long the prompt cache is kept.
     prompt_cache_retention: String, impl Into<String>;
+}
+
+/// A parameter that is there. `null` is one where any JSON may stand: it says that nothing is to be sent.
+fn said<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    match Value::deserialize(from)? {
+        Value::Null => Ok(T::deserialize(Value::Null).ok()),
+        value => T::deserialize(value).map(Some).map_err(D::Error::custom),
+    }
 }
 
 /// What the battery writes itself: a second definition would be none that is enforced.

@@ -131,7 +131,7 @@ impl<'a> ChatWriter<'a> {
                 }
                 Part::Media(it) => {
                     media += 1;
-                    content.push(media::part(&it, self.adapter.max_media).await?);
+                    content.push(media::part(&it, self.adapter).await?);
                 }
                 _ => {}
             }
@@ -183,6 +183,8 @@ impl<'a> ChatWriter<'a> {
             ids.push(id);
         }
         if !calls.is_empty() {
+            // As OpenAI's own responses have it: there is no server that does not take that.
+            message.entry("content").or_insert(Value::Null);
             message.insert("tool_calls".to_owned(), Value::from(calls));
         } else if !message.contains_key("content") {
             // A thought that nothing came of: no server takes a message without words.

@@ -48,7 +48,7 @@ impl ModelResponse {
         }
         mark.is_some()
             || match record {
-                Record::ToolCall(_) => true,
+                Record::ToolCall(call) => self.calls.iter().all(|it| proposed_beside(it, call)),
                 Record::Message(_) => self.messages.is_empty() && self.calls.is_empty(),
                 _ => false,
             }
@@ -62,6 +62,12 @@ impl ModelResponse {
             _ => {}
         }
     }
+}
+
+/// Whether a call may have been proposed together with one before it: it was before that one was settled.
+fn proposed_beside(before: &ToolCall, call: &ToolCall) -> bool {
+    let settled = before.completed_at();
+    settled.is_none_or(|at| call.created_at() <= at)
 }
 
 /// A part, and the records that it was made of.

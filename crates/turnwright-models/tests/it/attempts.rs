@@ -287,3 +287,24 @@ async fn a_server_that_is_strict_about_who_speaks_after_whom_is_asked_in_its_way
     );
     assert_eq!(roles(4), roles(2));
 }
+
+#[tokio::test]
+async fn what_a_server_calls_an_error_counts_beside_what_it_says() {
+    let too_long = json!({ "error": {
+        "code": 400, "message": "request (6031 tokens) exceeds the available context size (4096 tokens)", "type": "exceed_context_size_error",
+    }});
+    let no_money = json!({ "error": {
+        "code": "insufficient_quota", "message": "You exceeded your current quota.", "type": "insufficient_quota",
+    }});
+    for (status, body, code) in [
+        (400, too_long, ErrorCode::ContextWindow),
+        (429, no_money, ErrorCode::ModelServer),
+    ] {
+        let script = Script::new([Answer::Status(status, vec![], body)]);
+        let runner = TurnRunner::builder(script.model()).build().unwrap();
+        let error = runner.run("Hello").await.into_answer().unwrap_err();
+        assert_eq!(error.cause().unwrap().code(), code, "{error}");
+        assert_eq!(error.kind(), error.cause().unwrap().kind());
+        assert_eq!(script.bodies().len(), 1);
+    }
+}

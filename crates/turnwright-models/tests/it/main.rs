@@ -10,12 +10,15 @@
 mod attempts;
 mod calls;
 mod cassettes;
+mod faults;
 mod fuzz;
 mod generated;
 mod media;
 mod options;
 mod prefix;
+mod real_server;
 mod recordings;
+mod requests;
 mod rng;
 mod script;
 mod state;

@@ -176,3 +176,24 @@ async fn media_of_a_tool_follow_in_the_next_message_which_names_the_call() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_server_that_wants_media_otherwise_gets_them_so() {
+    let script = Script::new([says("I see.")]);
+    let model = script.builder().media_part(|media: &Media, data: &str| {
+        (media.kind() == MediaKind::Document)
+            .then(|| json!({ "type": "document_url", "document_url": data }))
+    });
+    let runner = TurnRunner::builder(model.build().unwrap()).build().unwrap();
+    let input = TurnInput::new("Look.")
+        .media(media(MediaKind::Document, "application/pdf", "a.pdf"))
+        .media(media(MediaKind::Image, "image/png", "a.png"));
+    runner.run(input).await.into_answer().unwrap();
+    let values = script.values();
+    let parts = values[0]["messages"][1]["content"].as_array().unwrap();
+    assert_eq!(
+        parts[2],
+        json!({ "type": "document_url", "document_url": "YWJj" })
+    );
+    assert_eq!(parts[4]["type"], "image_url");
+}

@@ -228,3 +228,21 @@ async fn a_prompt_that_does_not_fit_is_not_sent() {
     let input = TurnInput::new("Look.").media(image.build().unwrap());
     runner(1_500).run(input).await.into_answer().unwrap();
 }
+
+#[tokio::test]
+async fn null_in_the_stash_takes_a_parameter_away() {
+    let script = Script::new([says("Yes.")]);
+    let model = script
+        .builder()
+        .explain_fences(false)
+        .options(Options::new().stop("END"));
+    let input = TurnInput::new("Hello").stash(
+        STASH_KEY,
+        json!({ "stop": null, "stream_options": null, "temperature": null }),
+    );
+    let body = sent(&script, model.build().unwrap(), input).await;
+    assert!(
+        body.get("stop").is_none() && body.get("stream_options").is_none(),
+        "{body}"
+    );
+}

@@ -74,6 +74,7 @@ async fn thoughts_go_back_in_the_field_in_which_they_came_where_they_are_wanted(
         let mut sent = sent_back(came.clone(), which).await;
         let sent = sent.as_object_mut().unwrap();
         sent.remove("role");
+        assert_eq!(sent.remove("content"), Some(Value::Null));
         sent.remove("tool_calls");
         assert_eq!(Value::from(sent.clone()), goes, "{came} {which:?}");
     }

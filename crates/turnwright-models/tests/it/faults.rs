@@ -1,0 +1,244 @@
+//! Servers that break, each fault at each place: what the turn says, how often it asked, what it read and what it kept.
+
+mod beyond;
+mod rig;
+mod table;
+mod wire;
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use turnwright_core::ErrorCode;
+use turnwright_testkit::server::fault::{self, ARGUMENTS, Fault, TEXT, TOOL, Where};
+use turnwright_testkit::server::{Answer, ReceivedRequest, chat};
+
+use rig::{Rig, Seen};
+use table::TABLE;
+
+/// What came of [`TEXT`] before the fault, and of [`ARGUMENTS`].
+const WORDS: &str = "The quick brown";
+const PIECE: &str = r#"{"city":"Paris""#;
+/// What a server says that is well again.
+const WELL: &str = "All is well.";
+
+/// Longer than any of these turns may take.
+const BOUND: Duration = Duration::from_secs(60);
+
+/// A fault at a place, at every request, and what must come of it.
+struct Row {
+    fault: Fault,
+    place: Where,
+    requests: usize,
+    ends: Ends,
+    /// What the error must name.
+    says: &'static str,
+    held: Held,
+    /// The most bytes that are taken of one response.
+    most: u64,
+    once: Once,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ends {
+    Answered,
+    /// The executor failed for this reason.
+    Failed(ErrorCode),
+    Refused(ErrorCode),
+    Otherwise,
+}
+
+/// What the store holds, beside what the user said.
+#[derive(Clone, Copy)]
+enum Held {
+    Nothing,
+    /// What came of the text.
+    Words,
+    /// A call that was not made, with what came of its arguments.
+    Piece,
+    /// So many calls that were not made, though their arguments look complete.
+    Unmade(usize),
+    /// The text.
+    Answer,
+    /// The call that was made, and the text.
+    Made,
+}
+
+/// What comes of it where the fault happens at the first request only.
+#[derive(Clone, Copy, PartialEq)]
+enum Once {
+    /// The request is made again, and nothing is left of the first attempt.
+    Mended,
+    /// There is no second attempt.
+    Same,
+    /// The model is told, and goes on from there.
+    Told,
+}
+
+impl Held {
+    fn lines(self) -> Vec<String> {
+        let mut lines = vec!["User: Go.".to_owned()];
+        match self {
+            Held::Nothing => {}
+            Held::Words => lines.push(format!("Assistant: {WORDS}")),
+            Held::Piece => lines.push(unmade(PIECE)),
+            Held::Unmade(times) => lines.extend((0..times).map(|_| unmade(ARGUMENTS))),
+            Held::Answer => lines.push(format!("Assistant: {TEXT}")),
+            Held::Made => lines.extend(made(TEXT)),
+        }
+        lines
+    }
+}
+
+fn unmade(arguments: &str) -> String {
+    format!("not made: {TOOL} {arguments}")
+}
+
+fn made(then: &str) -> [String; 3] {
+    [
+        format!("made: {TOOL} {ARGUMENTS} gave sunny"),
+        format!("ledger: {TOOL} done"),
+        format!("Assistant: {then}"),
+    ]
+}
+
+impl Row {
+    fn differences(
+        &self,
+        seen: &Seen,
+        lines: &[String],
+        ends: Ends,
+        requests: usize,
+    ) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut differ =
+            |what: &str, expected: &dyn std::fmt::Debug, came: &dyn std::fmt::Debug| {
+                let (expected, came) = (format!("{expected:?}"), format!("{came:?}"));
+                if expected != came {
+                    found.push(format!("{what}: {came} in place of {expected}"));
+                }
+            };
+        differ("requests", &requests, &seen.requests);
+        differ("ends", &ends, &seen.ends);
+        differ("held", &lines, &seen.held);
+        let runs = lines
+            .iter()
+            .filter(|line| line.starts_with("made:"))
+            .count();
+        differ("runs", &vec![ARGUMENTS; runs], &seen.runs);
+        if ends != Ends::Answered && !seen.error.contains(self.says) {
+            found.push(format!("it does not say {:?}: {}", self.says, seen.error));
+        }
+        if seen.most > self.most {
+            found.push(format!(
+                "{} bytes taken, and {} at most",
+                seen.most, self.most
+            ));
+        }
+        found
+    }
+
+    /// The fault at every request.
+    async fn always(&self) -> Vec<String> {
+        let (fault, place) = (self.fault, self.place);
+        let seen = Rig::of(fault, place)
+            .run(move |request| match request.number {
+                0 => fault.answer(place),
+                // Once the call is made the model says what comes of it, with the same fault.
+                _ if fault.is_harmless() => fault.answer(Where::InText),
+                _ => fault.answer(place),
+            })
+            .await;
+        self.differences(&seen, &self.held.lines(), self.ends, self.requests)
+    }
+
+    /// The fault at the first request, and a good reply from then on.
+    async fn once(&self) -> Vec<String> {
+        let (fault, place) = (self.fault, self.place);
+        let calls = place == Where::InArguments && !fault.is_harmless();
+        let well = move |request: &ReceivedRequest| -> Answer {
+            match request.number {
+                0 => fault.answer(place),
+                1 if calls => chat::calls([("call_2", TOOL, ARGUMENTS)]).answer(request),
+                _ if fault.is_harmless() => chat::text(TEXT, 3).answer(request),
+                _ => chat::text(WELL, 3).answer(request),
+            }
+        };
+        let seen = Rig::of(fault, place).run(well).await;
+        if self.once == Once::Same {
+            return self.differences(&seen, &self.held.lines(), self.ends, self.requests);
+        }
+        let mut lines = Held::Nothing.lines();
+        if self.once == Once::Told {
+            lines.push(unmade(ARGUMENTS));
+        }
+        match calls {
+            true => lines.extend(made(WELL)),
+            false => lines.push(format!("Assistant: {WELL}")),
+        }
+        self.differences(&seen, &lines, Ends::Answered, 2 + usize::from(calls))
+    }
+}
+
+/// Goes through the table: what waits for a silence waits together.
+async fn differences<F: Future<Output = Vec<String>>>(
+    run: impl Fn(&'static Row) -> F,
+) -> Vec<String> {
+    let (silent, others): (Vec<&Row>, Vec<&Row>) =
+        TABLE.iter().partition(|row| rig::is_silent(row.fault));
+    let mut found = join_all(silent.iter().map(|row| run(row))).await;
+    for row in &others {
+        found.push(run(row).await);
+    }
+    let rows = silent.into_iter().chain(others).zip(found);
+    rows.flat_map(|(row, found)| {
+        let name = format!("{}, {}", row.fault, row.place);
+        found.into_iter().map(move |it| format!("{name}: {it}"))
+    })
+    .collect()
+}
+
+#[test]
+fn the_table_has_every_fault_at_every_place_once() {
+    let rows = |fault, place| {
+        TABLE
+            .iter()
+            .filter(move |it| it.fault == fault && it.place == place)
+    };
+    let wrong: Vec<String> = fault::table()
+        .filter(|&(fault, place)| rows(fault, place).count() != 1)
+        .map(|(fault, place)| format!("{fault}, {place}: {} rows", rows(fault, place).count()))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(
+        TABLE.len(),
+        fault::table().count(),
+        "a row of a fault that is not there"
+    );
+    let harmless = TABLE.iter().filter(|row| row.fault.is_harmless());
+    for row in harmless {
+        let whole = matches!(row.held, Held::Answer | Held::Made);
+        assert!(whole && row.ends == Ends::Answered, "{}", row.fault);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_breaks_every_time_ends_the_turn_as_the_table_says() {
+    let found = differences(Row::always).await;
+    assert!(
+        found.is_empty(),
+        "{} differences:\n{}",
+        found.len(),
+        found.join("\n")
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_breaks_once_is_asked_again_where_that_helps_and_nothing_is_glued() {
+    let found = differences(Row::once).await;
+    assert!(
+        found.is_empty(),
+        "{} differences:\n{}",
+        found.len(),
+        found.join("\n")
+    );
+}

@@ -1,0 +1,110 @@
+//! What goes wrong between requests, and with servers that are elsewhere or nowhere.
+
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+use turnwright_core::{ErrorCode, TurnRunner};
+use turnwright_testkit::server::chat::{self, Script};
+use turnwright_testkit::server::fault::{ARGUMENTS, Fault, TEXT, TOOL, Where};
+use turnwright_testkit::server::{Answer, Server};
+
+use super::rig::{builder, cause, soon, weather};
+use super::{BOUND, WELL};
+
+#[tokio::test]
+async fn the_requests_of_a_turn_go_over_one_connection() {
+    let script = Script::new([
+        chat::calls([("call_1", TOOL, ARGUMENTS)]),
+        chat::calls([("call_2", TOOL, ARGUMENTS)]),
+        chat::text(TEXT, 5),
+    ]);
+    let server = script.serve().await.unwrap();
+    let (tool, runs) = weather();
+    let runner = TurnRunner::builder(builder(&server.url()).build().unwrap())
+        .tool(tool)
+        .build()
+        .unwrap();
+    let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
+    assert_eq!((outcome.text.as_str(), outcome.iterations), (TEXT, 3));
+    assert_eq!(*runs.lock().unwrap(), [ARGUMENTS, ARGUMENTS]);
+    assert_eq!((server.requests().len(), server.connections()), (3, 1));
+}
+
+#[tokio::test]
+async fn a_wait_that_the_server_asks_for_is_kept_where_it_may_be_and_else_not_begun() {
+    let late = Fault::TooManyRequests {
+        retry_after: Some(1),
+    };
+    let cases = [(Duration::from_millis(10), 1), (Duration::from_secs(30), 2)];
+    for (longest, requests) in cases {
+        let server = Server::start(move |request| match request.number {
+            0 => late.answer(Where::BeforeFirstByte),
+            _ => chat::text(WELL, 3).answer(request),
+        })
+        .await
+        .unwrap();
+        let policy = soon().longest_wait(longest);
+        let model = builder(&server.url()).retry(policy).build().unwrap();
+        let runner = TurnRunner::builder(model).build().unwrap();
+        let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
+        assert_eq!(server.requests().len(), requests, "{longest:?}");
+        match outcome.ended.error() {
+            None => assert_eq!((requests, outcome.text.as_str()), (2, WELL)),
+            Some(error) => {
+                let cause = cause(&error).unwrap();
+                assert_eq!((requests, cause.code()), (1, ErrorCode::ModelServer));
+                assert!(cause.message().contains("longest_wait"), "{cause}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed_and_the_key_stays_where_it_was_sent() {
+    const KEY: &str = "sk-not-for-others";
+    for status in [301, 302, 303, 307, 308] {
+        let elsewhere = Server::script([]).await.unwrap();
+        let to = format!("{}/v1/chat/completions", elsewhere.url());
+        let sends = Answer::status(status).header("location", to);
+        let server = Server::script([sends]).await.unwrap();
+        let model = builder(&server.url()).api_key(KEY).build().unwrap();
+        let runner = TurnRunner::builder(model).build().unwrap();
+        let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
+        let error = outcome.ended.error().unwrap();
+        let cause = cause(&error).unwrap();
+        assert_eq!(cause.code(), ErrorCode::ModelServer, "{status}");
+        assert!(cause.message().contains("base URL"), "{cause}");
+        assert!(!error.with_causes().contains(KEY));
+        let asked = server.requests();
+        assert_eq!(asked.len(), 1, "{status}");
+        assert_eq!(
+            asked[0].header("authorization"),
+            Some(&*format!("Bearer {KEY}"))
+        );
+        assert_eq!(
+            (elsewhere.connections(), elsewhere.requests().len()),
+            (0, 0),
+            "{status}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_named_so_with_what_to_look_at() {
+    let free = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let model = builder(&format!("http://{address}")).build().unwrap();
+    let runner = TurnRunner::builder(model).build().unwrap();
+    let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
+    let error = outcome.ended.error().unwrap();
+    let cause = cause(&error).unwrap();
+    assert_eq!(cause.code(), ErrorCode::ModelUnreachable);
+    let message = cause.message();
+    assert!(
+        message.contains("base URL") && message.contains("does it run"),
+        "{message}"
+    );
+    assert!(message.contains("3 attempts"), "{message}");
+}

@@ -1,0 +1,223 @@
+//! A turn against a server that breaks, and what is to be seen of it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::stream;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use turnwright_core::store::Scope;
+use turnwright_core::{
+    Ended, Error, MemoryStore, Record, StoreExt as _, Tool, ToolContext, TurnOutcome, TurnRunner,
+};
+use turnwright_models::ChatCompletions;
+use turnwright_models::chat_completions::ChatCompletionsBuilder;
+use turnwright_models::http::{Body, Client, Request, Response, Transport};
+use turnwright_models::retry::RetryPolicy;
+use turnwright_testkit::server::fault::{Fault, TOOL, Where};
+use turnwright_testkit::server::{Answer, ReceivedRequest, Server};
+
+use super::{BOUND, Ends};
+
+/// A silence that is too long, where that is what is tested: no busy machine is silent for so long.
+pub(super) const SILENT: Duration = Duration::from_secs(1);
+
+/// The largest event where comments are what comes: they come in small chunks, and 8 MiB of them take long.
+pub(super) const COMMENTS: usize = 256 << 10;
+
+/// Whether a client learns of the fault by waiting only.
+pub(super) fn is_silent(fault: Fault) -> bool {
+    matches!(fault, Fault::Silence | Fault::HalfFrame)
+}
+
+/// What was seen of a turn.
+pub(super) struct Seen {
+    pub(super) requests: usize,
+    pub(super) ends: Ends,
+    /// The error and what caused it.
+    pub(super) error: String,
+    /// The records of the conversation, a line each.
+    pub(super) held: Vec<String>,
+    /// The arguments of each run of the handler.
+    pub(super) runs: Vec<String>,
+    /// The most bytes that were taken of the body of one response.
+    pub(super) most: u64,
+}
+
+/// How long is waited for what, and for how much.
+pub(super) struct Rig {
+    request_timeout: Duration,
+    idle_timeout: Duration,
+    max_event_bytes: Option<usize>,
+}
+
+impl Rig {
+    /// Short where time is what ends it, else so long that it never does.
+    pub(super) fn of(fault: Fault, place: Where) -> Self {
+        let before = fault == Fault::Silence && place == Where::BeforeFirstByte;
+        let silent = is_silent(fault);
+        Rig {
+            request_timeout: if before { SILENT } else { BOUND },
+            idle_timeout: if silent && !before { SILENT } else { BOUND },
+            max_event_bytes: (fault == Fault::EndlessComments).then_some(COMMENTS),
+        }
+    }
+
+    /// A turn against a server of these answers.
+    pub(super) async fn run(
+        self,
+        answers: impl Fn(&ReceivedRequest) -> Answer + Send + Sync + 'static,
+    ) -> Seen {
+        let server = Server::start(answers).await.unwrap();
+        let taken = Taken::default();
+        let transport = Counted {
+            client: Client::builder().no_proxy().build().unwrap(),
+            taken: Arc::clone(&taken),
+        };
+        let mut model = builder(&server.url())
+            .transport(transport)
+            .request_timeout(self.request_timeout)
+            .idle_timeout(self.idle_timeout);
+        if let Some(bytes) = self.max_event_bytes {
+            model = model.max_event_bytes(bytes);
+        }
+        let (store, (tool, runs)) = (Arc::new(MemoryStore::default()), weather());
+        let runner = TurnRunner::builder(model.build().unwrap())
+            .tool(tool)
+            .store(Arc::clone(&store))
+            .build()
+            .unwrap();
+        let ended = timeout(BOUND, runner.run("Go.")).await;
+        let (ends, error, held) = match ended {
+            Ok(outcome) => {
+                let held = held(&store, &outcome).await;
+                (ends(&outcome.ended), said(&outcome.ended), held)
+            }
+            Err(_) => (Ends::Otherwise, "it did not end in time".to_owned(), vec![]),
+        };
+        Seen {
+            requests: server.requests().len(),
+            ends,
+            error,
+            held,
+            runs: runs.lock().unwrap().clone(),
+            most: taken.lock().unwrap().iter().copied().max().unwrap_or(0),
+        }
+    }
+}
+
+/// A battery for the server at this address: three attempts, which follow each other at once.
+pub(super) fn builder(url: &str) -> ChatCompletionsBuilder {
+    ChatCompletions::builder(format!("{url}/v1"))
+        .model("test-model")
+        .no_proxy()
+        .retry(soon())
+}
+
+pub(super) fn soon() -> RetryPolicy {
+    let wait = Duration::from_millis(1);
+    RetryPolicy::new().attempts(3).first_wait(wait)
+}
+
+/// The tool that the replies call, and the arguments that it was run with.
+pub(super) fn weather() -> (Tool, Arc<Mutex<Vec<String>>>) {
+    let runs = Arc::<Mutex<Vec<String>>>::default();
+    let noted = Arc::clone(&runs);
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "city": { "type": "string" },
+            "days": { "type": "integer" },
+            "units": { "enum": ["celsius", "fahrenheit"] },
+        },
+        "required": ["city", "days", "units"],
+    });
+    let tool = Tool::dynamic(TOOL, schema)
+        .description("Says what the weather will be.")
+        .handler(move |args: Value, _: ToolContext| {
+            noted.lock().unwrap().push(args.to_string());
+            async { "sunny" }
+        });
+    (tool.build().unwrap(), runs)
+}
+
+/// The error of the battery below the one of the executor.
+pub(super) fn cause(error: &Error) -> Option<&Error> {
+    std::error::Error::source(error)?.downcast_ref()
+}
+
+fn ends(ended: &Ended) -> Ends {
+    match ended {
+        Ended::Answered => Ends::Answered,
+        Ended::Refused(error) => Ends::Refused(error.code()),
+        Ended::Failed(error) => Ends::Failed(cause(error).unwrap_or(error).code()),
+        _ => Ends::Otherwise,
+    }
+}
+
+fn said(ended: &Ended) -> String {
+    ended
+        .error()
+        .map_or_else(String::new, |it| it.with_causes())
+}
+
+/// What the store holds of the turn's conversation, a line for each record.
+pub(super) async fn held(store: &MemoryStore, outcome: &TurnOutcome) -> Vec<String> {
+    let scope = Scope::new(Arc::clone(&outcome.conversation));
+    let mut lines = Vec::new();
+    for record in store.records(&scope).await.unwrap() {
+        lines.push(match record {
+            Record::Message(it) => format!("{:?}: {}", it.author(), it.text()),
+            Record::Ledger(it) => format!("ledger: {} {}", it.tool(), it.state().as_str()),
+            Record::ToolCall(it) => {
+                let arguments = it.args().text().unwrap_or_default().to_owned();
+                match it.is_complete() {
+                    false => format!("not made: {} {arguments}", it.tool()),
+                    true => {
+                        let gave = it.text().await.unwrap_or_default();
+                        format!("made: {} {arguments} gave {gave}", it.tool())
+                    }
+                }
+            }
+            other => format!("{} {}", other.kind(), other.id()),
+        });
+    }
+    lines
+}
+
+type Taken = Arc<Mutex<Vec<u64>>>;
+
+/// Goes out over HTTP, and counts how many bytes are taken of each response.
+#[derive(Debug)]
+struct Counted {
+    client: Client,
+    taken: Taken,
+}
+
+#[async_trait]
+impl Transport for Counted {
+    async fn send(&self, request: Request) -> Result<Response, Error> {
+        let response = self.client.send(request).await?;
+        let place = {
+            let mut taken = self.taken.lock().unwrap();
+            taken.push(0);
+            taken.len() - 1
+        };
+        let taken = Arc::clone(&self.taken);
+        let pieces = stream::unfold(response.body, move |mut body| {
+            let taken = Arc::clone(&taken);
+            async move {
+                let piece = body.next().await?;
+                let size = piece.as_ref().map_or(0, |it| it.len() as u64);
+                taken.lock().unwrap()[place] += size;
+                Some((piece, body))
+            }
+        });
+        Ok(Response::new(
+            response.status,
+            response.headers,
+            Body::new(pieces),
+        ))
+    }
+}

@@ -1,0 +1,107 @@
+//! What must come of each fault at each place.
+
+use turnwright_core::ErrorCode::{
+    ModelServer, ModelTimeout, ModelUnreachable, ResponseIncomplete, Wire,
+};
+use turnwright_testkit::server::fault::Fault::*;
+use turnwright_testkit::server::fault::Where::{
+    BeforeFirstByte as Before, InArguments as InArgs, InText,
+};
+use turnwright_testkit::server::fault::{Fault, Where};
+
+use super::Ends::{Answered, Failed, Refused};
+use super::Held::{Answer, Made, Nothing, Piece, Unmade, Words};
+use super::Once::{Mended, Same, Told};
+use super::{Ends, Held, Once, Row, rig};
+
+/// A reply of the table.
+const REPLY: u64 = 16 << 10;
+/// An error's body, as far as it is read, and the piece that went beyond.
+const ERROR: u64 = 1 << 20;
+/// The largest frame, and the piece that went beyond.
+const FRAME: u64 = 9 << 20;
+
+/// The same where comments are what comes.
+const COMMENTS: u64 = rig::COMMENTS as u64 + (1 << 20);
+
+const LIMIT: &str = "8388608 bytes";
+const LESS: &str = "262144 bytes";
+const BASE_URL: &str = "base URL";
+const BROKE: &str = "connection to the model server broke";
+
+#[rustfmt::skip]
+pub(super) const TABLE: &[Row] = &[
+    // fault, place, requests, how it ends, what the error names, what the store holds, bytes; if it happens once
+    row(TooManyRequests { retry_after: Some(0) }, Before, 3, Failed(ModelServer), "429", Nothing, REPLY, Mended),
+    row(ServerError,      Before, 3, Failed(ModelServer),       "500",            Nothing,   REPLY, Mended),
+    row(HugeErrorBody,    Before, 3, Failed(ModelServer),       "500",            Nothing,   ERROR, Mended),
+    row(Redirect,         Before, 1, Failed(ModelServer),       BASE_URL,         Nothing,   REPLY, Same),
+    row(WrongContentType, Before, 1, Failed(Wire),               BASE_URL,         Nothing,   REPLY, Same),
+    row(EmptyBody,        Before, 3, Failed(Wire),               "empty",          Nothing,   REPLY, Mended),
+    row(Reset,            Before, 3, Failed(ModelUnreachable),   BROKE,            Nothing,   REPLY, Mended),
+    row(Reset,            InText, 3, Failed(ModelUnreachable),   BROKE,            Words,     REPLY, Mended),
+    row(Reset,            InArgs, 3, Failed(ModelUnreachable),   BROKE,            Piece,     REPLY, Mended),
+    row(Truncated,        Before, 3, Failed(ModelUnreachable),   BROKE,            Nothing,   REPLY, Mended),
+    row(Truncated,        InText, 3, Failed(ModelUnreachable),   BROKE,            Words,     REPLY, Mended),
+    row(Truncated,        InArgs, 3, Failed(ModelUnreachable),   BROKE,            Piece,     REPLY, Mended),
+    row(Silence,          Before, 3, Failed(ModelTimeout),       "request_timeout", Nothing,  REPLY, Mended),
+    row(Silence,          InText, 3, Failed(ModelTimeout),       "idle_timeout",   Words,     REPLY, Mended),
+    row(Silence,          InArgs, 3, Failed(ModelTimeout),       "idle_timeout",   Piece,     REPLY, Mended),
+    row(HalfFrame,        Before, 3, Failed(ModelTimeout),       "idle_timeout",   Nothing,   REPLY, Mended),
+    row(HalfFrame,        InText, 3, Failed(ModelTimeout),       "idle_timeout",   Words,     REPLY, Mended),
+    row(HalfFrame,        InArgs, 3, Failed(ModelTimeout),       "idle_timeout",   Piece,     REPLY, Mended),
+    row(HugeFrame,        Before, 1, Failed(Wire),               LIMIT,            Nothing,   FRAME, Same),
+    row(HugeFrame,        InText, 1, Failed(Wire),               LIMIT,            Words,     FRAME, Same),
+    row(HugeFrame,        InArgs, 1, Failed(Wire),               LIMIT,            Piece,     FRAME, Same),
+    row(EndlessComments,  Before, 1, Failed(Wire),               LESS,             Nothing,   COMMENTS, Same),
+    row(EndlessComments,  InText, 1, Failed(Wire),               LESS,             Words,     COMMENTS, Same),
+    row(EndlessComments,  InArgs, 1, Failed(Wire),               LESS,             Piece,     COMMENTS, Same),
+    row(ErrorFrame,       Before, 3, Failed(ModelServer),       "provider went away", Nothing, REPLY, Mended),
+    row(ErrorFrame,       InText, 3, Failed(ModelServer),       "provider went away", Words, REPLY, Mended),
+    row(ErrorFrame,       InArgs, 3, Failed(ModelServer),       "provider went away", Piece, REPLY, Mended),
+    row(NotJson,          Before, 3, Failed(Wire),               "[oops",          Nothing,   REPLY, Mended),
+    row(NotJson,          InText, 3, Failed(Wire),               "[oops",          Words,     REPLY, Mended),
+    row(NotJson,          InArgs, 3, Failed(Wire),               "[oops",          Piece,     REPLY, Mended),
+    row(InvalidUtf8,      InText, 3, Failed(Wire),               "UTF-8",          Words,     REPLY, Mended),
+    row(InvalidUtf8,      InArgs, 3, Failed(Wire),               "UTF-8",          Piece,     REPLY, Mended),
+    // `[DONE]` says that all was said, and words are what they are. A call is not made, and the model told so, three times.
+    row(NoFinishReason,   InText, 1, Answered,                   "",               Answer,    REPLY, Same),
+    row(NoFinishReason,   InArgs, 3, Refused(ResponseIncomplete), "before it was whole", Unmade(3), REPLY, Told),
+    row(DoneMissing,      InText, 1, Answered,                   "",               Answer,    REPLY, Same),
+    row(DoneMissing,      InArgs, 2, Answered,                   "",               Made,      REPLY, Same),
+    row(DoneTwice,        InText, 1, Answered,                   "",               Answer,    REPLY, Same),
+    row(DoneTwice,        InArgs, 2, Answered,                   "",               Made,      REPLY, Same),
+    row(CrLf,             InText, 1, Answered,                   "",               Answer,    REPLY, Same),
+    row(CrLf,             InArgs, 2, Answered,                   "",               Made,      REPLY, Same),
+    row(Cr,               InText, 1, Answered,                   "",               Answer,    REPLY, Same),
+    row(Cr,               InArgs, 2, Answered,                   "",               Made,      REPLY, Same),
+    row(ByteOrderMark,    InText, 1, Answered,                   "",               Answer,    REPLY, Same),
+    row(ByteOrderMark,    InArgs, 2, Answered,                   "",               Made,      REPLY, Same),
+    row(NoLastBlankLine,  InText, 1, Answered,                   "",               Answer,    REPLY, Same),
+    row(NoLastBlankLine,  InArgs, 2, Answered,                   "",               Made,      REPLY, Same),
+    row(SlowDrip,         InText, 1, Answered,                   "",               Answer,    REPLY, Same),
+    row(SlowDrip,         InArgs, 2, Answered,                   "",               Made,      REPLY, Same),
+];
+
+#[expect(clippy::too_many_arguments, reason = "the columns of the table")]
+const fn row(
+    fault: Fault,
+    place: Where,
+    requests: usize,
+    ends: Ends,
+    says: &'static str,
+    held: Held,
+    most: u64,
+    once: Once,
+) -> Row {
+    Row {
+        fault,
+        place,
+        requests,
+        ends,
+        says,
+        held,
+        most,
+        once,
+    }
+}

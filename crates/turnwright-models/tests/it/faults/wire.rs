@@ -1,0 +1,191 @@
+//! What goes over the wire of responses that are too large, or that nobody waits for any more.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use turnwright_core::{Ended, ErrorCode, Limit, MemoryStore, TurnEvent, TurnInput, TurnRunner};
+use turnwright_models::retry::RetryPolicy;
+use turnwright_testkit::server::Server;
+use turnwright_testkit::server::fault::{Fault, HUGE, Where};
+
+use super::BOUND;
+use super::rig::{builder, cause, held, weather};
+
+/// Stands where the server is for a client: it passes on what both say, counts what the client was sent, and sees it go.
+struct Relay {
+    address: SocketAddr,
+    sent: Arc<AtomicU64>,
+    gone: Arc<Notify>,
+    _open: JoinSet<()>,
+}
+
+impl Relay {
+    async fn to(server: &Server) -> Relay {
+        // Of what is sent, the system holds no more than this.
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_send_buffer_size(64 << 10).unwrap();
+        socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let listener = socket.listen(16).unwrap();
+        let (address, server) = (listener.local_addr().unwrap(), server.address());
+        let (sent, gone) = (Arc::<AtomicU64>::default(), Arc::<Notify>::default());
+        let (counts, tells) = (Arc::clone(&sent), Arc::clone(&gone));
+        let mut open = JoinSet::new();
+        open.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((client, _)) = listener.accept().await {
+                let (counts, tells) = (Arc::clone(&counts), Arc::clone(&tells));
+                connections.spawn(pass(client, server, counts, tells));
+            }
+        });
+        Relay {
+            address,
+            sent,
+            gone,
+            _open: open,
+        }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Until a client has closed its connection.
+    async fn closed(&self) {
+        let closed = timeout(BOUND, self.gone.notified()).await;
+        closed.expect("the connection is closed");
+    }
+}
+
+async fn pass(client: TcpStream, server: SocketAddr, sent: Arc<AtomicU64>, gone: Arc<Notify>) {
+    let server = TcpStream::connect(server).await.unwrap();
+    let (mut from_client, mut to_client) = client.into_split();
+    let (mut from_server, mut to_server) = server.into_split();
+    let down = async {
+        let mut piece = vec![0; 16 << 10];
+        while let Ok(size @ 1..) = from_server.read(&mut piece).await {
+            if to_client.write_all(&piece[..size]).await.is_err() {
+                return;
+            }
+            sent.fetch_add(size as u64, Ordering::Relaxed);
+        }
+    };
+    let up = async {
+        let mut piece = vec![0; 16 << 10];
+        while let Ok(size @ 1..) = from_client.read(&mut piece).await {
+            if to_server.write_all(&piece[..size]).await.is_err() {
+                break;
+            }
+        }
+        gone.notify_one();
+    };
+    tokio::join!(down, up);
+}
+
+/// How much was sent before the client had enough of it and closed the connection.
+async fn sent(fault: Fault, place: Where, limit: Option<usize>) -> u64 {
+    let server = Server::start(move |_| fault.answer(place)).await.unwrap();
+    let relay = Relay::to(&server).await;
+    let mut model = builder(&relay.url()).retry(RetryPolicy::never());
+    if let Some(bytes) = limit {
+        model = model.max_event_bytes(bytes);
+    }
+    let runner = TurnRunner::builder(model.build().unwrap()).build().unwrap();
+    let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
+    let error = outcome.ended.error().unwrap();
+    assert_eq!(
+        cause(&error).unwrap().code(),
+        ErrorCode::Wire,
+        "{fault}, {place}"
+    );
+    relay.closed().await;
+    relay.sent.load(Ordering::Relaxed)
+}
+
+#[tokio::test]
+async fn a_frame_without_end_is_not_read_beyond_the_limit() {
+    const MIB: u64 = 1 << 20;
+    for &place in Where::ALL {
+        // What the system holds for both ends of a connection comes on top.
+        let most = sent(Fault::HugeFrame, place, None).await;
+        assert!((8 * MIB..HUGE / 2).contains(&most), "{place}: {most}");
+        let less = sent(Fault::HugeFrame, place, Some(64 << 10)).await;
+        assert!((64 << 10..2 * MIB).contains(&less), "{place}: {less}");
+        let comments = sent(Fault::EndlessComments, place, Some(64 << 10)).await;
+        assert!(
+            (64 << 10..2 * MIB).contains(&comments),
+            "{place}: {comments}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn calling_a_turn_off_closes_the_connection_of_a_response_that_hangs() {
+    for place in [Where::InText, Where::InArguments] {
+        let server = Server::script([Fault::Silence.answer(place)])
+            .await
+            .unwrap();
+        let relay = Relay::to(&server).await;
+        let (store, (tool, runs)) = (Arc::new(MemoryStore::default()), weather());
+        let runner = TurnRunner::builder(builder(&relay.url()).build().unwrap())
+            .tool(tool)
+            .store(Arc::clone(&store))
+            .build()
+            .unwrap();
+        let mut turn = runner.start("Go.");
+        loop {
+            let event = timeout(BOUND, turn.next()).await.expect("in time");
+            match event.expect("it goes on") {
+                TurnEvent::MessageDelta(_) | TurnEvent::ToolCallDelta { .. } => break,
+                _ => {}
+            }
+        }
+        turn.cancel();
+        let outcome = timeout(BOUND, turn.outcome()).await.expect("in time");
+        assert!(
+            matches!(outcome.ended, Ended::Aborted { .. }),
+            "{place}: {}",
+            outcome.ended
+        );
+        relay.closed().await;
+        assert_eq!(server.requests().len(), 1, "{place}");
+        assert_eq!(
+            held(&store, &outcome).await,
+            ["User: Go."],
+            "{place}: nothing of it is whole"
+        );
+        assert!(runs.lock().unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_deadline_closes_the_connection_of_a_response_that_hangs() {
+    for &place in Where::ALL {
+        let server = Server::script([Fault::Silence.answer(place)])
+            .await
+            .unwrap();
+        let relay = Relay::to(&server).await;
+        let runner = TurnRunner::builder(builder(&relay.url()).build().unwrap())
+            .build()
+            .unwrap();
+        let input = TurnInput::new("Go.").deadline(Duration::from_secs(1));
+        let outcome = timeout(BOUND, runner.run(input)).await.expect("in time");
+        assert!(
+            matches!(outcome.ended, Ended::Limit(Limit::Time(_))),
+            "{place}: {}",
+            outcome.ended
+        );
+        relay.closed().await;
+        assert_eq!(
+            server.requests().len(),
+            1,
+            "{place}: there is no second attempt"
+        );
+    }
+}

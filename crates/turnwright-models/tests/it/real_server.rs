@@ -1,0 +1,337 @@
+//! A real server, with a real and very small model: what comes back is of its making, so structure is asserted, not wisdom.
+//!
+//! `scripts/llama-server.sh` starts one and runs these tests. They ask the server at `TURNWRIGHT_LLAMA_URL` (its base URL, which
+//! ends in `/v1`), and say that they are skipped where none is named.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::MutexGuard;
+use turnwright_core::pipeline::Next;
+use turnwright_core::record::ToolResults;
+use turnwright_core::turn::AnswerFormat;
+use turnwright_core::{
+    Conversation, DispatchContext, Error, ErrorCode, ErrorKind, Schema, Tool, ToolContext, Turn,
+    TurnEvent, TurnOutcome, TurnRunner,
+};
+use turnwright_models::ChatCompletions;
+use turnwright_models::chat_completions::{ChatCompletionsBuilder, Options, STASH_KEY};
+use turnwright_models::http::{Body, Client, Request, Response, Transport};
+
+/// One test asks at a time: the server keeps few conversations, and the next takes the place of the one before.
+static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
+struct Server {
+    url: String,
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// The server, once it is this test's turn, or nothing but a word about it.
+async fn server(test: &str) -> Option<Server> {
+    match std::env::var("TURNWRIGHT_LLAMA_URL") {
+        Ok(url) if !url.is_empty() => Some(Server {
+            url,
+            _turn: TURN.lock().await,
+        }),
+        _ => {
+            crate::say(format_args!(
+                "SKIPPED: {test}: no server is named; run scripts/llama-server.sh, or set TURNWRIGHT_LLAMA_URL"
+            ));
+            None
+        }
+    }
+}
+
+impl Server {
+    fn model(&self) -> ChatCompletionsBuilder {
+        let options = Options::new().model("any").temperature(0.0).seed(7);
+        ChatCompletions::builder(&self.url)
+            .no_proxy()
+            .explain_fences(false)
+            .system_prompt("You are a helpful assistant.")
+            .options(options.max_tokens(400_u64))
+    }
+
+    /// One that stops after a sentence: a small model may never stop by itself.
+    fn brief(&self) -> ChatCompletionsBuilder {
+        self.model()
+            .options(Options::new().stop(json!([".", "!", "?", "\n"])))
+    }
+}
+
+fn runner(model: ChatCompletionsBuilder) -> TurnRunner {
+    TurnRunner::builder(model.build().unwrap()).build().unwrap()
+}
+
+/// The pieces of text that came, and how it ended.
+async fn watched(mut turn: Turn) -> (Vec<String>, TurnOutcome) {
+    let mut pieces = Vec::new();
+    while let Some(event) = turn.next().await {
+        if let TurnEvent::MessageDelta(delta) = event {
+            pieces.push(delta.text.to_string());
+        }
+    }
+    (pieces, turn.outcome().await)
+}
+
+/// What the executor failed with.
+fn refusal(outcome: TurnOutcome) -> Error {
+    let error = outcome.into_answer().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Executor);
+    let cause = std::error::Error::source(&error).unwrap();
+    cause.downcast_ref::<Error>().unwrap().clone()
+}
+
+#[tokio::test]
+async fn an_answer_comes_piece_by_piece_with_its_usage() {
+    let Some(server) = server("a streamed answer").await else {
+        return;
+    };
+    let model = server
+        .model()
+        .options(Options::new().stop(json!(["?", "\n"])));
+    let turn = runner(model).start("Say hello.");
+    let (pieces, outcome) = watched(turn).await;
+    assert!(outcome.is_answered(), "{}", outcome.ended);
+    assert!(pieces.len() > 1, "{pieces:?}");
+    assert_eq!(pieces.concat(), outcome.text);
+    assert!(outcome.usage.input_tokens > 0 && outcome.usage.output_tokens > 0);
+    assert_eq!((outcome.usage.requests, outcome.iterations), (1, 1));
+}
+
+#[tokio::test]
+async fn an_answer_comes_in_one_piece_where_that_is_asked_for() {
+    let Some(server) = server("an answer in one piece").await else {
+        return;
+    };
+    let model = server.brief().options(Options::new().stream(false));
+    let (pieces, outcome) = watched(runner(model).start("Say hello.")).await;
+    assert!(outcome.is_answered(), "{}", outcome.ended);
+    assert!(!outcome.text.trim().is_empty());
+    assert_eq!(pieces, [outcome.text.as_str()]);
+    assert!(outcome.usage.input_tokens > 0 && outcome.usage.output_tokens > 0);
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_to_the_limit_of_tokens_is_none() {
+    let Some(server) = server("an answer that is cut off").await else {
+        return;
+    };
+    let model = server.model().options(Options::new().max_tokens(3_u64));
+    let outcome = runner(model).run("Tell me a long story.").await;
+    let error = outcome.into_answer().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ResponseIncomplete);
+}
+
+/// What the model may ask for.
+fn weather(asked: &Arc<AtomicUsize>) -> Tool {
+    let asked = Arc::clone(asked);
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "city": { "type": "string", "minLength": 1, "maxLength": 20 },
+            "unit": { "type": "string", "enum": ["celsius", "fahrenheit"] },
+        },
+        "required": ["city", "unit"],
+        "additionalProperties": false,
+    });
+    Tool::dynamic("weather", schema)
+        .description("Tells the weather in a city.")
+        .handler(move |args: Value, _: ToolContext| {
+            asked.fetch_add(1, Ordering::SeqCst);
+            async move { format!("17 degrees in {}", args["city"].as_str().unwrap()) }
+        })
+        .build()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_tool_that_must_be_called_is_called_and_its_result_is_answered_with() {
+    let Some(server) = server("a tool call").await else {
+        return;
+    };
+    for stream in [true, false] {
+        let asked = Arc::default();
+        let model = server.model().options(Options::new().stream(stream));
+        // At first a call, then the answer.
+        let choose = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
+            let options = match ctx.iteration() {
+                1 => json!({ "tool_choice": "required" }),
+                _ => json!({ "tool_choice": "none", "stop": [".", "!", "?", "\n"] }),
+            };
+            ctx.stash().set(STASH_KEY, options)?;
+            next.run().await
+        };
+        let runner = TurnRunner::builder(model.build().unwrap())
+            .tool(weather(&asked))
+            .dispatch_input(choose)
+            .build()
+            .unwrap();
+        let outcome = runner.run("What is the weather in Paris?").await;
+        assert!(outcome.is_answered(), "{}", outcome.ended);
+        let calls: Vec<_> = outcome.tool_calls().collect();
+        assert!(!calls.is_empty());
+        assert_eq!(asked.load(Ordering::SeqCst), calls.len());
+        for call in calls {
+            assert_eq!(call.tool(), "weather");
+            assert!(matches!(call.results(), ToolResults::Artifacts(_)));
+            assert!(call.is_complete() && !call.is_error());
+            assert!(call.provider_id().is_some());
+            let args = call.args().to_value();
+            assert!(matches!(
+                args["unit"].as_str(),
+                Some("celsius" | "fahrenheit")
+            ));
+        }
+        assert_eq!((outcome.iterations, outcome.usage.requests), (2, 2));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_of_a_form_has_that_form() {
+    let Some(server) = server("an answer of a form").await else {
+        return;
+    };
+    #[derive(Deserialize)]
+    struct City {
+        name: String,
+        districts: u8,
+        coast: bool,
+    }
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "name": { "type": "string", "minLength": 1, "maxLength": 20 },
+            "districts": { "type": "integer", "minimum": 1, "maximum": 40 },
+            "coast": { "type": "boolean" },
+        },
+        "required": ["name", "districts", "coast"],
+        "additionalProperties": false,
+    });
+    for stream in [true, false] {
+        let model = server.model().options(Options::new().stream(stream));
+        let schema = Schema::from_document(schema.clone()).unwrap();
+        let format = AnswerFormat::new("City", schema);
+        let typed = runner(model)
+            .run_formatted::<City>("Describe the city of Paris.", format)
+            .await;
+        // The server was told: nothing had to be said twice.
+        assert_eq!(typed.outcome.iterations, 1);
+        let city = typed.into_answer().unwrap();
+        assert!((1..=20).contains(&city.name.chars().count()));
+        assert!((1..=40).contains(&city.districts));
+        let _either = city.coast;
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_the_server_finds_too_long_is_told_as_such() {
+    let Some(server) = server("a prompt that is too long").await else {
+        return;
+    };
+    for stream in [true, false] {
+        let model = server.model().options(Options::new().stream(stream));
+        let error = refusal(runner(model).run("word ".repeat(50_000)).await);
+        assert_eq!(error.code(), ErrorCode::ContextWindow, "{error}");
+        assert!(error.message().contains("hydrate().last(n)"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_the_server_does_not_know_is_told_with_what_may_be_wrong() {
+    let Some(server) = server("an address that is wrong").await else {
+        return;
+    };
+    let wrong = Server {
+        url: format!("{}/nowhere", server.url),
+        ..server
+    };
+    let error = refusal(runner(wrong.model()).run("Hello").await);
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(error.message().contains("is the base URL right"), "{error}");
+}
+
+#[tokio::test]
+async fn the_server_finds_what_it_read_before_in_the_next_request_of_a_conversation() {
+    let Some(server) = server("the prompt cache").await else {
+        return;
+    };
+    let heard = Heard::new();
+    let long = "You are a helpful assistant. You answer in short sentences. ".repeat(20);
+    let model = server.brief().system_prompt(long).transport(heard.clone());
+    let runner = runner(model);
+    let mut chat = Conversation::new(&runner, "cache");
+    let mut usages = Vec::new();
+    for said in ["Say hello.", "Say it again.", "And once more."] {
+        let outcome = chat.say(said).await;
+        assert!(outcome.is_answered(), "{}", outcome.ended);
+        usages.push(outcome.usage);
+    }
+    let reported = heard.cached();
+    if reported.len() < usages.len() {
+        crate::say("SKIPPED: the prompt cache: this server does not say what it had kept");
+        return;
+    }
+    for (before, (now, reported)) in usages.iter().zip(usages.iter().zip(reported).skip(1)) {
+        // All of the prompt before, save for how the server's template ends it.
+        assert!(now.input_tokens > before.input_tokens);
+        let most = before.input_tokens - 16;
+        assert!(reported >= most, "{reported} of {}", before.input_tokens);
+    }
+}
+
+/// The way to the server, on which is heard what it says of its cache.
+#[derive(Clone)]
+struct Heard {
+    client: Client,
+    bodies: Arc<Mutex<Vec<String>>>,
+}
+
+impl Heard {
+    fn new() -> Self {
+        Heard {
+            client: Client::builder().no_proxy().build().unwrap(),
+            bodies: Arc::default(),
+        }
+    }
+
+    /// How many tokens of each prompt the server had, where it says so: llama.cpp does beside the usage, or in it.
+    fn cached(&self) -> Vec<u64> {
+        let bodies = self.bodies.lock();
+        let said = |body: &String| {
+            let chunks = body.lines().filter_map(|line| line.strip_prefix("data: "));
+            let chunks = chunks.filter_map(|chunk| serde_json::from_str::<Value>(chunk).ok());
+            let mut counts = chunks.filter_map(|chunk| {
+                let in_usage = &chunk["usage"]["prompt_tokens_details"]["cached_tokens"];
+                in_usage.as_u64().or(chunk["timings"]["cache_n"].as_u64())
+            });
+            counts.next_back()
+        };
+        bodies.iter().filter_map(said).collect()
+    }
+}
+
+#[async_trait]
+impl Transport for Heard {
+    async fn send(&self, request: Request) -> Result<Response, Error> {
+        let mut response = self.client.send(request).await?;
+        let mut body = Vec::new();
+        while let Some(piece) = response.body.next().await {
+            body.extend_from_slice(&piece?);
+        }
+        let text = String::from_utf8_lossy(&body).into_owned();
+        self.bodies.lock().push(text);
+        response.body = Body::whole(body);
+        Ok(response)
+    }
+}
+
+impl std::fmt::Debug for Heard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Heard")
+    }
+}

@@ -1,0 +1,144 @@
+//! Requests that other clients made of real servers, made again by this battery.
+//!
+//! Each recorded body is taken apart into options, tools and records, a turn sends them, and what it sends is compared with the
+//! recording: equal, save for differences that have a name and a reason. The records come about in two ways: made by
+//! hand, with nothing of ours in them, as of a conversation that was led elsewhere; and by playing the conversation, so that
+//! they hold what the battery keeps in its own.
+
+mod differences;
+mod play;
+mod rebuild;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use differences::{DIFFERENCES, Difference, Sides};
+use rebuild::Request;
+use serde_json::Value;
+
+/// How the records of a conversation came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Records {
+    /// Made by hand, without anything that the battery keeps.
+    ByHand,
+    /// Left by turns of the battery.
+    Played,
+}
+
+#[tokio::test]
+async fn what_others_send_is_sent_from_records_made_by_hand() {
+    compare(Records::ByHand).await;
+}
+
+#[tokio::test]
+async fn what_others_send_is_sent_from_records_that_turns_left() {
+    compare(Records::Played).await;
+}
+
+/// Sends every recorded request and compares.
+async fn compare(records: Records) {
+    let Some(folder) = crate::wire::folder() else {
+        return;
+    };
+    let recordings = recordings(&folder.join("chat_completions"));
+    assert!(
+        !recordings.is_empty(),
+        "there are no recordings of requests"
+    );
+    let differences: Vec<&Difference> = DIFFERENCES
+        .iter()
+        .filter(|it| records == Records::ByHand || !it.by_hand_alone)
+        .collect();
+    let mut needed: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut equal, mut wrong) = (0, Vec::new());
+    for (name, recorded) in &recordings {
+        let request = Request::read(recorded);
+        let history = match records {
+            Records::ByHand => request.records_by_hand(),
+            Records::Played => play::play(&request).await,
+        };
+        let sent = play::send(&request, history).await;
+        let sides = Sides {
+            recorded: recorded.clone(),
+            sent,
+        };
+        match explain(&differences, &sides) {
+            Ok(names) if names.is_empty() => equal += 1,
+            Ok(names) => names
+                .into_iter()
+                .for_each(|name| *needed.entry(name).or_default() += 1),
+            Err(unexplained) => wrong.push(format!("{name}: {unexplained}")),
+        }
+    }
+    let all = recordings.len();
+    crate::say(format_args!(
+        "requests, records {records:?}: {all} compared, {equal} equal as they are, {} not equal",
+        wrong.len()
+    ));
+    for it in &differences {
+        let count = needed.get(it.name).copied().unwrap_or(0);
+        crate::say(format_args!("{count:>5}  {}: {}", it.name, it.why));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    if std::env::var_os("TURNWRIGHT_WIRE").is_some() {
+        // Other recordings may need fewer.
+        return;
+    }
+    for it in &differences {
+        let name = it.name;
+        assert!(needed.contains_key(name), "no request needs `{name}`");
+    }
+}
+
+/// The names of the differences that the two sides cannot be equal without, or where they are not equal even so.
+fn explain<'d>(differences: &[&'d Difference], sides: &Sides) -> Result<Vec<&'d str>, String> {
+    if sides.are_equal() {
+        return Ok(Vec::new());
+    }
+    let mut all = sides.clone();
+    let mut tried = Vec::new();
+    for difference in differences {
+        let before = all.clone();
+        (difference.even_out)(&mut all);
+        if all != before {
+            tried.push(*difference);
+        }
+    }
+    if !all.are_equal() {
+        return Err(all.first_difference());
+    }
+    let is_needed = |name: &&str| {
+        let mut sides = sides.clone();
+        let others = tried.iter().filter(|it| it.name != *name);
+        others.for_each(|it| (it.even_out)(&mut sides));
+        !sides.are_equal()
+    };
+    Ok(tried.iter().map(|it| it.name).filter(is_needed).collect())
+}
+
+/// The body of every recorded request, with the name of its file and its place in it.
+fn recordings(folder: &Path) -> Vec<(String, Value)> {
+    let mut found = Vec::new();
+    for provider in entries(folder) {
+        for file in entries(&provider) {
+            let text = fs::read_to_string(&file).unwrap();
+            let session: Vec<Value> = serde_json::from_str(&text).unwrap();
+            let name = file.strip_prefix(folder).unwrap().display();
+            for (index, exchange) in session.into_iter().enumerate() {
+                let body = exchange["request"]["body"].clone();
+                found.push((format!("{name} {index}"), body));
+            }
+        }
+    }
+    found
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}

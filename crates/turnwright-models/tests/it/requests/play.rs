@@ -1,0 +1,171 @@
+//! Turns that send a recorded request, and turns that lead the conversation up to it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use serde_json::{Value, json};
+use turnwright_core::pipeline::Next;
+use turnwright_core::{
+    Effects, Error, Inline, Record, Tool, ToolContext, ToolOutput, TurnContext, TurnInput,
+    TurnRunner,
+};
+use turnwright_models::ChatCompletions;
+use turnwright_models::chat_completions::{ChatCompletionsBuilder, Options};
+use turnwright_models::http::{Body, Request as Sent, Response, Transport};
+
+use super::rebuild::{Outcome, Request, Said};
+
+/// Nobody listens there: what is sent is caught before.
+const NOWHERE: &str = "http://127.0.0.1:9/v1";
+
+/// The request that a turn makes of it.
+pub(super) async fn send(request: &Request, history: Vec<Record>) -> Value {
+    let said = json!({ "role": "assistant", "content": "Said." });
+    let caught = Caught::answering(&said);
+    let model = battery(&caught)
+        .options(request.options.clone())
+        .system_prompt(request.system.clone())
+        .build()
+        .unwrap();
+    let runner = TurnRunner::builder(model)
+        .tools(request.tools.iter().cloned())
+        .turn_input(hydrating(history))
+        .build()
+        .unwrap();
+    let outcome = runner.run(TurnInput::empty()).await;
+    assert_eq!(outcome.into_answer().unwrap(), "Said.");
+    caught.only()
+}
+
+/// The conversation as records that turns left: each message of the model's comes as a response, and each call is made.
+pub(super) async fn play(request: &Request) -> Vec<Record> {
+    let mut history = Vec::new();
+    for said in &request.conversation {
+        match said {
+            Said::User(message) => history.push(Record::Message(Arc::clone(message))),
+            Said::Model { message, results } => {
+                let left = respond(message, results, history.clone()).await;
+                history.extend(left);
+            }
+        }
+    }
+    history
+}
+
+/// What a turn leaves in which the model responds with this message, and with nothing after it.
+async fn respond(message: &Value, results: &[Outcome], history: Vec<Record>) -> Vec<Record> {
+    let caught = Caught::answering(message);
+    let options = Options::new().model("any").stream(false);
+    let model = battery(&caught).options(options).build().unwrap();
+    let runner = TurnRunner::builder(model)
+        .tools(tools_for(message, results))
+        .turn_input(hydrating(history))
+        .build()
+        .unwrap();
+    let outcome = runner.run(TurnInput::empty()).await;
+    assert_eq!(outcome.tool_calls().count(), results.len());
+    assert!(outcome.tool_calls().all(|call| !call.is_error()));
+    outcome.records
+}
+
+fn battery(caught: &Caught) -> ChatCompletionsBuilder {
+    ChatCompletions::builder(NOWHERE)
+        .transport(caught.clone())
+        .explain_fences(false)
+        .shows(|_| true)
+}
+
+fn hydrating(
+    history: Vec<Record>,
+) -> impl turnwright_core::pipeline::Middleware<TurnContext> + 'static {
+    move |ctx: TurnContext, next: Next<TurnContext>| {
+        ctx.hydrate(history.clone());
+        async move { next.run().await }
+    }
+}
+
+/// Tools that take whatever comes and give what was recorded, each result once.
+fn tools_for(message: &Value, results: &[Outcome]) -> Vec<Tool> {
+    let calls = message["tool_calls"].as_array().into_iter().flatten();
+    let mut by_name: HashMap<&str, VecDeque<(Value, Outcome)>> = HashMap::new();
+    for (call, outcome) in calls.zip(results) {
+        let function = &call["function"];
+        let args = serde_json::from_str(function["arguments"].as_str().unwrap());
+        let args = match args.unwrap() {
+            Value::Null => json!({}),
+            args => args,
+        };
+        let given = by_name.entry(function["name"].as_str().unwrap());
+        given.or_default().push_back((args, outcome.clone()));
+    }
+    let tool = |(name, given): (&str, VecDeque<(Value, Outcome)>)| {
+        let given = Mutex::new(given);
+        Tool::dynamic(name, json!({ "type": "object" }))
+            .description("Gives what was recorded.")
+            .effects(Effects::ReadOnly)
+            .inline(Inline::Always)
+            .handler(move |args: Value, _: ToolContext| {
+                let mut given = given.lock().unwrap();
+                let at = given.iter().position(|(asked, _)| *asked == args);
+                let (_, outcome) = given.remove(at.unwrap()).unwrap();
+                async move {
+                    match outcome {
+                        Outcome::Text(text) => ToolOutput::text(text),
+                        Outcome::Media(media) => ToolOutput::media([media]),
+                    }
+                }
+            })
+            .build()
+            .unwrap()
+    };
+    by_name.into_iter().map(tool).collect()
+}
+
+/// Catches requests. The first is answered with a message, those after it are refused.
+#[derive(Clone)]
+struct Caught {
+    answer: Bytes,
+    sent: Arc<Mutex<Vec<Bytes>>>,
+}
+
+impl Caught {
+    fn answering(message: &Value) -> Self {
+        let reason = match message["tool_calls"].is_null() {
+            true => "stop",
+            false => "tool_calls",
+        };
+        let answer = json!({ "choices": [{ "message": message, "finish_reason": reason }] });
+        Caught {
+            answer: answer.to_string().into(),
+            sent: Arc::default(),
+        }
+    }
+
+    fn only(&self) -> Value {
+        let sent = self.sent.lock().unwrap();
+        assert_eq!(sent.len(), 1);
+        serde_json::from_slice(&sent[0]).unwrap()
+    }
+}
+
+#[async_trait]
+impl Transport for Caught {
+    async fn send(&self, request: Sent) -> Result<Response, Error> {
+        let mut sent = self.sent.lock().unwrap();
+        sent.push(request.body);
+        let (status, body) = match sent.len() {
+            1 => (200, self.answer.clone()),
+            _ => (400, Bytes::from_static(b"{}")),
+        };
+        let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+        Ok(Response::new(status, headers, Body::whole(body)))
+    }
+}
+
+impl std::fmt::Debug for Caught {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Caught")
+    }
+}

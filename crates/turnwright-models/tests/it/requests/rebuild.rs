@@ -1,0 +1,263 @@
+//! A recorded request, taken apart into what a turn is made of.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use turnwright_core::record::{Thought, ToolResults};
+use turnwright_core::spool::MemoryReader;
+use turnwright_core::{
+    ArtifactKind, Media, MediaKind, Message, Record, Schema, SpooledArtifact, Tool, ToolCall,
+    ToolContext,
+};
+use turnwright_models::chat_completions::Options;
+
+/// What a recorded request consists of.
+pub(super) struct Request {
+    pub(super) options: Options,
+    pub(super) system: String,
+    pub(super) tools: Vec<Tool>,
+    pub(super) conversation: Vec<Said>,
+}
+
+/// A part of the conversation.
+pub(super) enum Said {
+    User(Arc<Message>),
+    /// A message of the model's, and what came of its calls.
+    Model {
+        message: Value,
+        results: Vec<Outcome>,
+    },
+}
+
+/// What came of a call.
+#[derive(Clone)]
+pub(super) enum Outcome {
+    Text(String),
+    Media(Media),
+}
+
+impl Request {
+    pub(super) fn read(body: &Value) -> Self {
+        let mut request = Request {
+            options: options(body),
+            system: String::new(),
+            tools: tools(&body["tools"]),
+            conversation: Vec::new(),
+        };
+        for message in body["messages"].as_array().unwrap() {
+            let content = &message["content"];
+            match message["role"].as_str().unwrap() {
+                "system" if request.conversation.is_empty() => {
+                    request.system.push_str(&text(content));
+                }
+                "user" => request.conversation.push(Said::User(user(content))),
+                "assistant" => request.conversation.push(Said::Model {
+                    message: message.clone(),
+                    results: Vec::new(),
+                }),
+                "tool" => request.add_result(message),
+                role => panic!("a message of {role} there"),
+            }
+        }
+        request
+    }
+
+    /// What came of a call stands in the order of the calls.
+    fn add_result(&mut self, message: &Value) {
+        let Some(Said::Model {
+            message: asked,
+            results,
+        }) = self.conversation.last_mut()
+        else {
+            panic!("a result without a call");
+        };
+        let call = &asked["tool_calls"][results.len()];
+        assert_eq!(call["id"], message["tool_call_id"]);
+        results.push(match &message["content"] {
+            Value::Array(parts) if parts[0]["type"] != "text" => Outcome::Media(media(&parts[0])),
+            content => Outcome::Text(text(content)),
+        });
+    }
+
+    /// The conversation as records of which nobody knows more than what they say.
+    pub(super) fn records_by_hand(&self) -> Vec<Record> {
+        let mut records = Vec::new();
+        for (place, said) in (1..).zip(&self.conversation) {
+            match said {
+                Said::User(message) => records.push(Record::Message(Arc::clone(message))),
+                Said::Model { message, results } => {
+                    if let Some(thought) = message["reasoning_content"].as_str() {
+                        records.push(Record::Thought(Thought::new(thought).build().unwrap()));
+                    }
+                    let words = text(&message["content"]);
+                    if !words.is_empty() {
+                        let message = Message::assistant(words).build().unwrap();
+                        records.push(Record::Message(message));
+                    }
+                    let calls = message["tool_calls"].as_array().into_iter().flatten();
+                    for (call, outcome) in calls.zip(results) {
+                        records.push(Record::ToolCall(call_by_hand(call, outcome, place)));
+                    }
+                }
+            }
+        }
+        records
+    }
+}
+
+/// A call of the response at that place: proposed with the others of it, settled before the next response.
+fn call_by_hand(call: &Value, outcome: &Outcome, place: u64) -> Arc<ToolCall> {
+    let function = &call["function"];
+    let results = match outcome {
+        Outcome::Text(text) => {
+            let artifact = SpooledArtifact::in_memory(text.clone(), ArtifactKind::TEXT);
+            ToolResults::Artifacts(vec![artifact])
+        }
+        Outcome::Media(media) => ToolResults::Media(vec![media.clone()]),
+    };
+    let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    ToolCall::builder(
+        function["name"].as_str().unwrap(),
+        function["arguments"].as_str().unwrap(),
+    )
+    .provider_id(call["id"].as_str().unwrap())
+    .results(results)
+    .inline(true)
+    .created_at(at(place * 10))
+    .updated_at(at(place * 10 + 5))
+    .completed_at(at(place * 10 + 5))
+    .build()
+    .unwrap()
+}
+
+/// Parameters that are known here as such, the others passed through. One that is known and cannot be said is left out:
+/// it shows as a difference.
+fn options(body: &Value) -> Options {
+    let mut options = Options::new();
+    for (name, value) in body.as_object().unwrap() {
+        if matches!(name.as_str(), "messages" | "tools") {
+            continue;
+        }
+        if let Ok(known) = serde_json::from_value::<Options>(json!({ name: value })) {
+            options = known.over(&options);
+        } else if let Ok(with) = options.clone().extra(name, value.clone()) {
+            options = with;
+        }
+    }
+    match (&body["stream"], &body["stream_options"]) {
+        (Value::Bool(true), Value::Null) => options.stream_options(Value::Null),
+        (Value::Bool(true), _) => options,
+        _ => options.stream(false),
+    }
+}
+
+fn tools(recorded: &Value) -> Vec<Tool> {
+    let recorded = recorded.as_array().into_iter().flatten();
+    let tool = |tool: &Value| {
+        let function = &tool["function"];
+        // Widths of numbers that JSON Schema does not know: the recorded client's generator wrote them to describe.
+        let mut formats = Vec::new();
+        find_formats(&function["parameters"], &mut formats);
+        let schema = formats
+            .into_iter()
+            .fold(Schema::options(), |options, it| {
+                options.annotation_format(it)
+            })
+            .document(function["parameters"].clone());
+        Tool::dynamic(function["name"].as_str().unwrap(), schema)
+            .description(function["description"].as_str().unwrap())
+            .handler(|_: Value, _: ToolContext| async { "" })
+            .build()
+            .unwrap()
+    };
+    recorded.map(tool).collect()
+}
+
+/// The formats that a document names.
+fn find_formats<'d>(document: &'d Value, found: &mut Vec<&'d str>) {
+    match document {
+        Value::Object(fields) => {
+            found.extend(document["format"].as_str());
+            fields.values().for_each(|it| find_formats(it, found));
+        }
+        Value::Array(items) => items.iter().for_each(|it| find_formats(it, found)),
+        _ => {}
+    }
+}
+
+fn user(content: &Value) -> Arc<Message> {
+    let parts = content.as_array().into_iter().flatten();
+    let media = parts.filter(|part| part["type"] != "text").map(media);
+    let message = media.fold(Message::user(text(content)), |it, media| it.media(media));
+    message.build().unwrap()
+}
+
+/// The words of a message.
+pub(super) fn text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts: Vec<&str> = parts
+                .iter()
+                .filter_map(|part| part["text"].as_str())
+                .collect();
+            texts.join("\n\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn media(part: &Value) -> Media {
+    let kind = part["type"].as_str().unwrap();
+    let told = &part[kind];
+    match kind {
+        "image_url" => at_address(MediaKind::Image, "image/png", &told["url"], "image"),
+        "video_url" => at_address(MediaKind::Video, "video/mp4", &told["url"], "video"),
+        "document_url" => at_address(
+            MediaKind::Document,
+            "application/pdf",
+            told,
+            part["document_name"].as_str().unwrap(),
+        ),
+        "file" => at_address(
+            MediaKind::Document,
+            "application/pdf",
+            &told["file_data"],
+            told["filename"].as_str().unwrap(),
+        ),
+        "input_audio" => {
+            let data = told["data"].as_str().or(told.as_str()).unwrap();
+            let mime = match told["format"].as_str() {
+                Some("wav") => "audio/wav",
+                _ => "audio/mpeg",
+            };
+            attached(
+                MediaKind::Audio,
+                mime,
+                STANDARD.decode(data).unwrap(),
+                "audio",
+            )
+        }
+        other => panic!("a part of type {other}"),
+    }
+}
+
+/// A media by a data URL. What stands elsewhere has its address for its content: nothing is fetched here.
+fn at_address(kind: MediaKind, mime: &str, url: &Value, name: &str) -> Media {
+    let url = url.as_str().unwrap();
+    match url
+        .strip_prefix("data:")
+        .and_then(|it| it.split_once(";base64,"))
+    {
+        Some((mime, data)) => attached(kind, mime, STANDARD.decode(data).unwrap(), name),
+        None => attached(kind, mime, url.as_bytes().to_vec(), name),
+    }
+}
+
+fn attached(kind: MediaKind, mime: &str, bytes: Vec<u8>, name: &str) -> Media {
+    let media = Media::user_attachment(kind, mime, name, MemoryReader::new(bytes));
+    media.build().unwrap()
+}
