@@ -1,10 +1,13 @@
 //! A request and its response, with as many attempts as it takes.
 
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 use turnwright_core::event::Level;
 use turnwright_core::{DispatchContext, Error, ErrorCode, ErrorKind};
 
@@ -115,7 +118,7 @@ impl Adapter {
         live: &mut Live,
         collector: &mut Collector,
     ) -> Result<(), Failure> {
-        let deadline = Instant::now() + self.request_timeout;
+        let deadline = from_now(self.request_timeout);
         let mut request = Request::new(self.endpoint.clone(), body);
         request.headers.clone_from(&self.headers);
         let sent = timeout_at(deadline, self.transport.send(request)).await;
@@ -129,13 +132,15 @@ impl Adapter {
             .max_frame(self.max_frame)
             .max_body(self.max_body);
         let (mut deltas, mut size) = (Vec::new(), 0_usize);
+        let mut alarm = pin!(sleep_until(deadline.min(from_now(self.idle_timeout))));
         loop {
-            let silence = Instant::now() + self.idle_timeout;
-            let piece = match timeout_at(silence.min(deadline), response.body.next()).await {
-                Ok(piece) => piece,
-                Err(_) if collector.so_far().is_whole() => return Ok(()),
-                Err(_) if silence < deadline => return Err(silent(self.idle_timeout)),
-                Err(_) => return Err(too_long(self.request_timeout)),
+            let silence = from_now(self.idle_timeout);
+            let due = silence.min(deadline);
+            let piece = match unless_due(due, alarm.as_mut(), response.body.next()).await {
+                Some(piece) => piece,
+                None if collector.so_far().is_whole() => return Ok(()),
+                None if silence < deadline => return Err(silent(self.idle_timeout)),
+                None => return Err(too_long(self.request_timeout)),
             };
             size += piece
                 .as_ref()
@@ -182,6 +187,37 @@ impl Adapter {
             false => Error::new(error.code(), scrubbed).with_kind(error.kind()),
         }
     }
+}
+
+/// A limit beyond all time is as good as a year.
+fn from_now(limit: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(limit).unwrap_or(now + A_YEAR)
+}
+
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Waits for something until it is due. The alarm is never later than that; where it is earlier it is set anew, which
+/// costs far less than one for each piece.
+async fn unless_due<T>(
+    due: Instant,
+    mut alarm: Pin<&mut Sleep>,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    let mut work = pin!(work);
+    poll_fn(|cx| {
+        if let Poll::Ready(done) = work.as_mut().poll(cx) {
+            return Poll::Ready(Some(done));
+        }
+        while alarm.as_mut().poll(cx).is_ready() {
+            if Instant::now() >= due {
+                return Poll::Ready(None);
+            }
+            alarm.as_mut().reset(due);
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 /// Reads what is left of a body after all was said, most often its end: a connection is used again only then. Nobody waits

@@ -1,7 +1,9 @@
 //! The text of a request.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use turnwright_core::{Tool, TurnContext};
+use turnwright_core::TurnContext;
 
 use super::builder::TypedAnswers;
 use super::habits::{Habit, Habits};
@@ -11,7 +13,7 @@ use super::write::{Role, WireMessage};
 /// What a request consists of.
 pub(super) struct Body<'a> {
     pub(super) options: &'a Options,
-    pub(super) tools: &'a [String],
+    pub(super) tools: &'a [Arc<str>],
     pub(super) response_format: Option<Value>,
 }
 
@@ -45,7 +47,7 @@ impl Body<'_> {
             }
         }
         if !self.tools.is_empty() {
-            list(&mut text, "tools", self.tools.iter().map(String::as_str));
+            list(&mut text, "tools", self.tools.iter().map(|tool| &**tool));
             text.push(',');
         }
         let strict = habits.has(Habit::StrictRoles);
@@ -94,24 +96,6 @@ fn list<'i>(text: &mut String, name: &str, items: impl Iterator<Item = &'i str>)
         text.push_str(item);
     }
     text.push(']');
-}
-
-/// The tools as the model is shown them: the document that is enforced, and no other.
-pub(super) fn written_tools(tools: &[Tool], options: &Options) -> Vec<String> {
-    let ours = tools.iter().map(|tool| {
-        let described = tool.describe();
-        json!({
-            "type": "function",
-            "function": {
-                "name": described.name,
-                "description": described.description,
-                "parameters": described.input_schema,
-            },
-        })
-        .to_string()
-    });
-    let theirs = options.provider_tools().iter().map(Value::to_string);
-    ours.chain(theirs).collect()
 }
 
 /// How the server is told of the form of the answer, where one is asked for and nobody said otherwise.

@@ -1,11 +1,9 @@
 //! How a server is described.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use serde_json::Value;
 use turnwright_core::{Error, ErrorCode, Media};
 use url::Url;
@@ -13,6 +11,7 @@ use url::Url;
 use super::habits::Habits;
 use super::media::{self, MediaPolicy};
 use super::options::Options;
+use super::tools::WrittenTools;
 use super::{ChatCompletions, decode};
 use crate::http::{Client, ClientBuilder, Transport, parse_url};
 use crate::retry::RetryPolicy;
@@ -90,8 +89,7 @@ pub(super) struct Adapter {
     pub(super) reasoning: ReturnReasoning,
     pub(super) typed: TypedAnswers,
     pub(super) name: String,
-    /// Tools that were looked at, by their fingerprint.
-    pub(super) seen: Mutex<HashSet<String>>,
+    pub(super) tools: WrittenTools,
     pub(super) habits: Habits,
 }
 
@@ -398,7 +396,7 @@ impl ChatCompletionsBuilder {
             reasoning: self.reasoning,
             typed: self.typed,
             name: self.name.unwrap_or(host),
-            seen: Mutex::default(),
+            tools: WrittenTools::default(),
             habits: Habits::new(self.strict_roles),
             endpoint,
         };

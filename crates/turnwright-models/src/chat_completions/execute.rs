@@ -12,14 +12,14 @@ use turnwright_core::trust::Renderer;
 use turnwright_core::{BoxError, DispatchContext, Error, ErrorCode, ErrorKind, Usage};
 
 use super::ask::Asked;
-use super::body::{Body, answer_in_words, response_format, written_tools};
+use super::body::{Body, answer_in_words, response_format};
 use super::builder::Adapter;
 use super::decode::{Reply, ReplyCall};
 use super::habits::Habits;
 use super::live::Live;
 use super::options::Options;
 use super::write::{ChatWriter, DETAILS, FIELD, WireMessage};
-use super::{ChatCompletions, PROTOCOL, STASH_KEY, schemas, window};
+use super::{ChatCompletions, PROTOCOL, STASH_KEY, tools, window};
 use crate::render::{ResponseState, Standing, Transcript};
 
 /// Responses in a row that may be cut off in the middle of a call before the turn ends.
@@ -37,6 +37,8 @@ struct Conversation {
     ids: HashSet<String>,
     /// Responses in a row that were cut off.
     cuts: u32,
+    /// Made once: its secret is derived anew whenever a turn is asked for it.
+    renderer: Option<Renderer>,
 }
 
 impl Kept {
@@ -75,9 +77,8 @@ impl ChatCompletions {
         let adapter = &*self.adapter;
         let options = self.options_for(ctx)?;
         let visible = ctx.tools().visible();
-        schemas::name_unions(adapter, &visible, ctx);
         self.update(ctx, kept).await?;
-        let tools = written_tools(&visible, &options);
+        let tools = adapter.tools.of(&visible, &options, ctx);
         window::check(adapter, &options, &tools, kept.transcript.messages())?;
         let format = response_format(ctx, &options, adapter.typed);
         let transcript = &kept.transcript;
@@ -113,11 +114,18 @@ impl ChatCompletions {
     /// Brings the prompt up to date.
     async fn update(&self, ctx: &DispatchContext, kept: &mut Conversation) -> Result<(), Error> {
         let adapter = &*self.adapter;
-        let secret = ctx.secret().map_err(|error| {
-            let message = "the system has no randomness to give for the secret of the conversation";
-            Error::new(ErrorCode::InvalidTurnContext, message).with_source(error)
-        })?;
-        let renderer = ChatWriter::renderer_for(adapter, Renderer::new(secret));
+        let renderer = match &kept.renderer {
+            Some(renderer) => renderer.clone(),
+            None => {
+                let secret = ctx.secret().map_err(|error| {
+                    let message =
+                        "the system has no randomness to give for the secret of the conversation";
+                    Error::new(ErrorCode::InvalidTurnContext, message).with_source(error)
+                })?;
+                let made = ChatWriter::renderer_for(adapter, Renderer::new(secret));
+                kept.renderer.insert(made).clone()
+            }
+        };
         let system = || {
             let mut text = adapter.system.clone();
             if let Some(words) = answer_in_words(ctx, adapter.typed) {
@@ -272,7 +280,7 @@ fn hinted(error: Error, tools: &[turnwright_core::Tool]) -> Error {
     if error.kind() != ErrorKind::InvalidArguments || error.code() != ErrorCode::ModelServer {
         return error;
     }
-    let names: Vec<&str> = schemas::unions(tools).collect();
+    let names: Vec<&str> = tools::unions(tools).collect();
     if names.is_empty() {
         return error;
     }

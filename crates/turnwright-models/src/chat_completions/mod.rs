@@ -24,7 +24,7 @@ mod habits;
 mod live;
 mod media;
 mod options;
-mod schemas;
+mod tools;
 mod window;
 mod write;
 

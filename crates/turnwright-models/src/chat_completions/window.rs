@@ -1,5 +1,7 @@
 //! Whether a prompt fits into the model's context window.
 
+use std::sync::Arc;
+
 use turnwright_core::artifact::text::TokenCount;
 use turnwright_core::{Error, ErrorCode};
 
@@ -27,7 +29,7 @@ const PER_MESSAGE: u64 = 4;
 pub(super) fn check<'m>(
     adapter: &Adapter,
     options: &Options,
-    tools: &[String],
+    tools: &[Arc<str>],
     messages: impl Iterator<Item = &'m WireMessage>,
 ) -> Result<(), Error> {
     let model = options.model_name().unwrap_or_default();

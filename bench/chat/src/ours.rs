@@ -1,0 +1,98 @@
+//! Turns of Turnwright.
+
+use turnwright_core::{Effects, Error, Tool, ToolContext, TurnEvent, TurnRunner};
+use turnwright_models::ChatCompletions;
+
+use crate::script::{LOOK_UP, Script, WAIT};
+use crate::tools::{LOOK_UP_IS_FOR, LookUp, QUESTION, SYSTEM, WAIT_IS_FOR, Wait, look_up, wait};
+
+/// The server and its tools. Everything is as it is unless told.
+pub(crate) struct Ours {
+    model: ChatCompletions,
+    tools: [Tool; 2],
+}
+
+impl Ours {
+    pub(crate) fn new(url: &str) -> Result<Self, Error> {
+        let model = ChatCompletions::builder(url)
+            .model("m")
+            .system_prompt(SYSTEM)
+            .no_proxy()
+            .build()?;
+        let tools = tools()?;
+        Ok(Ours { model, tools })
+    }
+
+    /// A runner with a store in memory of its own, on the connections of all others.
+    pub(crate) fn runner(&self) -> Result<TurnRunner, Error> {
+        TurnRunner::builder(self.model.clone())
+            .tools(self.tools.iter().cloned())
+            .build()
+    }
+
+    /// Turns that nobody reads while they run.
+    pub(crate) async fn run(&self, times: u64, script: Script) {
+        for batch in batches(times) {
+            let runner = self.runner().expect("the runner is well defined");
+            for _ in 0..batch {
+                run(&runner, script).await;
+            }
+        }
+    }
+
+    /// Turns whose deltas are read as they come.
+    pub(crate) async fn read(&self, times: u64, script: Script) {
+        for batch in batches(times) {
+            let runner = self.runner().expect("the runner is well defined");
+            for _ in 0..batch {
+                read(&runner, script).await;
+            }
+        }
+    }
+}
+
+/// Turns of one runner. Its store keeps what it is given: a new one now and then lets that go, which counts.
+const BATCH: u64 = 64;
+
+fn batches(times: u64) -> impl Iterator<Item = u64> {
+    let whole = std::iter::repeat_n(BATCH, (times / BATCH) as usize);
+    whole.chain((!times.is_multiple_of(BATCH)).then_some(times % BATCH))
+}
+
+pub(crate) fn tools() -> Result<[Tool; 2], Error> {
+    let looks_up = Tool::typed::<LookUp>(LOOK_UP)
+        .description(LOOK_UP_IS_FOR)
+        .effects(Effects::ReadOnly)
+        .handler(|args: LookUp, _: ToolContext| look_up(args))
+        .build()?;
+    let waits = Tool::typed::<Wait>(WAIT)
+        .description(WAIT_IS_FOR)
+        .effects(Effects::ReadOnly)
+        .handler(|args: Wait, _: ToolContext| wait(args))
+        .build()?;
+    Ok([looks_up, waits])
+}
+
+/// A turn that nobody reads while it runs.
+pub(crate) async fn run(runner: &TurnRunner, script: Script) {
+    let outcome = runner.run(QUESTION).await;
+    let fine = outcome.is_answered()
+        && outcome.text.len() == script.answer()
+        && outcome.tool_calls().count() == script.calls();
+    assert!(fine, "{outcome:?}");
+}
+
+async fn read(runner: &TurnRunner, script: Script) {
+    let mut turn = runner.start(QUESTION);
+    let mut heard = 0;
+    while let Some(event) = turn.next().await {
+        if let TurnEvent::MessageDelta(delta) = event {
+            heard += delta.text.len();
+        }
+    }
+    let outcome = turn.await;
+    assert!(
+        outcome.is_answered() && heard == script.answer(),
+        "{outcome:?}"
+    );
+}

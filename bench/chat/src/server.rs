@@ -1,0 +1,145 @@
+//! A model server on the loopback that answers at once, in a process of its own: what it costs is nobody's.
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use memchr::memmem;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::script::{CALLS, Script, response};
+
+/// The server, as long as this lives.
+pub(crate) struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Server {
+    pub(crate) fn start() -> Result<Self, Box<dyn Error>> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .arg("serve")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let out = child.stdout.take().ok_or("the server says nothing")?;
+        let mut line = String::new();
+        BufReader::new(out).read_line(&mut line)?;
+        let port = line.trim().parse()?;
+        Ok(Server { child, port })
+    }
+
+    /// The base URL of a script.
+    pub(crate) fn url(&self, script: Script) -> String {
+        format!("http://127.0.0.1:{}/{}/v1", self.port, script.path())
+    }
+
+    /// How many bytes the latest requests had, with their heads, since this was last asked.
+    pub(crate) fn sizes(&self, runtime: &Runtime) -> Result<Vec<usize>, Box<dyn Error>> {
+        let text = runtime.block_on(async {
+            let mut socket = TcpStream::connect(("127.0.0.1", self.port)).await?;
+            socket.write_all(b"GET /sizes HTTP/1.1\r\n\r\n").await?;
+            let mut text = String::new();
+            socket.read_to_string(&mut text).await?;
+            Ok::<String, Box<dyn Error>>(text)
+        })?;
+        let sizes: Result<Vec<usize>, _> = text.split_whitespace().map(str::parse).collect();
+        Ok(sizes?)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Every response there is, by script and by how many results of tools the prompt holds.
+type Responses = Vec<(Script, Vec<Vec<Vec<u8>>>)>;
+type Sizes = Mutex<VecDeque<usize>>;
+
+/// Serves until whoever started this is gone.
+pub(crate) fn serve() -> Result<(), Box<dyn Error>> {
+    thread::spawn(|| {
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        std::process::exit(0);
+    });
+    let of = |script| (0..=CALLS).map(move |results| response(script, results));
+    let all = Script::ALL.map(|script| (script, of(script).collect()));
+    let (responses, sizes) = (Arc::new(Responses::from(all)), Arc::new(Sizes::default()));
+    let runtime = Builder::new_current_thread().enable_io().build()?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        println!("{}", listener.local_addr()?.port());
+        loop {
+            let (socket, _) = listener.accept().await?;
+            socket.set_nodelay(true)?;
+            let (responses, sizes) = (Arc::clone(&responses), Arc::clone(&sizes));
+            tokio::spawn(async move {
+                // A client that goes away ends it, as it may.
+                let _ = answer(socket, &responses, &sizes).await;
+            });
+        }
+    })
+}
+
+async fn answer(
+    mut socket: TcpStream,
+    responses: &Responses,
+    sizes: &Sizes,
+) -> Result<(), Box<dyn Error>> {
+    let mut read = Vec::with_capacity(16 * 1024);
+    loop {
+        let head = loop {
+            if let Some(at) = memmem::find(&read, b"\r\n\r\n") {
+                break at + 4;
+            }
+            if socket.read_buf(&mut read).await? == 0 {
+                return Ok(());
+            }
+        };
+        let text = std::str::from_utf8(&read[..head])?.to_owned();
+        if text.starts_with("GET /sizes ") {
+            let sizes: Vec<String> = {
+                let mut sizes = sizes.lock().unwrap_or_else(PoisonError::into_inner);
+                sizes.drain(..).map(|size| size.to_string()).collect()
+            };
+            socket.write_all(sizes.join(" ").as_bytes()).await?;
+            return Ok(());
+        }
+        let whole = head + length(&text)?;
+        while read.len() < whole {
+            if socket.read_buf(&mut read).await? == 0 {
+                return Ok(());
+            }
+        }
+        let results = memmem::find_iter(&read[head..whole], br#""role":"tool""#).count();
+        let path = text.split('/').nth(1).ok_or("a request without a path")?;
+        let (_, found) = responses
+            .iter()
+            .find(|(script, _)| script.path() == path)
+            .ok_or("no such script")?;
+        {
+            let mut sizes = sizes.lock().unwrap_or_else(PoisonError::into_inner);
+            sizes.truncate(CALLS);
+            sizes.push_front(whole);
+        }
+        for piece in &found[results.min(CALLS)] {
+            socket.write_all(piece).await?;
+        }
+        read.drain(..whole);
+    }
+}
+
+fn length(head: &str) -> Result<usize, Box<dyn Error>> {
+    let mut lines = head.lines().filter_map(|line| line.split_once(':'));
+    let line = lines.find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let (_, value) = line.ok_or("a request without a length")?;
+    Ok(value.trim().parse()?)
+}
