@@ -265,6 +265,13 @@ impl Error {
         self
     }
 
+    /// With more to say to operators.
+    #[must_use]
+    pub fn saying(mut self, more: &str) -> Self {
+        self.0.message.push_str(more);
+        self
+    }
+
     /// What a model may read of it.
     #[must_use]
     pub fn with_model_text(mut self, text: impl Into<String>) -> Self {

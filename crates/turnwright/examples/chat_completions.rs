@@ -25,7 +25,8 @@ async fn weather(
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), BoxError> {
     // The server must live as long as the example asks it.
-    let (model, _server) = match std::env::var_os("OPENAI_BASE_URL") {
+    let named = |name: &&str| std::env::var_os(name).is_some();
+    let (model, _server) = match ["OPENAI_BASE_URL", "OPENAI_API_KEY"].iter().find(named) {
         Some(_) => (ChatCompletions::from_env()?, None),
         None => {
             let server = scripted().await?;

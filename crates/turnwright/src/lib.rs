@@ -76,8 +76,8 @@ pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 
 /// A runner around an executor, with what most agents want: earlier turns of the conversation are there.
 ///
-/// It is [`TurnRunner::builder`] with [`hydrate`](middleware::hydrate) as the outermost layer of the turn's input: to put
-/// something before it, or to bound what it loads, say both yourself.
+/// It is [`TurnRunner::builder`] with [`hydrate`](middleware::hydrate) as the outermost layer of the turn's input. To put
+/// something before it, or to bound what it loads, say it yourself: `.turn_input(hydrate().last(20))` takes its place.
 ///
 /// ```
 /// use turnwright::prelude::*;
@@ -96,7 +96,7 @@ pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 /// # }
 /// ```
 pub fn runner(executor: impl Executor + 'static) -> turn::TurnRunnerBuilder {
-    TurnRunner::builder(executor).turn_input(middleware::hydrate())
+    TurnRunner::builder(executor).remembering()
 }
 
 /// What the code written by `#[tool]` names. Not for use by hand: it changes without notice.

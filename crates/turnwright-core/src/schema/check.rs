@@ -131,6 +131,7 @@ impl Schema {
                     depth: decoded.depth,
                 }),
                 Err(DecodeError::TooDeep) => Err(too_deep("", limits.depth())),
+                Err(DecodeError::Reserved) => Err(reserved()),
                 Err(DecodeError::NotJson(error)) => Err(not_json(text, &error)),
             },
             Raw::NotUtf8 { valid_up_to, .. } => {
@@ -144,6 +145,7 @@ impl Schema {
             Raw::Value(it) if it.survey.bytes > limits.bytes() => {
                 Err(too_large(it.survey.bytes, limits.bytes()))
             }
+            Raw::Value(it) if it.survey.reserved => Err(reserved()),
             Raw::Value(it) => Ok(Opened {
                 value: it.value.clone(),
                 whole_floats: it.survey.whole_floats,
@@ -313,6 +315,12 @@ fn repeats(named: Vec<String>, more: usize) -> Faults {
     faults
 }
 
+fn reserved() -> Faults {
+    Fault::at("", "propertyNames", "names of the tool's own", None)
+        .with_message("must not have a name that begins with `$serde_json::private::`".to_owned())
+        .into()
+}
+
 fn too_deep(pointer: &str, limit: usize) -> Faults {
     Fault::at(
         pointer,
@@ -374,6 +382,10 @@ pub(crate) fn decode_document(text: &str) -> Result<Value, Error> {
                 "",
                 "has more than 128 levels: flatten it with `$defs`",
             )]
+        }
+        Err(DecodeError::Reserved) => {
+            let why = "has a name that begins with `$serde_json::private::`";
+            vec![SchemaProblem::new("", why)]
         }
         Err(DecodeError::NotJson(error)) => {
             vec![SchemaProblem::new("", format!("is not JSON: {error}"))]

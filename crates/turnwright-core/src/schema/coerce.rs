@@ -246,7 +246,7 @@ impl<'p> Pass<'p> {
             Err(DecodeError::TooDeep) => Err(Stop::TooDeep {
                 pointer: self.place.as_str().to_owned(),
             }),
-            Err(DecodeError::NotJson(_)) => Ok(None),
+            Err(DecodeError::NotJson(_) | DecodeError::Reserved) => Ok(None),
         }
     }
 

@@ -27,7 +27,15 @@ pub(crate) struct Decoded {
 #[derive(Debug)]
 pub(crate) enum DecodeError {
     TooDeep,
+    /// An object has a name with which `serde_json` tells itself something: see [`is_reserved`].
+    Reserved,
     NotJson(serde_json::Error),
+}
+
+/// Whether a name is one with which `serde_json` tells itself something, where one of its features is on in any package of a
+/// program: what stands under it would be read as something else than what was checked.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    name.starts_with("$serde_json::private::")
 }
 
 /// Decodes `text`, allowing `max_depth` levels.
@@ -41,6 +49,8 @@ pub(crate) fn decode(text: &str, max_depth: usize) -> Result<Decoded, DecodeErro
     let value = run(text, build).map_err(|error| {
         if notes.too_deep.get() {
             DecodeError::TooDeep
+        } else if notes.reserved.get() {
+            DecodeError::Reserved
         } else {
             DecodeError::NotJson(error)
         }
@@ -86,6 +96,7 @@ fn run<const TRACK: bool>(text: &str, seed: Build<'_, TRACK>) -> Result<Value, s
 #[derive(Default)]
 struct Notes {
     too_deep: Cell<bool>,
+    reserved: Cell<bool>,
     repeats_keys: Cell<bool>,
     whole_floats: Cell<bool>,
     place: RefCell<Pointer>,
@@ -226,6 +237,10 @@ impl<'de, const TRACK: bool> Visitor<'de> for Build<'_, TRACK> {
         // An empty object is a level too.
         self.below::<A::Error>()?;
         while let Some(key) = entries.next_key::<String>()? {
+            if is_reserved(&key) {
+                self.notes.reserved.set(true);
+                return Err(serde::de::Error::custom("a reserved name"));
+            }
             let seed = self.below::<A::Error>()?;
             let value = self.at(
                 |place| place.push_key(&key),

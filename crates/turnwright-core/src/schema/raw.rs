@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Number, Value};
 
-use super::decode::{self, DecodeError};
+use super::decode::{self, DecodeError, is_reserved};
 use super::limits::MAX_DEPTH;
 
 /// The arguments of a call as they came, kept as they came. Cheap to clone.
@@ -48,6 +48,8 @@ pub(crate) struct Survey {
     pub(crate) whole_floats: bool,
     /// Some text in it begins like JSON.
     pub(crate) holds_json: bool,
+    /// Some object in it has a name that is reserved.
+    pub(crate) reserved: bool,
 }
 
 impl RawArgs {
@@ -70,7 +72,9 @@ impl RawArgs {
         match &self.0 {
             Raw::Text(text) => match decode::decode(text, MAX_DEPTH) {
                 Ok(decoded) => decoded.value,
-                Err(DecodeError::NotJson(_) | DecodeError::TooDeep) => Value::from(&**text),
+                Err(DecodeError::NotJson(_) | DecodeError::TooDeep | DecodeError::Reserved) => {
+                    Value::from(&**text)
+                }
             },
             Raw::NotUtf8 { lossy, .. } => Value::from(&**lossy),
             // Copying recurses.
@@ -217,6 +221,7 @@ pub(crate) fn survey(value: &Value) -> Survey {
                 survey.bytes += 2;
                 for (key, value) in map {
                     survey.bytes += key.len() + 4;
+                    survey.reserved |= is_reserved(key);
                     left.push((value, depth));
                 }
             }

@@ -11,6 +11,7 @@ use crate::artifact::ForgePolicy;
 use crate::dispatch::{DispatchContext, Executor};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, EventBus};
+use crate::middleware::{Hydrate, hydrate};
 use crate::pipeline::{Middleware, Pipeline};
 use crate::record::Wrong;
 use crate::registry::ToolRegistry;
@@ -37,6 +38,7 @@ pub struct TurnRunnerBuilder {
     events: EventBus,
     deadline: Option<Duration>,
     stream_capacity: usize,
+    remembers: bool,
 }
 
 impl TurnRunnerBuilder {
@@ -57,6 +59,7 @@ impl TurnRunnerBuilder {
             events: EventBus::default(),
             deadline: None,
             stream_capacity: STREAM_CAPACITY,
+            remembers: false,
         }
     }
 
@@ -99,6 +102,13 @@ impl TurnRunnerBuilder {
     /// it in says `ctx.forget_message(…)` and aborts.
     pub fn turn_input(mut self, layer: impl Middleware<TurnContext> + 'static) -> Self {
         self.turn_input.push(Arc::new(layer));
+        self
+    }
+
+    /// Earlier turns of the conversation are there: [`hydrate`](crate::middleware::hydrate) is the outermost layer of the turn's
+    /// input, unless one is said.
+    pub fn remembering(mut self) -> Self {
+        self.remembers = true;
         self
     }
 
@@ -173,7 +183,10 @@ impl TurnRunnerBuilder {
     /// # Errors
     /// `E_INVALID_TURN_RUNNER_CONFIG`, which names every wrong field; the error of a tool that is not well defined;
     /// `E_TOOL_ALREADY_REGISTERED` if two have one name.
-    pub fn build(self) -> Result<TurnRunner, Error> {
+    pub fn build(mut self) -> Result<TurnRunner, Error> {
+        if self.remembers && !self.turn_input.iter().any(|layer| Hydrate::is(&**layer)) {
+            self.turn_input.insert(0, Arc::new(hydrate()));
+        }
         let mut wrong = Wrong::default();
         let setup = &self.setup;
         wrong.check(

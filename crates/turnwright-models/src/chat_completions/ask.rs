@@ -77,7 +77,7 @@ impl Adapter {
                 Next::NoMore => {
                     let made = attempts.made();
                     if made > 1 {
-                        error = said_again(&error, &format!(" (after {made} attempts)"));
+                        error = error.saying(&format!(" (after {made} attempts)"));
                     }
                     let reply = collector.into_reply();
                     return Asked {
@@ -92,7 +92,7 @@ impl Adapter {
                         asked.as_secs()
                     );
                     let reply = collector.into_reply();
-                    let failed = Some(said_again(&error, &told));
+                    let failed = Some(error.saying(&told));
                     return Asked {
                         reply,
                         live,
@@ -260,14 +260,4 @@ fn silent(limit: Duration) -> Failure {
         "the model server was silent for {limit:?} in the middle of a response: allow more with `idle_timeout`"
     );
     Failure::broken(Error::new(ErrorCode::ModelTimeout, message))
-}
-
-/// The same error with more to say.
-fn said_again(error: &Error, more: &str) -> Error {
-    let again =
-        Error::new(error.code(), format!("{}{more}", error.message())).with_kind(error.kind());
-    match std::error::Error::source(error) {
-        Some(source) => again.with_source(source.to_string()),
-        None => again,
-    }
 }

@@ -68,10 +68,8 @@ impl Body<'_> {
 /// What is put between two messages that a strict server does not take one after the other.
 fn between(before: Option<Role>, next: Role) -> Option<&'static str> {
     match (before?, next) {
-        (Role::Tool, Role::User) => {
-            Some(r#"{"role":"assistant","content":"I have read the result."}"#)
-        }
-        (Role::User, Role::User) => Some(r#"{"role":"assistant","content":"I have read it."}"#),
+        (Role::Tool, Role::User) => Some(r#"{"role":"assistant","content":"I will look at it."}"#),
+        (Role::User, Role::User) => Some(r#"{"role":"assistant","content":"I will look at it."}"#),
         (Role::Assistant, Role::Assistant) => Some(r#"{"role":"user","content":"Go on."}"#),
         _ => None,
     }

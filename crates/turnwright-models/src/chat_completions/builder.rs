@@ -11,6 +11,7 @@ use url::Url;
 use super::habits::Habits;
 use super::media::{self, MediaPolicy};
 use super::options::Options;
+use super::secrets::Secrets;
 use super::tools::WrittenTools;
 use super::{ChatCompletions, decode};
 use crate::http::{Client, ClientBuilder, Transport, parse_url};
@@ -71,7 +72,7 @@ pub(super) struct Adapter {
     pub(super) from: String,
     pub(super) headers: Vec<(String, String)>,
     /// What must never be seen, wherever a server puts it.
-    pub(super) secrets: Vec<String>,
+    pub(super) secrets: Secrets,
     pub(super) transport: Arc<dyn Transport>,
     pub(super) retry: RetryPolicy,
     pub(super) request_timeout: Duration,
@@ -361,17 +362,21 @@ impl ChatCompletionsBuilder {
         let endpoint = endpoint(&self.base_url, &self.query)?;
         let from = origin_and_path(&endpoint);
         let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-        let mut secrets: Vec<String> = self.headers.iter().map(|(_, it)| it.clone()).collect();
+        let mut secrets = Secrets::default();
         if let Some(key) = self.api_key {
+            let key = key.trim();
             headers.push(("authorization".to_owned(), format!("Bearer {key}")));
-            secrets.push(key);
+            secrets.add(key);
+        }
+        for (_, value) in &self.headers {
+            secrets.add(value);
         }
         headers.extend(self.headers);
-        secrets.extend(self.query.into_iter().map(|(_, value)| value));
-        secrets.extend(endpoint.password().map(str::to_owned));
-        secrets.retain(|secret| secret.len() >= SHORTEST_SECRET);
+        secrets.add_url(&endpoint);
         let transport = match self.transport {
             Some(transport) => transport,
+            // A proxy of the environment is not for what runs on this machine.
+            None if is_here(&endpoint) => Arc::new(self.client.no_proxy_unless_told().build()?),
             None => Arc::new(self.client.build()?),
         };
         let host = endpoint.host_str().unwrap_or_default().to_owned();
@@ -407,9 +412,6 @@ impl ChatCompletionsBuilder {
     }
 }
 
-/// What is shorter is found in too many texts that hold no secret.
-const SHORTEST_SECRET: usize = 6;
-
 /// Where requests go: the base URL and the name of the resource, unless it stands there already.
 fn endpoint(base: &str, query: &[(String, String)]) -> Result<Url, Error> {
     let mut url = parse_url("base URL", base)?;
@@ -422,6 +424,16 @@ fn endpoint(base: &str, query: &[(String, String)]) -> Result<Url, Error> {
     }
     url.set_fragment(None);
     Ok(url)
+}
+
+/// Whether an address is this machine's.
+fn is_here(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
 }
 
 /// An address without its query and password.

@@ -14,6 +14,9 @@ use crate::retry::retry_after;
 /// The most of an error's body that is read.
 const MOST_READ: usize = 64 * 1024;
 
+/// The most of a request's id that is shown.
+const MOST_OF_AN_ID: usize = 64;
+
 /// The longest that it is read.
 const LONGEST_READ: Duration = Duration::from_secs(10);
 
@@ -62,7 +65,7 @@ impl Adapter {
     pub(super) async fn refused(&self, mut response: Response) -> Failure {
         let status = response.status;
         let after = retry_after(|name| response.header(name), SystemTime::now());
-        let request_id = response.header("x-request-id").map(str::to_owned);
+        let request_id = response.header("x-request-id").map(|id| self.plain_id(id));
         let mut body = Vec::new();
         let read = async {
             while body.len() < MOST_READ
@@ -74,6 +77,8 @@ impl Adapter {
         // What came by then is enough.
         let _ = tokio::time::timeout(self.idle_timeout.min(LONGEST_READ), read).await;
         body.truncate(MOST_READ);
+        // Before it is cut: half a key is one too.
+        let body = self.scrubbed(&String::from_utf8_lossy(&body)).into_bytes();
         let said = self.scrubbed(&decode::error_message(&body));
         let names = names(&body);
         let about = |code: &str| said.contains(code) || names.contains(code);
@@ -141,12 +146,15 @@ impl Adapter {
 
     /// A text of the server's without anything that is secret here: some repeat the key that they refuse.
     pub(super) fn scrubbed(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for secret in &self.secrets {
-            if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), "[secret]");
-            }
-        }
-        text
+        self.secrets.taken_out_of(text)
+    }
+
+    /// An id that may be anything, as one that may stand in a log.
+    fn plain_id(&self, id: &str) -> String {
+        let plain = id
+            .chars()
+            .filter(char::is_ascii_graphic)
+            .take(MOST_OF_AN_ID);
+        self.scrubbed(&plain.collect::<String>())
     }
 }

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use turnwright_core::trust::neutralise;
 use turnwright_core::{Error, ErrorCode, Media, MediaKind};
 
 use super::builder::Adapter;
@@ -40,20 +41,20 @@ pub(super) async fn part(media: &Media, adapter: &Adapter) -> Result<Value, Erro
     if let Some(part) = told.and_then(|write| write(media, &data)) {
         return Ok(part);
     }
-    let mime = media.mime_type();
+    // Without parameters, in which a comma would begin other data.
+    let mime = essence(media.mime_type());
     let url = || format!("data:{mime};base64,{data}");
     Ok(match media.kind() {
         MediaKind::Image => json!({ "type": "image_url", "image_url": { "url": url() } }),
         MediaKind::Audio => {
-            let essence = essence(mime);
-            let other = essence.rsplit('/').next().unwrap_or_default();
-            let format = audio_format(mime).unwrap_or(other);
+            let other = mime.rsplit('/').next().unwrap_or_default();
+            let format = audio_format(&mime).unwrap_or(other);
             json!({ "type": "input_audio", "input_audio": { "data": data, "format": format } })
         }
         MediaKind::Video => json!({ "type": "video_url", "video_url": { "url": url() } }),
         _ => json!({
             "type": "file",
-            "file": { "filename": media.filename(), "file_data": url() },
+            "file": { "filename": shown_name(media), "file_data": url() },
         }),
     })
 }
@@ -78,6 +79,16 @@ async fn base64(media: &Media, most: u64) -> Result<String, Error> {
         }
     }
     Ok(STANDARD.encode(bytes))
+}
+
+/// A file's name as a model may read it: on one line, and no tag of ours.
+fn shown_name(media: &Media) -> String {
+    let line: String = media
+        .filename()
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    neutralise(&line).into_owned()
 }
 
 /// How a media is called to operators: its file name may be anything.

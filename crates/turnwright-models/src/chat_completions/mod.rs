@@ -24,6 +24,7 @@ mod habits;
 mod live;
 mod media;
 mod options;
+mod secrets;
 mod tools;
 mod window;
 mod write;

@@ -206,7 +206,9 @@ impl Options {
         }
         for tool in &self.provider_tools {
             match tool.get("type").and_then(Value::as_str) {
-                Some("function") => {
+                Some(kind)
+                    if kind.eq_ignore_ascii_case("function") || tool.get("function").is_some() =>
+                {
                     return wrong(
                         "a function is no tool of the provider's: give the runner a `Tool`"
                             .to_owned(),
@@ -225,6 +227,9 @@ impl Options {
     pub(super) fn read(value: &Value) -> Result<Self, Error> {
         let options: Options = Options::deserialize(value).map_err(|error| {
             let which = wrong_field(value).unwrap_or_default();
+            // It quotes what stands there, which may be long, and is not for logs.
+            let error = error.to_string();
+            let error: String = error.chars().take(MOST_QUOTED).collect();
             let message = format!(
                 "the options in the stash under `{}` cannot be read: {which}{error}; what is no parameter here goes under `extra`",
                 super::STASH_KEY
@@ -261,6 +266,9 @@ impl Options {
         told.unwrap_or(0)
     }
 }
+
+/// The most of a complaint about options that is shown.
+const MOST_QUOTED: usize = 200;
 
 /// The first field that cannot be read by itself.
 fn wrong_field(options: &Value) -> Option<String> {

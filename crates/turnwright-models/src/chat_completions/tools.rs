@@ -1,11 +1,12 @@
 //! Tools as a server is shown them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use turnwright_core::event::Level;
 use turnwright_core::{DispatchContext, Tool};
 
@@ -87,14 +88,28 @@ fn written(tool: &Tool) -> String {
         parameters: &'t Value,
     }
     let described = tool.describe();
+    let parameters = with_properties(described.input_schema);
     let written = Written {
         r#type: "function",
         function: Function {
             name: described.name,
             description: described.description,
-            parameters: described.input_schema,
+            parameters: &parameters,
         },
     };
     // Text and JSON values can always be written.
     serde_json::to_string(&written).unwrap_or_default()
+}
+
+/// The document as it is. Where it names no properties, an empty list of them is said, which changes nothing: some servers
+/// refuse an object without.
+fn with_properties(document: &Value) -> Cow<'_, Value> {
+    match document {
+        Value::Object(map) if !map.contains_key("properties") => {
+            let mut map = map.clone();
+            map.insert("properties".to_owned(), Value::Object(Map::new()));
+            Cow::Owned(Value::Object(map))
+        }
+        _ => Cow::Borrowed(document),
+    }
 }

@@ -1,19 +1,20 @@
 //! The parts of a prompt as messages of the protocol.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use turnwright_core::artifact::text::TokenCount;
-use turnwright_core::record::{Message, Retrieved, Thought, ToolResults};
+use turnwright_core::record::{Author, Message, Retrieved, Thought, ToolResults};
 use turnwright_core::trust::{Part, Renderer, neutralise};
 use turnwright_core::{Error, ErrorCode, Media, ToolCall};
 
 use super::PROTOCOL;
 use super::builder::{Adapter, ReturnReasoning, SystemRole};
 use super::media::{self, MediaPolicy};
-use crate::render::{Entry, ModelResponse, ResponseState, Standing, Writer};
+use crate::render::{Entry, ModelResponse, ResponseState, Standing, Writer, set_in};
 
 /// A message as it goes over the wire.
 #[derive(Debug)]
@@ -196,7 +197,7 @@ impl<'a> ChatWriter<'a> {
         for (call, id) in response.calls.iter().zip(&ids) {
             let text = match cut {
                 Some(why) => not_whole(why),
-                None => self.result(call, &mut follows).await?,
+                None => self.result(call, id, &mut follows).await?,
             };
             let message = json!({ "role": "tool", "tool_call_id": id, "content": text });
             written.push(WireMessage::new(Role::Tool, &message));
@@ -218,7 +219,12 @@ impl<'a> ChatWriter<'a> {
     }
 
     /// What came of a call, as text. Messages of tools are text alone on this protocol: media follow as a user's.
-    async fn result(&self, call: &ToolCall, follows: &mut Vec<Part>) -> Result<String, Error> {
+    async fn result(
+        &self,
+        call: &ToolCall,
+        id: &str,
+        follows: &mut Vec<Part>,
+    ) -> Result<String, Error> {
         if let ToolResults::Media(media) = call.results() {
             self.admit(media)?;
         }
@@ -226,14 +232,15 @@ impl<'a> ChatWriter<'a> {
         if parts.iter().all(|part| matches!(part, Part::Text(_))) {
             return Ok(joined(parts));
         }
-        let name = Value::from(call.id());
+        // By the id under which the model knows it.
+        let name = Value::from(id);
         let tool = neutralise(call.tool()).into_owned();
         follows.push(Part::Text(format!(
-            "What came of the call {name} of `{tool}`:"
+            "{NOTE}What came of the call {name} of `{tool}`:"
         )));
         follows.extend(parts);
         Ok(format!(
-            "The result of the call {name} follows in the next message."
+            "The result of the call {name} follows in the next message of the user."
         ))
     }
 
@@ -245,7 +252,8 @@ impl<'a> ChatWriter<'a> {
         let function = json!({ "name": wire_name(call.tool()), "arguments": wire_arguments(call) });
         written.insert("function".to_owned(), function);
         if let Some(state) = state.filter(|it| it.is_from(&self.adapter.from)) {
-            for (name, value) in state.fields() {
+            let theirs = |(name, _): &(&String, &Value)| !OF_MESSAGES.contains(&name.as_str());
+            for (name, value) in state.fields().iter().filter(theirs) {
                 written.entry(name).or_insert_with(|| value.clone());
             }
         }
@@ -305,6 +313,23 @@ impl<'a> ChatWriter<'a> {
     }
 }
 
+/// What a message or a call has by the protocol: no field of a server's own stands in its place.
+const OF_MESSAGES: &[&str] = &[
+    "id",
+    "type",
+    "function",
+    "role",
+    "content",
+    "name",
+    "tool_calls",
+    "tool_call_id",
+    "index",
+    "refusal",
+];
+
+/// Before what the framework says where a user speaks.
+const NOTE: &str = "(Note of the application, not of the user.) ";
+
 /// Where the state of a thought keeps what it came in, and what else came with it.
 pub(super) const FIELD: &str = "reasoning_field";
 pub(super) const DETAILS: &str = "reasoning_details";
@@ -335,7 +360,13 @@ impl Writer for ChatWriter<'_> {
         match entry {
             Entry::Message(message) => {
                 self.admit(message.media())?;
-                self.user(self.renderer.message(message)).await
+                let mut parts = self.renderer.message(message);
+                if let (Author::Framework, Some(Part::Text(text))) =
+                    (message.author(), parts.first_mut())
+                {
+                    text.insert_str(0, NOTE);
+                }
+                self.user(parts).await
             }
             Entry::Retrievable(found) => {
                 if let Retrieved::Media(media) = found.content() {
@@ -344,16 +375,14 @@ impl Writer for ChatWriter<'_> {
                 self.user(self.renderer.retrievable(found).await).await
             }
             Entry::Instruction(instruction) => {
-                let text = neutralise(instruction.text());
-                self.user(vec![Part::Text(format!(
-                    "From now on this holds too:\n{text}"
-                ))])
-                .await
+                let text = set_in(instruction.text());
+                let text = format!("{NOTE}From now on this holds too:\n- {text}");
+                self.user(vec![Part::Text(text)]).await
             }
             Entry::Memory(memory) => {
-                let text = neutralise(memory.text());
-                self.user(vec![Part::Text(format!("This is remembered now:\n{text}"))])
-                    .await
+                let text = set_in(memory.text());
+                let text = format!("{NOTE}This is remembered now:\n- {text}");
+                self.user(vec![Part::Text(text)]).await
             }
             Entry::Response(response) => self.response(response).await,
         }
@@ -388,7 +417,7 @@ fn not_whole(why: &str) -> String {
 
 /// What a model is told of an answer that was not whole.
 fn not_finished(why: &str) -> String {
-    format!("Your last answer was cut off there ({why}).")
+    format!("{NOTE}Your last answer was cut off there ({why}).")
 }
 
 /// Names that servers refuse are written in letters that they take.
@@ -405,19 +434,66 @@ pub(super) fn wire_name(name: &str) -> String {
     }
 }
 
-/// Arguments as they came if they are an object; else in one: many servers read them again, and fail on anything else.
+/// Arguments as they came if they are an object; else in one: many servers read them again, and fail on anything else. What
+/// looks like a tag of ours in them is broken, as in all that a model wrote.
 pub(super) fn wire_arguments(call: &ToolCall) -> String {
     let args = call.args();
-    match args.text() {
-        Some(text) if is_object(text) => text.to_owned(),
-        Some(text) if matches!(text.trim(), "" | "null") => "{}".to_owned(),
-        Some(text) => json!({ "malformed_arguments": text }).to_string(),
-        None => match args.to_value() {
+    let Some(text) = args.text() else {
+        return match args.to_value() {
             Value::Null => "{}".to_owned(),
-            value @ Value::Object(_) => value.to_string(),
-            other => json!({ "malformed_arguments": other }).to_string(),
-        },
+            Value::Object(map) => harmless(Value::Object(map)),
+            other => malformed(other),
+        };
+    };
+    if matches!(text.trim(), "" | "null") {
+        return "{}".to_owned();
     }
+    // An object in a text is taken for the object where it is checked, and so it is here.
+    let inner = serde_json::from_str::<String>(text);
+    let text = inner.as_deref().unwrap_or(text);
+    if !is_object(text) {
+        return malformed(Value::from(text));
+    }
+    match neutralise(text) {
+        Cow::Borrowed(text) => text.to_owned(),
+        Cow::Owned(_) => harmless(args_of(text)),
+    }
+}
+
+fn args_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+fn malformed(came: Value) -> String {
+    let wrapped = Map::from_iter([("malformed_arguments".to_owned(), came)]);
+    harmless(Value::Object(wrapped))
+}
+
+/// Every text and name within, neutralised. Only of what a parser read, or of what was taken as arguments: both are bounded in
+/// depth.
+fn harmless(mut value: Value) -> String {
+    fn through(value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Cow::Owned(broken) = neutralise(text) {
+                    *text = broken;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(through),
+            Value::Object(map) => {
+                let entries = std::mem::take(map).into_iter();
+                *map = entries
+                    .map(|(name, mut value)| {
+                        through(&mut value);
+                        (neutralise(&name).into_owned(), value)
+                    })
+                    .collect();
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    through(&mut value);
+    value.to_string()
 }
 
 fn is_object(text: &str) -> bool {

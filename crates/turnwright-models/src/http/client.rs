@@ -63,6 +63,14 @@ impl ClientBuilder {
         self
     }
 
+    /// Through no proxy unless one was told.
+    pub(crate) fn no_proxy_unless_told(self) -> Self {
+        match self.proxy {
+            Proxy::Environment => self.no_proxy(),
+            Proxy::None | Proxy::At(_) => self,
+        }
+    }
+
     /// Makes the client.
     ///
     /// # Errors
@@ -95,6 +103,10 @@ impl ClientBuilder {
 #[async_trait]
 impl Transport for Client {
     async fn send(&self, request: Request) -> Result<Response, Error> {
+        let host = match (request.url.host_str(), request.url.port_or_known_default()) {
+            (Some(host), Some(port)) => format!("{host}:{port}"),
+            (host, _) => host.unwrap_or_default().to_owned(),
+        };
         let mut builder = self.http.post(request.url).body(request.body);
         for (name, value) in request.headers {
             let bad = || {
@@ -108,7 +120,8 @@ impl Transport for Client {
             value.set_sensitive(true);
             builder = builder.header(name, value);
         }
-        let response = builder.send().await.map_err(unreachable)?;
+        let response = builder.send().await;
+        let response = response.map_err(|error| unreachable(&host, error))?;
         let status = response.status().as_u16();
         let headers = response.headers().iter().map(|(name, value)| {
             let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
@@ -116,28 +129,31 @@ impl Transport for Client {
         });
         let headers = headers.collect();
         let pieces = response.bytes_stream();
-        let body = Body::new(pieces.map(|piece| piece.map_err(unreachable)));
+        let body =
+            Body::new(pieces.map(move |piece| piece.map_err(|error| unreachable(&host, error))));
         Ok(Response::new(status, headers, body))
     }
 }
 
-/// Why there is no answer, without the address: that may hold a key.
-fn unreachable(error: reqwest::Error) -> Error {
+/// Why there is no answer, with no more of the address than its host: the rest may hold a key.
+fn unreachable(host: &str, error: reqwest::Error) -> Error {
     let error = error.without_url();
     let (code, message) = if error.is_timeout() {
         (
             ErrorCode::ModelTimeout,
-            "the model server did not answer in time",
+            format!("the model server at {host} did not answer in time"),
         )
     } else if error.is_connect() {
         (
             ErrorCode::ModelUnreachable,
-            "the model server cannot be reached: is the base URL right, and does it run?",
+            format!(
+                "the model server at {host} cannot be reached: is the base URL right, and does it run?"
+            ),
         )
     } else {
         (
             ErrorCode::ModelUnreachable,
-            "the connection to the model server broke",
+            format!("the connection to the model server at {host} broke"),
         )
     };
     Error::new(code, message).with_source(error)
@@ -149,7 +165,7 @@ pub struct Body(Pin<Box<dyn Stream<Item = Result<Bytes, Error>> + Send>>);
 impl Body {
     /// A body of these pieces.
     pub fn new(pieces: impl Stream<Item = Result<Bytes, Error>> + Send + 'static) -> Self {
-        Body(Box::pin(pieces))
+        Body(Box::pin(pieces.fuse()))
     }
 
     /// A body that is there already.

@@ -54,5 +54,6 @@ mod tests;
 
 pub use entry::{Entry, ModelResponse};
 pub use standing::Standing;
+pub(crate) use standing::set_in;
 pub use state::ResponseState;
 pub use transcript::{Transcript, Writer};

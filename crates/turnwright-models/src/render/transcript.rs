@@ -87,6 +87,13 @@ impl<W: Send + Sync> Transcript<W> {
         writer: &mut P,
     ) -> Result<(), Error> {
         self.update_standing(timeline, system, writer)?;
+        // What was taken away is not to be sent again.
+        let there = |known: &Record| {
+            let same = |it: &Record| it.kind() == known.kind() && it.id() == known.id();
+            timeline.iter().any(same)
+        };
+        self.parts
+            .retain(|part| !part.late || part.records.iter().all(there));
         let happened = |record: &&Record| !is_standing(record);
         let known = self.parts.iter().filter(|part| !part.late);
         let mut known = known.flat_map(|part| &part.records);

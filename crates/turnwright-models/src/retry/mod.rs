@@ -128,12 +128,14 @@ pub(crate) fn retry_after<'h>(
     now: SystemTime,
 ) -> Option<Duration> {
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|it| *it >= 0.0);
+    // What is longer than can be said is too long in any case.
+    let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     if let Some(millis) = header("retry-after-ms").and_then(number) {
-        return Duration::try_from_secs_f64(millis / 1_000.0).ok();
+        return Some(seconds(millis / 1_000.0));
     }
     let said = header("retry-after")?;
     match number(said) {
-        Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        Some(told) => Some(seconds(told)),
         None => {
             let when = httpdate::parse_http_date(said.trim()).ok()?;
             // A date that has passed: at once.

@@ -308,3 +308,71 @@ async fn what_a_server_calls_an_error_counts_beside_what_it_says() {
         assert_eq!(script.bodies().len(), 1);
     }
 }
+
+#[tokio::test]
+async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
+    let key = "sk-very-secret-key-123456789";
+    let long = format!("{}{key}", "x".repeat(490));
+    let cases: [(&str, Answer); 4] = [
+        (
+            "in the id",
+            Answer::Status(
+                400,
+                vec![(
+                    "x-request-id",
+                    "sk-very-secret-key-123456789\u{9b}2J\u{202e}",
+                )],
+                json!({ "error": "no" }),
+            ),
+        ),
+        (
+            "where it is cut",
+            Answer::Status(400, vec![], json!({ "error": { "message": long } })),
+        ),
+        (
+            "in a stream",
+            Answer::Broken(vec![json!({ "error": { "message": long } })]),
+        ),
+        (
+            "in a page",
+            Answer::Status(502, vec![], json!(format!("<html>{key}</html>"))),
+        ),
+    ];
+    for (place, answer) in cases {
+        let script = Script::new([answer]);
+        let model = script
+            .builder()
+            .header("authorization", format!("Bearer {key}"))
+            .retry(RetryPolicy::never())
+            .build()
+            .unwrap();
+        let runner = TurnRunner::builder(model).build().unwrap();
+        let error = runner.run("Hello").await.ended.error().unwrap();
+        let said = format!("{error} {error:?} {}", error.with_causes());
+        assert!(!said.contains("sk-very"), "{place}: {said}");
+        assert!(!said.contains(['\u{9b}', '\u{202e}']), "{place}: {said}");
+    }
+    let script = Script::new([refuses(
+        401,
+        "user u-secret-1, password p w-secret, dS1zZWNyZXQtMTpwIHctc2VjcmV0, key q-secret-2",
+    )]);
+    let model = turnwright_models::ChatCompletions::builder(
+        "http://u-secret-1:p%20w-secret@127.0.0.1:9/v1?key=q-secret-2",
+    )
+    .model("m")
+    .transport(script)
+    .build()
+    .unwrap();
+    let runner = TurnRunner::builder(model).build().unwrap();
+    let said = runner
+        .run("Hello")
+        .await
+        .ended
+        .error()
+        .unwrap()
+        .with_causes();
+    assert!(
+        !said.contains("secret-") && !said.contains("w-secret"),
+        "{said}"
+    );
+}

@@ -85,7 +85,14 @@ async fn that_no_arguments_were_taken_for_an_empty_object_is_kept_as_a_repair() 
 
 #[tokio::test]
 async fn the_calls_of_a_response_that_was_cut_off_are_kept_and_not_made_and_the_model_is_told() {
-    for reason in ["length", "content_filter", "error"] {
+    for reason in [
+        "length",
+        "content_filter",
+        "error",
+        "model_length",
+        "LENGTH",
+        "abort",
+    ] {
         let (tool, given) = noting();
         // The first looks complete, and is not made either.
         let cut = [
@@ -409,4 +416,23 @@ async fn a_server_that_knows_no_schemas_is_told_in_words() {
             "{system}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_tool_without_arguments_is_shown_with_an_empty_list_of_them() {
+    let tool = Tool::dynamic(
+        "look",
+        json!({ "type": "object", "additionalProperties": false }),
+    )
+    .description("Looks.")
+    .handler(|_: Value, _: ToolContext| async { "seen" })
+    .build()
+    .unwrap();
+    let script = Script::new([says("Yes.")]);
+    run(&script, tool).await;
+    let shown = &script.values()[0]["tools"][0]["function"]["parameters"];
+    assert_eq!(
+        *shown,
+        json!({ "type": "object", "additionalProperties": false, "properties": {} })
+    );
 }

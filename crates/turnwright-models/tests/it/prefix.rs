@@ -337,9 +337,9 @@ async fn memories_stand_as_they_were_when_the_turn_began_and_a_change_stands_whe
         told,
         [
             "Go.",
-            "This is remembered now:\nLikes coffee.",
-            "This is remembered now:\nLives in Bern.",
-            "From now on this holds too:\nBe kind.",
+            "(Note of the application, not of the user.) This is remembered now:\n- Likes coffee.",
+            "(Note of the application, not of the user.) This is remembered now:\n- Lives in Bern.",
+            "(Note of the application, not of the user.) From now on this holds too:\n- Be kind.",
         ]
     );
 }

@@ -26,7 +26,7 @@ pub(super) struct TypeArgs {
     /// JSONPath of what to look at, for example `$.items[0]`. `$` is the whole document; of JSON lines, the array of all
     /// records.
     #[serde(default = "root")]
-    #[schemars(length(max = 4096))]
+    #[schemars(length(max = 1000))]
     path: String,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct TypeArgs {
 pub(super) struct KeysArgs {
     /// JSONPath of one object (`$.config`) or of many (`$.items[*]`; of JSON lines, `$[*]`).
     #[serde(default = "root")]
-    #[schemars(length(max = 4096))]
+    #[schemars(length(max = 1000))]
     path: String,
     /// How many keys to skip: the answer before says where to go on.
     #[serde(default)]
@@ -45,7 +45,7 @@ pub(super) struct KeysArgs {
 pub(super) struct LengthArgs {
     /// JSONPath of an array, an object or a string, for example `$.items`. `$` of JSON lines counts the records.
     #[serde(default = "root")]
-    #[schemars(length(max = 4096))]
+    #[schemars(length(max = 1000))]
     path: String,
     /// How many nodes to skip: the answer before says where to go on.
     #[serde(default)]
@@ -56,7 +56,7 @@ pub(super) struct LengthArgs {
 pub(super) struct GetArgs {
     /// JSONPath (RFC 9535), for example `$.items[0].name`, `$.items[*].price` or `$..id`. Names with other characters than
     /// letters, digits and `_` stand in brackets: `$['first name']`. Of JSON lines, `$[0]` is the first record.
-    #[schemars(length(max = 4096))]
+    #[schemars(length(max = 1000))]
     path: String,
     /// How many nodes to skip: the answer before says where to go on.
     #[serde(default)]
@@ -67,12 +67,12 @@ pub(super) struct GetArgs {
 pub(super) struct FilterArgs {
     /// JSONPath of the array or object whose elements are tested, for example `$.items`. `$` of JSON lines: all records.
     #[serde(default = "root")]
-    #[schemars(length(max = 4096))]
+    #[schemars(length(max = 1000))]
     path: String,
     /// The condition; `@` is the element. For example `@.level == 'error' && @.ms > 100`, `@.email` (has one),
     /// `!(@.state == 'done')`, `match(@.name, 'A.*')`, `search(@.text, 'timeout')`, `length(@.tags) > 2`.
     #[serde(rename = "where")]
-    #[schemars(length(min = 1, max = 4096))]
+    #[schemars(length(min = 1, max = 1000))]
     condition: String,
     /// How many matches to skip: the answer before says where to go on.
     #[serde(default)]
@@ -83,7 +83,7 @@ pub(super) struct FilterArgs {
 pub(super) struct SliceArgs {
     /// JSONPath of the array, for example `$.items`. `$` of JSON lines: all records.
     #[serde(default = "root")]
-    #[schemars(length(max = 4096))]
+    #[schemars(length(max = 1000))]
     path: String,
     /// The first element, counted from 0; -5 is the fifth from the end.
     #[serde(default)]
@@ -100,7 +100,7 @@ pub(super) struct SliceArgs {
 pub(super) struct PluckArgs {
     /// JSONPath of the array, for example `$.items`. `$` of JSON lines: all records.
     #[serde(default = "root")]
-    #[schemars(length(max = 4096))]
+    #[schemars(length(max = 1000))]
     path: String,
     /// What to show of each element: names, or paths within it, for example `["id", "user.name", "tags[0]"]`.
     #[schemars(length(min = 1, max = 64))]

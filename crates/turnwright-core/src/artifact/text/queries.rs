@@ -109,7 +109,7 @@ pub(super) struct Lines {
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Search {
     /// A regular expression, or plain text with literal=true. ^ and $ are the ends of a line.
-    #[schemars(length(max = 10000))]
+    #[schemars(length(max = 1000))]
     pattern: String,
     /// "i" ignores case. "m", "s" and "u" are taken and change nothing.
     #[serde(default)]

@@ -460,3 +460,45 @@ async fn calls_run_side_by_side_without_disturbing_one_another() {
     drop(ctx);
     assert!(weak.upgrade().is_none());
 }
+
+/// With its feature `raw_value`, which any package of a program may turn on, `serde_json` reads an object with this name as the
+/// JSON in the text below it.
+#[tokio::test]
+async fn what_was_checked_is_what_runs_also_under_names_that_serde_json_reads_otherwise() {
+    let given = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&given);
+    let document =
+        json!({ "type": "object", "properties": { "n": { "type": "integer", "maximum": 5 } } });
+    let tool = Tool::dynamic("pay", document)
+        .description("Pays.")
+        .handler(move |args: Value, _: ToolContext| {
+            notes.lock().push(args);
+            async { "paid" }
+        })
+        .build()
+        .unwrap();
+    let ctx = DispatchContext::builder()
+        .tools(ToolRegistry::new([tool]).unwrap())
+        .build();
+    let hidden = r#"{"n":999}"#;
+    let texts = [
+        json!({ "$serde_json::private::RawValue": hidden }).to_string(),
+        json!({ "a": { "$serde_json::private::RawValue": hidden } }).to_string(),
+        json!({ "$serde_json::private::Number": "1" }).to_string(),
+        r#"{"\u0024serde_json::private::RawValue": "[1]"}"#.to_owned(),
+    ];
+    for text in &texts {
+        let told = ctx.call("pay", text.as_str()).await;
+        assert!(told.is_error() && given.lock().is_empty(), "{text}");
+        assert!(
+            told.text()
+                .await
+                .unwrap()
+                .contains("$serde_json::private::")
+        );
+    }
+    let mut map = serde_json::Map::new();
+    map.insert("$serde_json::private::RawValue".to_owned(), hidden.into());
+    let told = ctx.call("pay", Value::Object(map)).await;
+    assert!(told.is_error() && given.lock().is_empty());
+}

@@ -52,8 +52,8 @@ pub struct ReplyCall {
 }
 
 impl Reply {
-    /// Whether the model came to its end: a reason to stop was told, and it is not `length`, `model_length`,
-    /// `content_filter` or `error`.
+    /// Whether the model came to its end: a reason to stop was told, and it is not one that says that the
+    /// response was cut off, such as `length`, `content_filter` or `error`.
     /// No call of a reply that is not whole may be executed.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -92,11 +92,28 @@ impl Reply {
 
 /// Whether a response that stopped for this reason is not whole.
 pub(super) fn cuts_off(reason: &str) -> bool {
-    matches!(
-        reason,
-        "length" | "model_length" | "content_filter" | "error"
-    )
+    CUT_OFF.iter().any(|cut| reason.eq_ignore_ascii_case(cut))
 }
+
+/// The protocol's own reasons, and what servers say in their place.
+const CUT_OFF: &[&str] = &[
+    "length",
+    "model_length",
+    "max_tokens",
+    "max_output_tokens",
+    "model_context_window_exceeded",
+    "content_filter",
+    "safety",
+    "sensitive",
+    "error",
+    "insufficient_system_resource",
+    "network_error",
+    "timeout",
+    "abort",
+    "aborted",
+    "cancelled",
+    "canceled",
+];
 
 impl fmt::Debug for Reply {
     /// What a model says is not for logs: sizes are shown.

@@ -27,7 +27,7 @@ const COMMENTS: u64 = rig::COMMENTS as u64 + (1 << 20);
 const LIMIT: &str = "8388608 bytes";
 const LESS: &str = "262144 bytes";
 const BASE_URL: &str = "base URL";
-const BROKE: &str = "connection to the model server broke";
+const BROKE: &str = "the connection to the model server at 127.0.0.1:";
 
 #[rustfmt::skip]
 pub(super) const TABLE: &[Row] = &[

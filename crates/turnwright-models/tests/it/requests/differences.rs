@@ -332,7 +332,7 @@ fn media_of_tools(body: &mut Value) {
     let mut messages: Vec<Value> = Vec::new();
     for mut message in std::mem::take(body["messages"].as_array_mut().unwrap()) {
         let first = message["content"][0]["text"].as_str().unwrap_or_default();
-        if first.starts_with("What came of the call ") {
+        if first.contains("What came of the call ") {
             let content = list(&mut message).unwrap();
             let result = messages.last_mut().unwrap();
             assert_eq!(result["role"], "tool");
