@@ -373,6 +373,7 @@ fn every_code_has_its_own_name_and_the_pattern() {
             "E_INVALID_INITIAL_TURN_GATE_VALUE",
             "E_INVALID_TURN_GATE_RESOLUTION",
             "E_INVALID_STASH_PATH",
+            "E_INVALID_MODEL_CONFIG",
             "E_INVALID_INITIAL_TOOL_CALL_VALUE",
             "E_INVALID_INITIAL_MESSAGE_VALUE",
             "E_INVALID_INITIAL_THOUGHT_VALUE",
