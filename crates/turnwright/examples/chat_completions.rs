@@ -25,10 +25,10 @@ async fn weather(
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), BoxError> {
     // The server must live as long as the example asks it.
-    let named = |name: &&str| std::env::var_os(name).is_some();
-    let (model, _server) = match ["OPENAI_BASE_URL", "OPENAI_API_KEY"].iter().find(named) {
-        Some(_) => (ChatCompletions::from_env()?, None),
-        None => {
+    let named = |name: &str| std::env::var_os(name).is_some();
+    let (model, _server) = match named("OPENAI_BASE_URL") || named("OPENAI_API_KEY") {
+        true => (ChatCompletions::from_env()?, None),
+        false => {
             let server = scripted().await?;
             let url = format!("{}/v1", server.url());
             let model = ChatCompletions::builder(url).model("scripted").no_proxy();

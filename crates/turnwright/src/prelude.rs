@@ -4,6 +4,7 @@
 pub use crate::ChatCompletions;
 pub use crate::approval::{always, when, when_tainted};
 pub use crate::event::{Level, Usage};
+pub use crate::spool::MemoryReader;
 pub use crate::{
     Approval, ApprovalRequest, Approver, ArtifactKind, BoxError, Cancellation, Conversation,
     DispatchContext, Effects, Ended, Error, Event, EventKind, Executor, Inline, Json, Media,

@@ -38,11 +38,13 @@ impl Adapter {
     ) -> Asked {
         let mut attempts = self.retry.begin();
         let mut live = Live::new(ctx);
-        let mut body = Bytes::from(write(&self.habits));
+        let habits = self.habits.for_one();
+        let mut body = Bytes::from(write(&habits));
         loop {
             let mut collector = Collector::default();
             let failure = match self.attempt(body.clone(), &mut live, &mut collector).await {
                 Ok(()) => {
+                    self.habits.learn_all(&habits);
                     let reply = collector.into_reply();
                     return Asked {
                         reply,
@@ -54,16 +56,13 @@ impl Adapter {
             };
             let mut error = failure.error;
             if let Some(habit) = failure.habit {
-                let learnt = self.habits.learn(habit);
-                let written = Bytes::from(write(&self.habits));
-                // Another turn may have learnt it meanwhile. If nothing changes, it was not that.
+                habits.learn(habit);
+                let written = Bytes::from(write(&habits));
+                // If nothing changes, it was not that.
                 if written != body {
-                    if learnt {
-                        let message = format!(
-                            "the server is asked in another way from now on ({habit:?}): {error}"
-                        );
-                        ctx.log(Level::Info, message);
-                    }
+                    let message =
+                        format!("the server is asked in another way ({habit:?}): {error}");
+                    ctx.log(Level::Info, message);
                     body = written;
                     continue;
                 }

@@ -48,7 +48,10 @@ impl Failure {
         let again = match error.code() {
             ErrorCode::ModelUnreachable | ErrorCode::ModelTimeout => true,
             // What is too large or not of the protocol will be so again.
-            ErrorCode::Wire | ErrorCode::ModelServer => error.kind() == ErrorKind::Unavailable,
+            ErrorCode::Wire | ErrorCode::ModelServer => matches!(
+                error.kind(),
+                ErrorKind::Unavailable | ErrorKind::RateLimited | ErrorKind::Timeout
+            ),
             _ => false,
         };
         Failure {

@@ -30,9 +30,26 @@ impl Habits {
         self.flag(habit).load(Ordering::Relaxed)
     }
 
-    /// Notes it; whether that is news.
-    pub(super) fn learn(&self, habit: Habit) -> bool {
-        !self.flag(habit).swap(true, Ordering::Relaxed)
+    pub(super) fn learn(&self, habit: Habit) {
+        self.flag(habit).store(true, Ordering::Relaxed);
+    }
+
+    /// For one request: what is learnt there holds for all only once it has helped. A refusal may quote a user's words.
+    pub(super) fn for_one(&self) -> Self {
+        let one = Habits::default();
+        Habit::ALL
+            .into_iter()
+            .filter(|habit| self.has(*habit))
+            .for_each(|habit| one.learn(habit));
+        one
+    }
+
+    /// It has helped.
+    pub(super) fn learn_all(&self, learnt: &Habits) {
+        Habit::ALL
+            .into_iter()
+            .filter(|habit| learnt.has(*habit))
+            .for_each(|habit| self.learn(habit));
     }
 
     fn flag(&self, habit: Habit) -> &AtomicBool {
@@ -44,6 +61,8 @@ impl Habits {
 }
 
 impl Habit {
+    const ALL: [Habit; 2] = [Habit::NoStreamOptions, Habit::StrictRoles];
+
     /// What a refusal says of the server, if it says something of this kind.
     pub(super) fn told_by(status: u16, said: &str) -> Option<Self> {
         if !matches!(status, 400 | 422 | 500) {

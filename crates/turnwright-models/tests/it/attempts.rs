@@ -376,3 +376,22 @@ async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
         "{said}"
     );
 }
+
+#[tokio::test]
+async fn a_refusal_that_only_quotes_the_user_teaches_nothing() {
+    let quoted = || refuses(400, "Bad request: \"tell me about stream_options\"");
+    let script = Script::new([quoted(), quoted(), says("Hello.")]);
+    let runner = TurnRunner::builder(script.model()).build().unwrap();
+    runner
+        .run("Tell me about stream_options")
+        .await
+        .into_answer()
+        .unwrap_err();
+    runner.run("Hello").await.into_answer().unwrap();
+    let asks: Vec<bool> = script
+        .values()
+        .iter()
+        .map(|it| it.get("stream_options").is_some())
+        .collect();
+    assert_eq!(asks, [true, false, true]);
+}

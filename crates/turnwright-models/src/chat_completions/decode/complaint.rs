@@ -106,7 +106,7 @@ fn message_in(value: &Value, depth: usize) -> Option<String> {
             });
             let found = found.or_else(|| message_in(error_in(value)?, depth));
             let found = found.or_else(|| code_in(fields))?;
-            Some(with_upstream(found, fields))
+            Some(with_upstream(with_place(found, fields), fields))
         }
         _ => None,
     }
@@ -121,6 +121,23 @@ fn code_in(fields: &Map<String, Value>) -> Option<String> {
             Value::Number(number) => Some(number.to_string()),
             _ => None,
         })
+}
+
+/// What a complaint is about often stands beside it.
+fn with_place(message: String, fields: &Map<String, Value>) -> String {
+    if let Some(Value::Array(steps)) = fields.get("loc") {
+        let steps = steps.iter().map(|step| match step {
+            Value::String(name) => name.clone(),
+            other => other.to_string(),
+        });
+        return format!("{}: {message}", steps.collect::<Vec<_>>().join("."));
+    }
+    match fields.get("param") {
+        Some(Value::String(name)) if !name.is_empty() && !message.contains(name.as_str()) => {
+            format!("{message} ({name})")
+        }
+        _ => message,
+    }
 }
 
 /// A gateway's message often only says that the server behind it failed; what that one said stands beside it.

@@ -5,6 +5,27 @@ use super::super::{Decoder, Delta, error_message};
 use super::{delta, error_of};
 
 #[test]
+fn what_a_complaint_is_about_is_told_with_it() {
+    let cases = [
+        (
+            r#"{"detail":[{"loc":["body","messages",1,"content"],"msg":"Field required"}]}"#,
+            "body.messages.1.content: Field required",
+        ),
+        (
+            r#"{"error":{"message":"Unsupported value","param":"temperature"}}"#,
+            "Unsupported value (temperature)",
+        ),
+        (
+            r#"{"error":{"message":"Invalid 'temperature'","param":"temperature"}}"#,
+            "Invalid 'temperature'",
+        ),
+    ];
+    for (body, message) in cases {
+        assert_eq!(error_message(body.as_bytes()), message);
+    }
+}
+
+#[test]
 fn an_error_in_a_stream_ends_it_with_the_servers_message() {
     let error = json!({
         "error": { "code": 502, "message": "Provider\nreturned error" },
@@ -87,7 +108,7 @@ fn the_message_of_an_error_is_found_wherever_it_stands() {
         (r#"{"error":{"error":{"message":"no"}}}"#, "no"),
         (
             r#"{"message":{"detail":[{"loc":["body"],"msg":"one"},{"msg":"two"}]}}"#,
-            "one; two",
+            "body: one; two",
         ),
         (r#"[{"error":{"message":"no"}}]"#, "no"),
         (
