@@ -43,12 +43,12 @@ impl Live {
             Delta::Text(text) | Delta::Refusal(text) => {
                 let reporter = &self.reporter;
                 let message = self.message.get_or_insert_with(|| reporter.message());
-                message.push(text.as_str()).await;
+                message.push_str(text).await;
             }
             Delta::Reasoning { text, .. } => {
                 let reporter = &self.reporter;
                 let thought = self.thought.get_or_insert_with(|| reporter.thought());
-                thought.push(text.as_str()).await;
+                thought.push_str(text).await;
             }
             Delta::Call {
                 slot,
@@ -71,7 +71,7 @@ impl Live {
         name: Option<&str>,
         arguments: &str,
     ) {
-        if slot >= MOST_SHOWN {
+        if slot >= MOST_SHOWN || !self.reporter.is_heard() {
             return;
         }
         if self.calls.len() <= slot {

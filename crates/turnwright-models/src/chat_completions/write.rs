@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use turnwright_core::artifact::text::TokenCount;
@@ -41,9 +42,10 @@ pub(super) enum Role {
 const TOKENS_OF_MEDIA: u64 = 1_000;
 
 impl WireMessage {
-    fn new(role: Role, message: &Value) -> Self {
+    fn new(role: Role, message: &impl Serialize) -> Self {
         WireMessage {
-            json: message.to_string(),
+            // Text and JSON values can always be written.
+            json: serde_json::to_string(message).unwrap_or_default(),
             role,
             ids: Vec::new(),
             words: None,
@@ -60,6 +62,48 @@ impl WireMessage {
         };
         *self.tokens.get_or_init(count)
     }
+}
+
+/// A message of words alone.
+#[derive(Serialize)]
+struct Said<'a> {
+    role: &'a str,
+    content: &'a str,
+}
+
+/// What came of a call.
+#[derive(Serialize)]
+struct Returned<'a> {
+    role: &'static str,
+    tool_call_id: &'a str,
+    content: &'a str,
+}
+
+/// What the model said and called.
+#[derive(Serialize)]
+struct Answered<'a> {
+    role: &'static str,
+    /// `null` beside calls, as OpenAI's own responses have it: there is no server that does not take that.
+    content: Option<Value>,
+    #[serde(flatten)]
+    thoughts: Map<String, Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<WireCall<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireCall<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: WireFunction,
+    #[serde(flatten)]
+    extra: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct WireFunction {
+    name: String,
+    arguments: String,
 }
 
 /// Writes the messages of one turn.
@@ -119,8 +163,8 @@ impl<'a> ChatWriter<'a> {
         }
         // Text alone as a string; with media as a list of parts.
         if parts.iter().all(|part| matches!(part, Part::Text(_))) {
-            let message = json!({ "role": "user", "content": joined(parts) });
-            return Ok(vec![WireMessage::new(Role::User, &message)]);
+            let (role, content) = ("user", &*joined(parts));
+            return Ok(vec![WireMessage::new(Role::User, &Said { role, content })]);
         }
         let (mut content, mut words, mut media) = (Vec::new(), String::new(), 0);
         for part in parts {
@@ -131,7 +175,7 @@ impl<'a> ChatWriter<'a> {
                 }
                 Part::Media(it) => {
                     media += 1;
-                    content.push(media::part(&it, self.adapter).await?);
+                    content.push(Box::pin(media::part(&it, self.adapter)).await?);
                 }
                 _ => {}
             }
@@ -145,60 +189,42 @@ impl<'a> ChatWriter<'a> {
     }
 
     async fn response(&mut self, response: &ModelResponse) -> Result<Vec<WireMessage>, Error> {
-        let read = |state| ResponseState::read(state, PROTOCOL);
-        let kept = response
-            .thoughts
-            .iter()
-            .find_map(|it| read(it.provider_state()));
-        let kept = kept.or_else(|| {
-            response
-                .messages
-                .iter()
-                .find_map(|it| read(it.provider_state()))
-        });
-        let kept = kept.or_else(|| {
-            response
-                .calls
-                .iter()
-                .find_map(|it| read(it.provider_state()))
-        });
+        let kept = response.state();
         let text = self.spoken(&response.messages);
-        let mut message = Map::new();
-        message.insert("role".to_owned(), json!("assistant"));
-        if !text.is_empty() {
-            message.insert("content".to_owned(), Value::from(text));
+        let mut content = (!text.is_empty()).then(|| Value::from(text));
+        let mut thoughts = Map::new();
+        if kept.is_some_and(|it| it.is_from(&self.adapter.from)) {
+            self.add_thoughts(&response.thoughts, &mut content, &mut thoughts);
         }
-        if kept
-            .as_ref()
-            .is_some_and(|it| it.is_from(&self.adapter.from))
-        {
-            self.add_thoughts(&response.thoughts, &mut message);
-        }
-        let mut calls = Vec::with_capacity(response.calls.len());
-        let mut ids = Vec::with_capacity(response.calls.len());
-        for call in &response.calls {
-            let state = ResponseState::read(call.provider_state(), PROTOCOL);
-            let id = self.wire_id(call, state.as_ref());
-            calls.push(self.call(call, &id, state.as_ref()));
-            ids.push(id);
-        }
-        if !calls.is_empty() {
-            // As OpenAI's own responses have it: there is no server that does not take that.
-            message.entry("content").or_insert(Value::Null);
-            message.insert("tool_calls".to_owned(), Value::from(calls));
-        } else if !message.contains_key("content") {
+        let calls = response.calls_with_states();
+        let ids: Vec<String> = calls.map(|(it, state)| self.wire_id(it, state)).collect();
+        if content.is_none() && ids.is_empty() {
             // A thought that nothing came of: no server takes a message without words.
             return Ok(Vec::new());
         }
-        let mut written = vec![WireMessage::new(Role::Assistant, &Value::Object(message))];
-        let cut = kept.as_ref().and_then(ResponseState::why_cut);
+        let calls = response.calls_with_states().zip(&ids);
+        let message = Answered {
+            role: "assistant",
+            content,
+            thoughts,
+            tool_calls: calls
+                .map(|((call, state), id)| self.call(call, id, state))
+                .collect(),
+        };
+        let mut written = vec![WireMessage::new(Role::Assistant, &message)];
+        drop(message);
+        let cut = kept.and_then(ResponseState::why_cut);
         let mut follows = Vec::new();
         for (call, id) in response.calls.iter().zip(&ids) {
             let text = match cut {
                 Some(why) => not_whole(why),
                 None => self.result(call, &mut follows).await?,
             };
-            let message = json!({ "role": "tool", "tool_call_id": id, "content": text });
+            let message = Returned {
+                role: "tool",
+                tool_call_id: id,
+                content: &text,
+            };
             written.push(WireMessage::new(Role::Tool, &message));
         }
         if let Some(first) = written.first_mut() {
@@ -238,22 +264,36 @@ impl<'a> ChatWriter<'a> {
     }
 
     /// A call as it was made, in a form that every server takes.
-    fn call(&self, call: &ToolCall, id: &str, state: Option<&ResponseState>) -> Value {
-        let mut written = Map::new();
-        written.insert("id".to_owned(), Value::from(id));
-        written.insert("type".to_owned(), json!("function"));
-        let function = json!({ "name": wire_name(call.tool()), "arguments": wire_arguments(call) });
-        written.insert("function".to_owned(), function);
-        if let Some(state) = state.filter(|it| it.is_from(&self.adapter.from)) {
-            for (name, value) in state.fields() {
-                written.entry(name).or_insert_with(|| value.clone());
-            }
+    fn call<'i>(
+        &self,
+        call: &ToolCall,
+        id: &'i str,
+        state: Option<&ResponseState>,
+    ) -> WireCall<'i> {
+        let theirs = state.filter(|it| it.is_from(&self.adapter.from));
+        let fields = theirs.into_iter().flat_map(ResponseState::fields);
+        let ours = |name: &str| matches!(name, "id" | "type" | "function");
+        let extra = fields.filter(|(name, _)| !ours(name));
+        WireCall {
+            id,
+            r#type: "function",
+            function: WireFunction {
+                name: wire_name(call.tool()),
+                arguments: wire_arguments(call),
+            },
+            extra: extra
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
         }
-        Value::Object(written)
     }
 
     /// What the server thought, where it wants it back.
-    fn add_thoughts(&self, thoughts: &[Arc<Thought>], message: &mut Map<String, Value>) {
+    fn add_thoughts(
+        &self,
+        thoughts: &[Arc<Thought>],
+        content: &mut Option<Value>,
+        fields: &mut Map<String, Value>,
+    ) {
         if self.adapter.reasoning == ReturnReasoning::None {
             return;
         }
@@ -263,7 +303,7 @@ impl<'a> ChatWriter<'a> {
             };
             let details = state.fields().get(DETAILS);
             if let Some(details) = details {
-                message.insert(DETAILS.to_owned(), details.clone());
+                fields.insert(DETAILS.to_owned(), details.clone());
             }
             let field = state.fields().get(FIELD).and_then(Value::as_str);
             let back = match (self.adapter.reasoning, field) {
@@ -277,13 +317,13 @@ impl<'a> ChatWriter<'a> {
                 Some("thinking") => {
                     let thinking = json!({ "type": "thinking", "thinking": [{ "type": "text", "text": text }] });
                     let mut parts = vec![thinking];
-                    if let Some(said) = message.remove("content") {
+                    if let Some(said) = content.take() {
                         parts.push(json!({ "type": "text", "text": said }));
                     }
-                    message.insert("content".to_owned(), Value::from(parts));
+                    *content = Some(Value::from(parts));
                 }
                 Some(field) => {
-                    message.insert(field.to_owned(), Value::from(text));
+                    fields.insert(field.to_owned(), Value::from(text));
                 }
                 None => {}
             }
@@ -325,9 +365,10 @@ impl Writer for ChatWriter<'_> {
             SystemRole::System => "system",
             SystemRole::Developer => "developer",
         };
+        let content = &*text;
         Ok(vec![WireMessage::new(
             Role::System,
-            &json!({ "role": role, "content": text }),
+            &Said { role, content },
         )])
     }
 

@@ -94,8 +94,9 @@ impl Decoder {
     fn take_known(&mut self, mut bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Error> {
         match &mut self.state {
             State::Events(frames) => {
-                while let Some(event) = frames.next_event(&mut bytes)? {
-                    if self.reader.event(&event, deltas)? {
+                while let Some(frame) = frames.next_frame(&mut bytes)? {
+                    let name = frame.name.as_deref();
+                    if self.reader.event(name, &frame.data, deltas)? {
                         self.state = State::Done;
                         return Ok(());
                     }
@@ -120,7 +121,8 @@ impl Decoder {
             State::Begins(sniff) => return Err(sniff.neither()),
             State::Events(frames) => {
                 if let Some(event) = frames.finish()? {
-                    self.reader.event(&event, deltas)?;
+                    self.reader
+                        .event(event.name.as_deref(), &event.data, deltas)?;
                 }
             }
             State::Json(body) => {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// Makes a struct that is read from an object: `null` is an empty one, unknown fields are skipped, and of a field that
@@ -18,37 +18,49 @@ macro_rules! object {
 
         impl<'de: 'a, 'a> serde::Deserialize<'de> for $name<'a> {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                struct Reader<'a>(std::marker::PhantomData<&'a ()>);
+                let mut read = $name::default();
+                Self::deserialize_in_place(from, &mut read)?;
+                Ok(read)
+            }
 
-                impl<'de: 'a, 'a> serde::de::Visitor<'de> for Reader<'a> {
-                    type Value = $name<'a>;
+            fn deserialize_in_place<D: serde::Deserializer<'de>>(
+                from: D,
+                place: &mut Self,
+            ) -> Result<(), D::Error> {
+                struct Reader<'p, 'a>(&'p mut $name<'a>);
+
+                impl<'de: 'a, 'a> serde::de::Visitor<'de> for Reader<'_, 'a> {
+                    type Value = ();
 
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                         f.write_str("an object")
                     }
 
-                    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                        Ok($name::default())
+                    fn visit_unit<E>(self) -> Result<(), E> {
+                        *self.0 = $name::default();
+                        Ok(())
                     }
 
-                    fn visit_map<A>(self, mut map: A) -> Result<Self::Value, A::Error>
+                    fn visit_map<A>(self, mut map: A) -> Result<(), A::Error>
                     where
                         A: serde::de::MapAccess<'de>,
                     {
-                        let mut read = $name::default();
-                        while let Some($crate::chat_completions::decode::shape::Key(key)) = map.next_key()? {
+                        use $crate::chat_completions::decode::shape::{InPlace, Key};
+                        let read = self.0;
+                        *read = $name::default();
+                        while let Some(Key(key)) = map.next_key()? {
                             match &*key {
-                                $($wire => read.$field = map.next_value()?,)+
+                                $($wire => map.next_value_seed(InPlace(&mut read.$field))?,)+
                                 _ => {
                                     map.next_value::<serde::de::IgnoredAny>()?;
                                 }
                             }
                         }
-                        Ok(read)
+                        Ok(())
                     }
                 }
 
-                from.deserialize_any(Reader(std::marker::PhantomData))
+                from.deserialize_any(Reader(place))
             }
         }
     };
@@ -57,6 +69,12 @@ pub(super) use object;
 
 /// The name of a field.
 pub(super) struct Key<'a>(pub(super) Cow<'a, str>);
+
+/// Reads a value where it is to stand, instead of moving it there.
+pub(super) struct InPlace<'p, T>(pub(super) &'p mut T);
+
+/// What may be left out, or `null`.
+pub(super) struct Told<T>(pub(super) Option<T>);
 
 /// Text. `null` is no text, and a number is its digits.
 #[derive(Default)]
@@ -82,11 +100,67 @@ impl<'a> Text<'a> {
     pub(super) fn said(self) -> Option<Cow<'a, str>> {
         self.0.filter(|text| !text.is_empty())
     }
+
+    /// As [`Text::said`], of what is only borrowed.
+    pub(super) fn take(&mut self) -> Option<Cow<'a, str>> {
+        std::mem::take(self).said()
+    }
 }
 
 impl<T> Default for List<T> {
     fn default() -> Self {
         List(Vec::new())
+    }
+}
+
+impl<T> Default for Told<T> {
+    fn default() -> Self {
+        Told(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for InPlace<'_, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        T::deserialize_in_place(from, self.0)
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Told<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Option::deserialize(from).map(Told)
+    }
+
+    fn deserialize_in_place<D: Deserializer<'de>>(
+        from: D,
+        place: &mut Self,
+    ) -> Result<(), D::Error> {
+        from.deserialize_option(ToldOrNull(&mut place.0))
+    }
+}
+
+struct ToldOrNull<'p, T>(&'p mut Option<T>);
+
+impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for ToldOrNull<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value or null")
+    }
+
+    fn visit_none<E>(self) -> Result<(), E> {
+        *self.0 = None;
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        *self.0 = None;
+        Ok(())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        T::deserialize_in_place(from, self.0.insert(T::default()))
     }
 }
 
