@@ -22,6 +22,9 @@ pub(crate) fn keys(path: &str) -> Option<Vec<String>> {
 
 /// What stands at `path`.
 pub(crate) fn get<'v>(root: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
+    if root.is_empty() {
+        return None;
+    }
     let keys = keys(path)?;
     let (first, rest) = keys.split_first()?;
     rest.iter()

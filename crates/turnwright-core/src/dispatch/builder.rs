@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::DispatchContext;
 use crate::cancel::Cancellation;
 use crate::event::EventBus;
+use crate::record::new_id;
 use crate::registry::ToolRegistry;
 use crate::stash::Stash;
 use crate::store::{Scope, Store};
@@ -67,7 +68,7 @@ impl DispatchContextBuilder {
     /// Makes the dispatch.
     #[must_use]
     pub fn build(self) -> DispatchContext {
-        let fresh_id = || uuid::Uuid::now_v7().to_string().into();
+        let fresh_id = || new_id().into();
         let id: Arc<str> = self.turn_id.unwrap_or_else(fresh_id);
         DispatchContext::of_turn(TurnContext::new(TurnParts {
             scope: self.scope.unwrap_or_else(|| Scope::new(Arc::clone(&id))),

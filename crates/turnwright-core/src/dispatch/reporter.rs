@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::event::{Level, Usage};
-use crate::record::{Message, ProviderState, Record, Thought};
+use crate::record::{Message, ProviderState, Record, Thought, new_id};
 use crate::turn::{Delta, TurnContext, TurnEvent};
 
 /// Says what happens as it happens: pieces of messages, thoughts and calls for whoever reads the turn's stream, and words to
@@ -30,6 +30,12 @@ impl Reporter {
     /// Starts a thought of the model.
     pub fn thought(&self) -> ThoughtWriter {
         ThoughtWriter(Text::new(&self.turn))
+    }
+
+    /// Whether anybody may read the turn's stream. Once nobody does, nobody will: a piece need not even be made then.
+    #[must_use]
+    pub fn is_heard(&self) -> bool {
+        self.turn.is_heard()
     }
 
     /// Gives a piece of the arguments of a call that the model proposes.
@@ -77,21 +83,21 @@ impl Text {
     fn new(turn: &TurnContext) -> Self {
         Text {
             turn: turn.clone(),
-            id: uuid::Uuid::now_v7().to_string().into(),
+            id: new_id().into(),
             text: String::new(),
             state: None,
         }
     }
 
-    async fn push(&mut self, piece: String, event: fn(Delta) -> TurnEvent) {
+    async fn push(&mut self, piece: &str, event: fn(Delta) -> TurnEvent) {
         if piece.is_empty() {
             return;
         }
         let (id, offset) = (&self.id, self.text.len());
-        let event = || event(Delta::new(Arc::clone(id), offset, piece.clone()));
+        let event = || event(Delta::new(Arc::clone(id), offset, piece));
         // Said first: what was cut off here was not said at all.
         self.turn.emit(event).await;
-        self.text.push_str(&piece);
+        self.text.push_str(piece);
     }
 
     /// Begins anew: whoever reads is told that what came so far is void.
@@ -129,7 +135,12 @@ macro_rules! writers {
 
             /// Adds a piece, and waits for whoever reads the stream if they are slow.
             pub async fn push(&mut self, piece: impl Into<String>) {
-                self.0.push(piece.into(), $delta).await;
+                self.0.push(&piece.into(), $delta).await;
+            }
+
+            /// As `push`, of a piece that is copied for whoever reads the stream, if anybody does.
+            pub async fn push_str(&mut self, piece: &str) {
+                self.0.push(piece, $delta).await;
             }
 
             /// Begins anew, and tells whoever reads that what came so far is void.

@@ -8,6 +8,7 @@ use super::descriptor::MediaDescriptor;
 use super::reader::MediaReader;
 use super::{Media, MediaKind, ModalityHazard};
 use crate::error::Error;
+use crate::record::new_id;
 use crate::trust::TrustTier;
 
 /// Makes a [`Media`]: see [`Media::user_attachment`] and its siblings.
@@ -55,7 +56,7 @@ impl Media {
     ) -> MediaBuilder {
         MediaBuilder {
             described: MediaDescriptor {
-                id: uuid::Uuid::now_v7().to_string(),
+                id: new_id(),
                 kind,
                 mime_type: mime_type.into(),
                 filename: filename.into(),

@@ -15,6 +15,7 @@
 
 mod any;
 mod codec;
+mod id;
 mod ledger;
 mod message;
 mod provider_state;
@@ -30,6 +31,7 @@ mod tests;
 
 pub use any::{Record, RecordKind};
 pub use codec::Reopen;
+pub use id::new_id;
 pub use ledger::{CallState, LedgerEntry};
 pub use message::{Author, Message, MessageBuilder};
 pub use provider_state::ProviderState;

@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use super::id::new_id;
 use super::wrong::Wrong;
 
 /// An id and times.
@@ -16,7 +17,7 @@ impl Stamp {
     pub(super) fn new() -> Self {
         let now = SystemTime::now();
         Stamp {
-            id: uuid::Uuid::now_v7().to_string(),
+            id: new_id(),
             created_at: now,
             updated_at: now,
         }

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
+use super::id::new_id;
 use super::provider_state::ProviderState;
 use super::tool_call::{ToolCall, ToolResults, WhichCall};
 use super::wrong::Wrong;
@@ -42,7 +43,7 @@ impl ToolCall {
         let now = SystemTime::now();
         ToolCallBuilder {
             call: ToolCall {
-                id: WhichCall::Told(uuid::Uuid::now_v7().to_string().into()),
+                id: WhichCall::Told(new_id().into()),
                 provider_id: None,
                 checksum: of_raw(&tool, &raw),
                 tool: tool.into(),

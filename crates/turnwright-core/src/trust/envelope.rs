@@ -121,7 +121,8 @@ impl Envelope {
         digest.iter().take(NONCE_BYTES).fold(
             String::with_capacity(NONCE_BYTES * 2),
             |mut hex, byte| {
-                let _ = write!(hex, "{byte:02x}");
+                let halves = [byte >> 4, byte & 0xf].map(u32::from);
+                hex.extend(halves.map(|half| char::from_digit(half, 16).unwrap_or('0')));
                 hex
             },
         )

@@ -9,6 +9,7 @@ use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 
 use super::answer::AnswerFormat;
 use super::records::Records;
@@ -268,10 +269,16 @@ impl TurnContext {
 
     /// Gives an event to whoever reads the turn's stream, and waits for them if they are slow.
     pub(crate) async fn emit(&self, event: impl FnOnce() -> TurnEvent) {
-        let stream = self.0.stream.lock().clone();
-        if let Some(stream) = stream {
-            super::stream::send(&stream, self.cancellation(), event).await;
-        }
+        let full = match &*self.0.stream.lock() {
+            None => return,
+            Some(stream) => match stream.try_reserve() {
+                Ok(room) => return room.send(event()),
+                Err(TrySendError::Closed(())) => return,
+                Err(TrySendError::Full(())) => stream.clone(),
+            },
+        };
+        // Apart, so that whoever finds room does not carry the room for waiting.
+        Box::pin(super::stream::send(&full, self.cancellation(), event())).await;
     }
 
     /// Whether anybody may read what the turn says.

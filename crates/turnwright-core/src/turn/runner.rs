@@ -21,6 +21,7 @@ use crate::event::{EventBus, Observer};
 use crate::gate::Gates;
 use crate::middleware::{Hydrate, hydrate};
 use crate::pipeline::Pipeline;
+use crate::record::new_id;
 use crate::registry::ToolRegistry;
 use crate::stash::Stash;
 use crate::store::Scope;
@@ -94,7 +95,7 @@ impl TurnRunner {
 
     /// The outcome of a turn that cannot be begun.
     pub(super) fn refuse(&self, input: TurnInput, error: Error) -> TurnOutcome {
-        let fresh_id = || Arc::<str>::from(uuid::Uuid::now_v7().to_string());
+        let fresh_id = || Arc::<str>::from(new_id());
         TurnOutcome::unbegun(
             input.turn_id.unwrap_or_else(fresh_id),
             input.conversation.unwrap_or_else(fresh_id),
@@ -116,7 +117,7 @@ impl TurnRunner {
         answer: Option<Arc<AnswerFormat>>,
         stream: Option<mpsc::Sender<super::TurnEvent>>,
     ) -> TurnHandle {
-        let fresh_id = || Arc::<str>::from(uuid::Uuid::now_v7().to_string());
+        let fresh_id = || Arc::<str>::from(new_id());
         let turn_id = input.turn_id.clone().unwrap_or_else(fresh_id);
         let conversation = input.conversation.clone().unwrap_or_else(fresh_id);
         let failed = |error: Error| {

@@ -7,7 +7,6 @@ use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tokio::sync::mpsc::error::TrySendError;
 
 use crate::cancel::Cancellation;
 use crate::gate::OpenGate;
@@ -157,17 +156,10 @@ impl Serialize for TurnEvent {
 pub(super) async fn send(
     stream: &mpsc::Sender<TurnEvent>,
     cancellation: &Cancellation,
-    event: impl FnOnce() -> TurnEvent,
+    event: TurnEvent,
 ) {
-    if stream.is_closed() {
-        return;
-    }
-    if let Err(TrySendError::Full(event)) = stream.try_send(event()) {
-        // Apart, so that whoever finds room does not carry the room for waiting.
-        let sent = within(TimeLimit::none(), cancellation, stream.send(event));
-        // Either way it is gone: the reader left, or the turn is over.
-        let _ = Box::pin(sent).await;
-    }
+    // Either way it is gone: the reader left, or the turn is over.
+    let _ = within(TimeLimit::none(), cancellation, stream.send(event)).await;
 }
 
 /// Hands an event over if there is room.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
+use tokio::time::{Instant, Sleep, sleep_until};
 use turnwright_core::event::Level;
 use turnwright_core::{DispatchContext, Error, ErrorCode, ErrorKind};
 
@@ -105,7 +105,7 @@ impl Adapter {
                 error.with_causes()
             );
             ctx.log(Level::Warn, message);
-            live.restart().await;
+            Box::pin(live.restart()).await;
             tokio::time::sleep(wait).await;
         }
     }
@@ -120,20 +120,25 @@ impl Adapter {
         let deadline = from_now(self.request_timeout);
         let mut request = Request::new(self.endpoint.clone(), body);
         request.headers.clone_from(&self.headers);
-        let sent = timeout_at(deadline, self.transport.send(request)).await;
+        let mut alarm = pin!(sleep_until(deadline.min(from_now(self.idle_timeout))));
+        let sent = unless_due(deadline, alarm.as_mut(), self.transport.send(request)).await;
         let mut response = sent
-            .map_err(|_| too_long(self.request_timeout))?
+            .ok_or_else(|| too_long(self.request_timeout))?
             .map_err(Failure::broken)?;
         if !(200..300).contains(&response.status) {
-            return Err(self.refused(response).await);
+            return Err(Box::pin(self.refused(response)).await);
         }
         let mut decoder = Decoder::new(response.header("content-type"))
             .max_frame(self.max_frame)
             .max_body(self.max_body);
         let (mut deltas, mut size) = (Vec::new(), 0_usize);
-        let mut alarm = pin!(sleep_until(deadline.min(from_now(self.idle_timeout))));
-        loop {
-            let silence = from_now(self.idle_timeout);
+        let mut said_all = None;
+        let rest = loop {
+            let mut silence = from_now(self.idle_timeout);
+            if collector.so_far().is_whole() {
+                // What may follow, most often the usage, follows at once.
+                silence = *said_all.get_or_insert(from_now(self.idle_timeout.min(LONGEST_GRACE)));
+            }
             let due = silence.min(deadline);
             let piece = match unless_due(due, alarm.as_mut(), response.body.next()).await {
                 Some(piece) => piece,
@@ -150,25 +155,30 @@ impl Adapter {
                 Some(Err(error)) => Err(error.clone()),
                 None => decoder.finish(&mut deltas),
             };
-            for delta in deltas.drain(..) {
-                live.show(&delta).await;
-                collector.add(delta);
+            for delta in &deltas {
+                live.show(delta).await;
             }
+            collector.extend(deltas.drain(..));
             match read {
-                // All was said before it broke.
-                Err(_) if collector.so_far().is_whole() => return Ok(()),
+                // All was said before the connection broke. What the server itself takes back was not said.
+                Err(error)
+                    if error.code() != ErrorCode::ModelServer && collector.so_far().is_whole() =>
+                {
+                    return Ok(());
+                }
                 Err(error) => return Err(Failure::broken(self.without_secrets(error))),
                 // A body that has ended is asked for nothing more.
-                Ok(()) if piece.is_none() => break,
-                Ok(()) if collector.so_far().done => {
-                    drain(response.body);
-                    break;
-                }
+                Ok(()) if piece.is_none() => break None,
+                Ok(()) if collector.so_far().done => break Some(response.body),
                 Ok(()) => {}
             }
-        }
+        };
+        let rest = rest.and_then(unless_ended);
         // The connection is given back by a task of its own, which the next request must not overtake.
         tokio::task::yield_now().await;
+        if let Some(rest) = rest.and_then(unless_ended) {
+            drain(rest);
+        }
         let reply = collector.so_far();
         match reply.done || reply.finish_reason.is_some() {
             true => Ok(()),
@@ -194,15 +204,21 @@ fn from_now(limit: Duration) -> Instant {
     now.checked_add(limit).unwrap_or(now + A_YEAR)
 }
 
+/// How long a response is waited for in which all was said.
+const LONGEST_GRACE: Duration = Duration::from_secs(5);
+
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Waits for something until it is due. The alarm is never later than that; where it is earlier it is set anew, which
-/// costs far less than one for each piece.
+/// Waits for something until it is due. Where the alarm is earlier than that it is set anew once it rings, which costs far
+/// less than one for each piece.
 async fn unless_due<T>(
     due: Instant,
     mut alarm: Pin<&mut Sleep>,
     work: impl Future<Output = T>,
 ) -> Option<T> {
+    if alarm.deadline() > due {
+        alarm.as_mut().reset(due);
+    }
     let mut work = pin!(work);
     poll_fn(|cx| {
         if let Poll::Ready(done) = work.as_mut().poll(cx) {
@@ -219,16 +235,17 @@ async fn unless_due<T>(
     .await
 }
 
-/// Reads what is left of a body after all was said, most often its end: a connection is used again only then. Nobody waits
-/// for it.
-fn drain(mut body: http::Body) {
-    if body
-        .next()
-        .now_or_never()
-        .is_some_and(|piece| piece.is_none())
-    {
-        return;
+/// Asks for what is left of a body after all was said, most often its end: a connection is used again only then. `None` if
+/// that has come.
+fn unless_ended(mut body: http::Body) -> Option<http::Body> {
+    match body.next().now_or_never() {
+        Some(None | Some(Err(_))) => None,
+        Some(Some(Ok(_))) | None => Some(body),
     }
+}
+
+/// Reads a body to its end. Nobody waits for it.
+fn drain(mut body: http::Body) {
     tokio::spawn(tokio::time::timeout(LONGEST_DRAIN, async move {
         for _ in 0..MOST_DRAINED {
             if !matches!(body.next().await, Some(Ok(_))) {

@@ -77,7 +77,8 @@ fn between(before: Option<Role>, next: Role) -> Option<&'static str> {
 
 /// A field, and what parts it from the next.
 fn field(text: &mut String, name: &str, value: &str) {
-    text.push_str(&Value::from(name).to_string());
+    // Text can always be written.
+    text.push_str(&serde_json::to_string(name).unwrap_or_default());
     text.push(':');
     text.push_str(value);
     text.push(',');

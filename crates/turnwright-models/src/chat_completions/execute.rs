@@ -88,19 +88,16 @@ impl ChatCompletions {
             response_format: format,
         };
         let write = |habits: &Habits| body.write(transcript.messages(), habits);
-        let asked = adapter.ask(ctx, write).await;
-        let asked = Asked {
-            failed: asked.failed.map(|error| hinted(error, &visible)),
-            ..asked
-        };
+        let mut asked = adapter.ask(ctx, write).await;
+        asked.failed = asked.failed.map(|error| hinted(error, &visible));
         self.settle(ctx, asked, kept).await
     }
 
     /// Those of the stash over those of this executor.
-    fn options_for(&self, ctx: &DispatchContext) -> Result<Options, Error> {
+    fn options_for(&self, ctx: &DispatchContext) -> Result<Arc<Options>, Error> {
         let options = match ctx.stash().get(STASH_KEY) {
-            Some(told) => Options::read(&told)?.over(&self.options),
-            None => Options::clone(&self.options),
+            Some(told) => Arc::new(Options::read(&told)?.over(&self.options)),
+            None => Arc::clone(&self.options),
         };
         match options.model_name() {
             Some(name) if !name.trim().is_empty() => Ok(options),
@@ -176,7 +173,7 @@ impl ChatCompletions {
         }
         let cut_in_calls = !reply.tool_calls.is_empty();
         for call in &reply.tool_calls {
-            propose(ctx, call.clone(), &state).keep_incomplete().await?;
+            Box::pin(propose(ctx, call.clone(), &state).keep_incomplete()).await?;
         }
         kept.cuts += 1;
         match failed {

@@ -24,6 +24,9 @@ struct LiveCall {
     shown: usize,
 }
 
+/// The most of a tool's name that is shown while it comes: no tool has a longer one.
+const MOST_OF_A_NAME: usize = 64;
+
 /// The most calls of one response that are shown while they come. The others are there when the response is.
 const MOST_SHOWN: usize = 1_000;
 
@@ -43,12 +46,12 @@ impl Live {
             Delta::Text(text) | Delta::Refusal(text) => {
                 let reporter = &self.reporter;
                 let message = self.message.get_or_insert_with(|| reporter.message());
-                message.push(text.as_str()).await;
+                message.push_str(text).await;
             }
             Delta::Reasoning { text, .. } => {
                 let reporter = &self.reporter;
                 let thought = self.thought.get_or_insert_with(|| reporter.thought());
-                thought.push(text.as_str()).await;
+                thought.push_str(text).await;
             }
             Delta::Call {
                 slot,
@@ -71,7 +74,7 @@ impl Live {
         name: Option<&str>,
         arguments: &str,
     ) {
-        if slot >= MOST_SHOWN {
+        if slot >= MOST_SHOWN || !self.reporter.is_heard() {
             return;
         }
         if self.calls.len() <= slot {
@@ -88,7 +91,7 @@ impl Live {
             tool: Arc::from(""),
             shown: 0,
         });
-        if let Some(name) = name {
+        if let Some(name) = name.filter(|_| call.tool.len() < MOST_OF_A_NAME) {
             call.tool = format!("{}{name}", call.tool).into();
         }
         let piece = Piece::new(Arc::clone(&call.id), call.shown, arguments);

@@ -25,6 +25,7 @@ mod live;
 mod media;
 mod options;
 mod secrets;
+mod spelling;
 mod tools;
 mod window;
 mod write;

@@ -1,11 +1,10 @@
 //! The parts of a prompt as messages of the protocol.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256};
 use turnwright_core::artifact::text::TokenCount;
 use turnwright_core::record::{Author, Message, Retrieved, Thought, ToolResults};
 use turnwright_core::trust::{Part, Renderer, neutralise};
@@ -14,6 +13,7 @@ use turnwright_core::{Error, ErrorCode, Media, ToolCall};
 use super::PROTOCOL;
 use super::builder::{Adapter, ReturnReasoning, SystemRole};
 use super::media::{self, MediaPolicy};
+use super::spelling::{is_usable, made_id, wire_arguments, wire_name};
 use crate::render::{Entry, ModelResponse, ResponseState, Standing, Writer, set_in};
 
 /// A message as it goes over the wire.
@@ -42,9 +42,10 @@ pub(super) enum Role {
 const TOKENS_OF_MEDIA: u64 = 1_000;
 
 impl WireMessage {
-    fn new(role: Role, message: &Value) -> Self {
+    fn new(role: Role, message: &impl Serialize) -> Self {
         WireMessage {
-            json: message.to_string(),
+            // Text and JSON values can always be written.
+            json: serde_json::to_string(message).unwrap_or_default(),
             role,
             ids: Vec::new(),
             words: None,
@@ -61,6 +62,48 @@ impl WireMessage {
         };
         *self.tokens.get_or_init(count)
     }
+}
+
+/// A message of words alone.
+#[derive(Serialize)]
+struct Said<'a> {
+    role: &'a str,
+    content: &'a str,
+}
+
+/// What came of a call.
+#[derive(Serialize)]
+struct Returned<'a> {
+    role: &'static str,
+    tool_call_id: &'a str,
+    content: &'a str,
+}
+
+/// What the model said and called.
+#[derive(Serialize)]
+struct Answered<'a> {
+    role: &'static str,
+    /// `null` beside calls, as OpenAI's own responses have it: there is no server that does not take that.
+    content: Option<Value>,
+    #[serde(flatten)]
+    thoughts: Map<String, Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<WireCall<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireCall<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: WireFunction,
+    #[serde(flatten)]
+    extra: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct WireFunction {
+    name: String,
+    arguments: String,
 }
 
 /// Writes the messages of one turn.
@@ -120,8 +163,8 @@ impl<'a> ChatWriter<'a> {
         }
         // Text alone as a string; with media as a list of parts.
         if parts.iter().all(|part| matches!(part, Part::Text(_))) {
-            let message = json!({ "role": "user", "content": joined(parts) });
-            return Ok(vec![WireMessage::new(Role::User, &message)]);
+            let (role, content) = ("user", &*joined(parts));
+            return Ok(vec![WireMessage::new(Role::User, &Said { role, content })]);
         }
         let (mut content, mut words, mut media) = (Vec::new(), String::new(), 0);
         for part in parts {
@@ -132,7 +175,7 @@ impl<'a> ChatWriter<'a> {
                 }
                 Part::Media(it) => {
                     media += 1;
-                    content.push(media::part(&it, self.adapter).await?);
+                    content.push(Box::pin(media::part(&it, self.adapter)).await?);
                 }
                 _ => {}
             }
@@ -146,60 +189,42 @@ impl<'a> ChatWriter<'a> {
     }
 
     async fn response(&mut self, response: &ModelResponse) -> Result<Vec<WireMessage>, Error> {
-        let read = |state| ResponseState::read(state, PROTOCOL);
-        let kept = response
-            .thoughts
-            .iter()
-            .find_map(|it| read(it.provider_state()));
-        let kept = kept.or_else(|| {
-            response
-                .messages
-                .iter()
-                .find_map(|it| read(it.provider_state()))
-        });
-        let kept = kept.or_else(|| {
-            response
-                .calls
-                .iter()
-                .find_map(|it| read(it.provider_state()))
-        });
+        let kept = response.state();
         let text = self.spoken(&response.messages);
-        let mut message = Map::new();
-        message.insert("role".to_owned(), json!("assistant"));
-        if !text.is_empty() {
-            message.insert("content".to_owned(), Value::from(text));
+        let mut content = (!text.is_empty()).then(|| Value::from(text));
+        let mut thoughts = Map::new();
+        if kept.is_some_and(|it| it.is_from(&self.adapter.from)) {
+            self.add_thoughts(&response.thoughts, &mut content, &mut thoughts);
         }
-        if kept
-            .as_ref()
-            .is_some_and(|it| it.is_from(&self.adapter.from))
-        {
-            self.add_thoughts(&response.thoughts, &mut message);
-        }
-        let mut calls = Vec::with_capacity(response.calls.len());
-        let mut ids = Vec::with_capacity(response.calls.len());
-        for call in &response.calls {
-            let state = ResponseState::read(call.provider_state(), PROTOCOL);
-            let id = self.wire_id(call, state.as_ref());
-            calls.push(self.call(call, &id, state.as_ref()));
-            ids.push(id);
-        }
-        if !calls.is_empty() {
-            // As OpenAI's own responses have it: there is no server that does not take that.
-            message.entry("content").or_insert(Value::Null);
-            message.insert("tool_calls".to_owned(), Value::from(calls));
-        } else if !message.contains_key("content") {
+        let calls = response.calls_with_states();
+        let ids: Vec<String> = calls.map(|(it, state)| self.wire_id(it, state)).collect();
+        if content.is_none() && ids.is_empty() {
             // A thought that nothing came of: no server takes a message without words.
             return Ok(Vec::new());
         }
-        let mut written = vec![WireMessage::new(Role::Assistant, &Value::Object(message))];
-        let cut = kept.as_ref().and_then(ResponseState::why_cut);
+        let calls = response.calls_with_states().zip(&ids);
+        let message = Answered {
+            role: "assistant",
+            content,
+            thoughts,
+            tool_calls: calls
+                .map(|((call, state), id)| self.call(call, id, state))
+                .collect(),
+        };
+        let mut written = vec![WireMessage::new(Role::Assistant, &message)];
+        drop(message);
+        let cut = kept.and_then(ResponseState::why_cut);
         let mut follows = Vec::new();
         for (call, id) in response.calls.iter().zip(&ids) {
             let text = match cut {
                 Some(why) => not_whole(why),
                 None => self.result(call, id, &mut follows).await?,
             };
-            let message = json!({ "role": "tool", "tool_call_id": id, "content": text });
+            let message = Returned {
+                role: "tool",
+                tool_call_id: id,
+                content: &text,
+            };
             written.push(WireMessage::new(Role::Tool, &message));
         }
         if let Some(first) = written.first_mut() {
@@ -245,23 +270,35 @@ impl<'a> ChatWriter<'a> {
     }
 
     /// A call as it was made, in a form that every server takes.
-    fn call(&self, call: &ToolCall, id: &str, state: Option<&ResponseState>) -> Value {
-        let mut written = Map::new();
-        written.insert("id".to_owned(), Value::from(id));
-        written.insert("type".to_owned(), json!("function"));
-        let function = json!({ "name": wire_name(call.tool()), "arguments": wire_arguments(call) });
-        written.insert("function".to_owned(), function);
-        if let Some(state) = state.filter(|it| it.is_from(&self.adapter.from)) {
-            let theirs = |(name, _): &(&String, &Value)| !OF_MESSAGES.contains(&name.as_str());
-            for (name, value) in state.fields().iter().filter(theirs) {
-                written.entry(name).or_insert_with(|| value.clone());
-            }
+    fn call<'i>(
+        &self,
+        call: &ToolCall,
+        id: &'i str,
+        state: Option<&ResponseState>,
+    ) -> WireCall<'i> {
+        let theirs = state.filter(|it| it.is_from(&self.adapter.from));
+        let fields = theirs.into_iter().flat_map(ResponseState::fields);
+        let extra = fields.filter(|(name, _)| !OF_MESSAGES.contains(&name.as_str()));
+        WireCall {
+            id,
+            r#type: "function",
+            function: WireFunction {
+                name: wire_name(call.tool()),
+                arguments: wire_arguments(call),
+            },
+            extra: extra
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
         }
-        Value::Object(written)
     }
 
     /// What the server thought, where it wants it back.
-    fn add_thoughts(&self, thoughts: &[Arc<Thought>], message: &mut Map<String, Value>) {
+    fn add_thoughts(
+        &self,
+        thoughts: &[Arc<Thought>],
+        content: &mut Option<Value>,
+        fields: &mut Map<String, Value>,
+    ) {
         if self.adapter.reasoning == ReturnReasoning::None {
             return;
         }
@@ -271,7 +308,7 @@ impl<'a> ChatWriter<'a> {
             };
             let details = state.fields().get(DETAILS);
             if let Some(details) = details {
-                message.insert(DETAILS.to_owned(), details.clone());
+                fields.insert(DETAILS.to_owned(), details.clone());
             }
             let field = state.fields().get(FIELD).and_then(Value::as_str);
             let back = match (self.adapter.reasoning, field) {
@@ -285,15 +322,15 @@ impl<'a> ChatWriter<'a> {
                 Some("thinking") => {
                     let thinking = json!({ "type": "thinking", "thinking": [{ "type": "text", "text": text }] });
                     let mut parts = vec![thinking];
-                    if let Some(said) = message.remove("content") {
+                    if let Some(said) = content.take() {
                         parts.push(json!({ "type": "text", "text": said }));
                     }
-                    message.insert("content".to_owned(), Value::from(parts));
+                    *content = Some(Value::from(parts));
                 }
-                Some(field) => {
-                    message.insert(field.to_owned(), Value::from(text));
+                Some(field) if !OF_MESSAGES.contains(&field) => {
+                    fields.insert(field.to_owned(), Value::from(text));
                 }
-                None => {}
+                Some(_) | None => {}
             }
         }
     }
@@ -350,9 +387,10 @@ impl Writer for ChatWriter<'_> {
             SystemRole::System => "system",
             SystemRole::Developer => "developer",
         };
+        let content = &*text;
         Ok(vec![WireMessage::new(
             Role::System,
-            &json!({ "role": role, "content": text }),
+            &Said { role, content },
         )])
     }
 
@@ -418,101 +456,4 @@ fn not_whole(why: &str) -> String {
 /// What a model is told of an answer that was not whole.
 fn not_finished(why: &str) -> String {
     format!("{NOTE}Your last answer was cut off there ({why}).")
-}
-
-/// Names that servers refuse are written in letters that they take.
-pub(super) fn wire_name(name: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let written: String = name
-        .chars()
-        .map(|c| if fits(c) { c } else { '_' })
-        .take(64)
-        .collect();
-    match written.is_empty() {
-        true => "unnamed".to_owned(),
-        false => written,
-    }
-}
-
-/// Arguments as they came if they are an object; else in one: many servers read them again, and fail on anything else. What
-/// looks like a tag of ours in them is broken, as in all that a model wrote.
-pub(super) fn wire_arguments(call: &ToolCall) -> String {
-    let args = call.args();
-    let Some(text) = args.text() else {
-        return match args.to_value() {
-            Value::Null => "{}".to_owned(),
-            Value::Object(map) => harmless(Value::Object(map)),
-            other => malformed(other),
-        };
-    };
-    if matches!(text.trim(), "" | "null") {
-        return "{}".to_owned();
-    }
-    // An object in a text is taken for the object where it is checked, and so it is here.
-    let inner = serde_json::from_str::<String>(text);
-    let text = inner.as_deref().unwrap_or(text);
-    if !is_object(text) {
-        return malformed(Value::from(text));
-    }
-    match neutralise(text) {
-        Cow::Borrowed(text) => text.to_owned(),
-        Cow::Owned(_) => harmless(args_of(text)),
-    }
-}
-
-fn args_of(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_default()
-}
-
-fn malformed(came: Value) -> String {
-    let wrapped = Map::from_iter([("malformed_arguments".to_owned(), came)]);
-    harmless(Value::Object(wrapped))
-}
-
-/// Every text and name within, neutralised. Only of what a parser read, or of what was taken as arguments: both are bounded in
-/// depth.
-fn harmless(mut value: Value) -> String {
-    fn through(value: &mut Value) {
-        match value {
-            Value::String(text) => {
-                if let Cow::Owned(broken) = neutralise(text) {
-                    *text = broken;
-                }
-            }
-            Value::Array(items) => items.iter_mut().for_each(through),
-            Value::Object(map) => {
-                let entries = std::mem::take(map).into_iter();
-                *map = entries
-                    .map(|(name, mut value)| {
-                        through(&mut value);
-                        (neutralise(&name).into_owned(), value)
-                    })
-                    .collect();
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-    through(&mut value);
-    value.to_string()
-}
-
-fn is_object(text: &str) -> bool {
-    text.trim_start().starts_with('{')
-        && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
-}
-
-fn is_usable(id: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    (1..=64).contains(&id.len()) && id.bytes().all(fits)
-}
-
-/// Nine letters and digits: what even the strictest server takes.
-fn made_id(id: &str, count: u32) -> String {
-    const LETTERS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    let digest = Sha256::digest(format!("{count}:{id}").as_bytes());
-    let letter = |byte: &u8| {
-        let at = usize::from(*byte) % LETTERS.len();
-        LETTERS.get(at).copied().map(char::from)
-    };
-    digest.iter().filter_map(letter).take(9).collect()
 }

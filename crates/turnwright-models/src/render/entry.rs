@@ -35,15 +35,32 @@ pub struct ModelResponse {
     pub messages: Vec<Arc<Message>>,
     /// What it called, in its order.
     pub calls: Vec<Arc<ToolCall>>,
-    /// Which response it was, where the protocol has kept that.
-    mark: Option<String>,
+    /// What the protocol has kept with what was thought or said.
+    state: Option<Box<ResponseState>>,
+    /// What it has kept with each call.
+    call_states: Vec<Option<ResponseState>>,
 }
 
 impl ModelResponse {
-    /// Whether a record that bears this mark belongs to it. Where nobody kept which response a record came of, a thought
-    /// or a message begins another.
-    fn takes(&self, record: &Record, mark: Option<&str>) -> bool {
-        if self.mark.as_deref() != mark {
+    /// What the protocol has kept with it: where it came from, and whether it was cut off, all of its records say alike.
+    pub(crate) fn state(&self) -> Option<&ResponseState> {
+        let of_first_call = || self.call_states.first().and_then(Option::as_ref);
+        self.state.as_deref().or_else(of_first_call)
+    }
+
+    /// Its calls, each with what the protocol has kept with it.
+    pub(crate) fn calls_with_states(
+        &self,
+    ) -> impl Iterator<Item = (&Arc<ToolCall>, Option<&ResponseState>)> {
+        let states = self.call_states.iter().map(Option::as_ref);
+        self.calls.iter().zip(states)
+    }
+
+    /// Whether a record of this state belongs to it. Where nobody kept which response a record came of, a thought or a
+    /// message begins another.
+    fn takes(&self, record: &Record, state: Option<&ResponseState>) -> bool {
+        let mark = state.map(ResponseState::response);
+        if self.state().map(ResponseState::response) != mark {
             return false;
         }
         mark.is_some()
@@ -54,13 +71,18 @@ impl ModelResponse {
             }
     }
 
-    fn put(&mut self, record: &Record) {
+    fn put(&mut self, record: &Record, state: Option<ResponseState>) {
         match record {
+            Record::ToolCall(call) => {
+                self.calls.push(Arc::clone(call));
+                self.call_states.push(state);
+                return;
+            }
             Record::Thought(thought) => self.thoughts.push(Arc::clone(thought)),
             Record::Message(message) => self.messages.push(Arc::clone(message)),
-            Record::ToolCall(call) => self.calls.push(Arc::clone(call)),
-            _ => {}
+            _ => return,
         }
+        self.state = self.state.take().or(state.map(Box::new));
     }
 }
 
@@ -87,23 +109,19 @@ pub(super) fn group<'r>(records: impl Iterator<Item = &'r Record>, protocol: &st
                 Entry::Message(Arc::clone(said))
             }
             Record::Message(_) | Record::Thought(_) | Record::ToolCall(_) => {
-                let mark = ResponseState::read(state_of(record), protocol);
-                let mark = mark.as_ref().map(ResponseState::response);
+                let state = ResponseState::read(state_of(record), protocol);
                 if let Some(Grouped {
                     entry: Entry::Response(open),
                     records,
                 }) = parts.last_mut()
-                    && open.takes(record, mark)
+                    && open.takes(record, state.as_ref())
                 {
-                    open.put(record);
+                    open.put(record, state);
                     records.push(record.clone());
                     continue;
                 }
-                let mut response = ModelResponse {
-                    mark: mark.map(str::to_owned),
-                    ..ModelResponse::default()
-                };
-                response.put(record);
+                let mut response = ModelResponse::default();
+                response.put(record, state);
                 Entry::Response(response)
             }
             _ => continue,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use turnwright_core::record::ProviderState;
+use turnwright_core::record::{ProviderState, new_id};
 
 /// What is kept with every record that came of one response of a model: which response it was, so that its parts find
 /// together again, where it came from, and what the provider wants back.
@@ -20,7 +20,7 @@ impl ResponseState {
     /// A response of the server at this address.
     pub fn new(from: impl Into<String>) -> Self {
         ResponseState {
-            response: uuid::Uuid::now_v7().simple().to_string(),
+            response: new_id(),
             from: from.into(),
             cut: None,
             fields: Map::new(),

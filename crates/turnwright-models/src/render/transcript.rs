@@ -112,7 +112,8 @@ impl<W: Send + Sync> Transcript<W> {
             let late = self.late(timeline);
             self.append(fresh, late, timeline, writer).await
         } else {
-            self.rewrite(timeline, writer).await
+            // Apart, so that a prompt that only grows does not carry the room for it.
+            Box::pin(self.rewrite(timeline, writer)).await
         }
     }
 

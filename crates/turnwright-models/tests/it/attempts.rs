@@ -395,3 +395,30 @@ async fn a_refusal_that_only_quotes_the_user_teaches_nothing() {
         .collect();
     assert_eq!(asks, [true, false, true]);
 }
+
+#[tokio::test]
+async fn what_the_server_takes_back_after_it_was_said_is_not_made() {
+    let ran = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&ran);
+    let noop = Tool::dynamic("noop", json!({ "type": "object" }))
+        .description("Counts.")
+        .handler(move |_: Value, _: ToolContext| {
+            *count.lock().unwrap() += 1;
+            async { "" }
+        });
+    let taken_back = Answer::Broken(vec![
+        json!({ "delta": { "tool_calls": [{ "index": 0, "id": "c1", "function": { "name": "noop", "arguments": "{}" } }] } }),
+        json!({ "delta": {}, "finish_reason": "tool_calls" }),
+        json!({ "error": { "message": "Provider returned error", "code": 502 } }),
+    ]);
+    let script = Script::new([taken_back, says("Never mind.")]);
+    let runner = TurnRunner::builder(script.builder().retry(soon()).build().unwrap())
+        .tool(noop.build())
+        .build()
+        .unwrap();
+    assert_eq!(
+        runner.run("Go.").await.into_answer().unwrap(),
+        "Never mind."
+    );
+    assert_eq!(*ran.lock().unwrap(), 0);
+}

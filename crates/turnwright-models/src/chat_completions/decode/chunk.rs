@@ -3,23 +3,21 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::value::MapAccessDeserializer;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::compact::compact;
-use super::shape::{Index, Key, List, Present, Text, object};
+use super::shape::{InPlace, Index, Key, List, Present, Text, Told, object, within_most};
 
 object! {
     /// A chunk, or a body.
     Chunk {
         "id" => id: Text<'a>,
         "model" => model: Text<'a>,
-        "choices" => choices: Option<Choices<'a>>,
+        "choices" => choices: Told<Choices<'a>>,
         /// Read apart: what is wrong with it is no reason to lose the rest.
-        "usage" => usage: Option<&'a RawValue>,
-        "x_groq" => x_groq: Option<&'a RawValue>,
+        "usage" => usage: Option<Value>,
+        "x_groq" => x_groq: Option<Value>,
         "error" => error: Present,
         // Where errors are written without an `error`.
         "message" => message: Present,
@@ -32,7 +30,7 @@ object! {
     /// One of the answers that were asked for.
     Choice {
         "index" => index: Index,
-        "delta" => delta: Option<Message<'a>>,
+        "delta" => delta: Told<Message<'a>>,
         "message" => message: Option<Box<Message<'a>>>,
         "finish_reason" => finish_reason: Text<'a>,
         "error" => error: Present,
@@ -73,9 +71,16 @@ object! {
 /// The answers, of which the first counts: others were not asked for.
 #[derive(Default)]
 pub(super) struct Choices<'a> {
-    /// Boxed, as what else is rare and large: a chunk is moved more often than it is read.
-    pub(super) first: Option<Box<Choice<'a>>>,
+    /// The first, once it was found.
+    choice: Choice<'a>,
+    found: bool,
     pub(super) any_error: bool,
+}
+
+impl<'a> Choices<'a> {
+    pub(super) fn first(&mut self) -> Option<&mut Choice<'a>> {
+        self.found.then_some(&mut self.choice)
+    }
 }
 
 /// Content: text, or a list of parts.
@@ -116,42 +121,100 @@ pub(super) struct Arguments<'a>(pub(super) Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Choices<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_seq(AllChoices)
+        let mut choices = Choices::default();
+        Choices::deserialize_in_place(from, &mut choices)?;
+        Ok(choices)
+    }
+
+    fn deserialize_in_place<D: Deserializer<'de>>(
+        from: D,
+        place: &mut Self,
+    ) -> Result<(), D::Error> {
+        from.deserialize_seq(AllChoices(place))
     }
 }
 
-struct AllChoices;
+struct AllChoices<'p, 'a>(&'p mut Choices<'a>);
 
-impl<'de> Visitor<'de> for AllChoices {
-    type Value = Choices<'de>;
+impl<'de: 'a, 'a> Visitor<'de> for AllChoices<'_, 'a> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of choices")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-        let mut choices = Choices::default();
-        while let Some(choice) = items.next_element::<Choice<'de>>()? {
-            choices.any_error |= choice.error.0;
-            if choices.first.is_none() && choice.index.0.unwrap_or(0) == 0 {
-                choices.first = Some(Box::new(choice));
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let choices = self.0;
+        *choices = Choices::default();
+        while !choices.found {
+            let choice = &mut choices.choice;
+            if items.next_element_seed(InPlace(choice))?.is_none() {
+                return Ok(());
             }
+            choices.any_error |= choice.error.0;
+            choices.found = choice.index.0.unwrap_or(0) == 0;
         }
-        Ok(choices)
+        while let Some(other) = items.next_element::<Choice<'de>>()? {
+            choices.any_error |= other.error.0;
+        }
+        Ok(())
     }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let written = <&'de RawValue>::deserialize(from)?.get();
-        if written == "null" {
-            return Ok(Arguments::default());
-        }
-        if !written.starts_with('"') {
-            return Ok(Arguments(Cow::Owned(compact(written))));
-        }
-        let Key(text) = serde_json::from_str(written).map_err(serde::de::Error::custom)?;
-        Ok(Arguments(text))
+        from.deserialize_any(AnyArguments).map(Arguments)
+    }
+}
+
+struct AnyArguments;
+
+/// What is no text, as compact JSON.
+fn compact<E>(value: &Value) -> Result<Cow<'static, str>, E> {
+    Ok(Cow::Owned(value.to_string()))
+}
+
+impl<'de> Visitor<'de> for AnyArguments {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("arguments")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(""))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        compact(&value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+        compact(&value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+        compact(&value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+        compact(&value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
+        compact(&Value::deserialize(SeqAccessDeserializer::new(items))?)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Self::Value, A::Error> {
+        compact(&Value::deserialize(MapAccessDeserializer::new(fields))?)
     }
 }
 
@@ -223,6 +286,7 @@ impl<'de> Visitor<'de> for AnyContent {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
         let mut parts = Vec::new();
         while let Some(part) = items.next_element()? {
+            within_most(parts.len())?;
             parts.push(part);
         }
         Ok(Content::Parts(parts))

@@ -95,7 +95,8 @@ impl Decoder {
         match &mut self.state {
             State::Events(frames) => {
                 while let Some(event) = frames.next_event(&mut bytes)? {
-                    if self.reader.event(&event, deltas)? {
+                    let name = event.name.as_deref();
+                    if self.reader.event(name, &event.data, deltas)? {
                         self.state = State::Done;
                         return Ok(());
                     }
@@ -120,7 +121,8 @@ impl Decoder {
             State::Begins(sniff) => return Err(sniff.neither()),
             State::Events(frames) => {
                 if let Some(event) = frames.finish()? {
-                    self.reader.event(&event, deltas)?;
+                    self.reader
+                        .event(event.name.as_deref(), &event.data, deltas)?;
                 }
             }
             State::Json(body) => {

@@ -21,7 +21,6 @@
 
 mod chunk;
 mod collect;
-mod compact;
 mod complaint;
 mod counts;
 mod decoder;

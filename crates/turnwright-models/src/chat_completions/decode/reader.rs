@@ -2,14 +2,15 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize as _;
 use turnwright_core::{Error, ErrorCode};
 
 use super::chunk::{Choice, Chunk, Content, Message, Part};
-use super::complaint::{GLIMPSE, not_of_the_protocol, refused, shown};
+use super::complaint::{GLIMPSE, not_of_the_protocol, refused, shown, too_large};
 use super::counts;
 use super::delta::{Delta, ReasoningField};
+use super::shape::List;
 use super::slots::{Piece, Placed, Slots};
-use crate::sse::Event;
 
 /// Reads chunks, and remembers of them what the next one depends on.
 #[derive(Default)]
@@ -18,7 +19,14 @@ pub(super) struct Reader {
     has_id: bool,
     has_model: bool,
     finish_reason: Option<String>,
+    /// How many details of thoughts there were.
+    details: usize,
 }
+
+/// The most calls, and the most details of thoughts, that one response may have: tiny ones take hundreds of times their bytes
+/// in memory, and every call would be made.
+const MOST_CALLS: usize = 1_000;
+const MOST_DETAILS: usize = 20_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Comes {
@@ -28,9 +36,14 @@ enum Comes {
 
 impl Reader {
     /// Reads an event of a stream. Whether it is the one that says that nothing follows.
-    pub(super) fn event(&mut self, event: &Event, deltas: &mut Vec<Delta>) -> Result<bool, Error> {
-        let data = event.data.trim();
-        if event.name.as_deref() == Some("error") {
+    pub(super) fn event(
+        &mut self,
+        name: Option<&str>,
+        data: &str,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<bool, Error> {
+        let data = data.trim();
+        if name == Some("error") {
             return Err(refused(data));
         }
         match data {
@@ -40,8 +53,9 @@ impl Reader {
                 return Ok(true);
             }
             _ => {
-                let chunk = read("an event of the response", data)?;
-                self.chunk(chunk, Comes::InPieces, data, deltas)?;
+                let mut chunk = Chunk::default();
+                read("an event of the response", data, &mut chunk)?;
+                self.chunk(&mut chunk, Comes::InPieces, data, deltas)?;
             }
         }
         Ok(false)
@@ -55,35 +69,36 @@ impl Reader {
         if text.starts_with('[') && lists_error(text) {
             return Err(refused(text));
         }
-        let chunk = read("the response", text)?;
-        self.chunk(chunk, Comes::Whole, text, deltas)?;
+        let mut chunk = Chunk::default();
+        read("the response", text, &mut chunk)?;
+        self.chunk(&mut chunk, Comes::Whole, text, deltas)?;
         deltas.push(Delta::Done);
         Ok(())
     }
 
     fn chunk(
         &mut self,
-        chunk: Chunk<'_>,
+        chunk: &mut Chunk<'_>,
         comes: Comes,
         text: &str,
         deltas: &mut Vec<Delta>,
     ) -> Result<(), Error> {
-        if is_error(&chunk) {
+        if is_error(chunk) {
             return Err(refused(text));
         }
-        let usage = counts::told(&chunk);
-        if let Some(id) = chunk.id.said().filter(|_| !self.has_id) {
+        let usage = counts::told(chunk);
+        if let Some(id) = chunk.id.take().filter(|_| !self.has_id) {
             self.has_id = true;
             deltas.push(Delta::Id(id.into_owned()));
         }
-        if let Some(model) = chunk.model.said().filter(|_| !self.has_model) {
+        if let Some(model) = chunk.model.take().filter(|_| !self.has_model) {
             self.has_model = true;
             deltas.push(Delta::Model(model.into_owned()));
         }
-        match chunk.choices {
+        match &mut chunk.choices.0 {
             Some(choices) => {
-                if let Some(choice) = choices.first {
-                    self.choice(*choice, comes, deltas);
+                if let Some(choice) = choices.first() {
+                    self.choice(choice, comes, deltas);
                 }
             }
             None if comes == Comes::Whole => {
@@ -98,19 +113,29 @@ impl Reader {
         if let Some((usage, cached_told)) = usage {
             deltas.push(Delta::Usage { usage, cached_told });
         }
+        if self.slots.count() > MOST_CALLS {
+            return Err(too_large(format!(
+                "the response has more than {MOST_CALLS} calls"
+            )));
+        }
+        if self.details > MOST_DETAILS {
+            let message =
+                format!("the response has more than {MOST_DETAILS} details of its reasoning");
+            return Err(too_large(message));
+        }
         Ok(())
     }
 
-    fn choice(&mut self, choice: Choice<'_>, comes: Comes, deltas: &mut Vec<Delta>) {
+    fn choice(&mut self, choice: &mut Choice<'_>, comes: Comes, deltas: &mut Vec<Delta>) {
         // Some have both: what is new in `delta`, and all so far in `message`.
         let message = match comes {
-            Comes::InPieces => choice.delta.or_else(|| choice.message.map(|it| *it)),
-            Comes::Whole => choice.message.map(|it| *it).or(choice.delta),
+            Comes::InPieces => choice.delta.0.as_mut().or(choice.message.as_deref_mut()),
+            Comes::Whole => choice.message.as_deref_mut().or(choice.delta.0.as_mut()),
         };
         if let Some(message) = message {
             self.message(message, comes, deltas);
         }
-        if let Some(reason) = choice.finish_reason.said()
+        if let Some(reason) = choice.finish_reason.take()
             && self.finish_reason.as_deref() != Some(&reason)
         {
             self.finish_reason = Some(reason.to_string());
@@ -118,13 +143,13 @@ impl Reader {
         }
     }
 
-    fn message(&mut self, message: Message<'_>, comes: Comes, deltas: &mut Vec<Delta>) {
+    fn message(&mut self, message: &mut Message<'_>, comes: Comes, deltas: &mut Vec<Delta>) {
         // Both at once are the same thoughts, for clients that know only one name.
-        let reasoning = match message.reasoning_content.said() {
+        let reasoning = match message.reasoning_content.take() {
             Some(text) => Some((text, ReasoningField::ReasoningContent)),
             None => message
                 .reasoning
-                .said()
+                .take()
                 .map(|text| (text, ReasoningField::Reasoning)),
         };
         if let Some((text, field)) = reasoning {
@@ -132,13 +157,15 @@ impl Reader {
             deltas.push(Delta::Reasoning { text, field });
         }
         if !message.reasoning_details.0.is_empty() {
-            deltas.push(Delta::ReasoningDetails(message.reasoning_details.0));
+            let details = std::mem::take(&mut message.reasoning_details.0);
+            self.details += details.len();
+            deltas.push(Delta::ReasoningDetails(details));
         }
-        content(message.content, deltas);
-        if let Some(refusal) = message.refusal.said() {
+        content(std::mem::take(&mut message.content), deltas);
+        if let Some(refusal) = message.refusal.take() {
             deltas.push(Delta::Refusal(refusal.into_owned()));
         }
-        let calls = message.tool_calls.0;
+        let calls = std::mem::take(&mut message.tool_calls.0);
         let several = calls.len() > 1;
         for (place, call) in calls.into_iter().enumerate() {
             let id = call.id.said();
@@ -165,7 +192,7 @@ impl Reader {
             });
         }
         // Beside `tool_calls` it says the same again.
-        if let Some(function) = message.function_call
+        if let Some(function) = message.function_call.take()
             && !self.slots.has_listed()
         {
             let name = function.name.said();
@@ -209,19 +236,21 @@ fn content(content: Content<'_>, deltas: &mut Vec<Delta>) {
 }
 
 fn is_error(chunk: &Chunk<'_>) -> bool {
-    let instead = chunk.choices.is_none()
+    let choices = chunk.choices.0.as_ref();
+    let instead = choices.is_none()
         && chunk.usage.is_none()
         && (chunk.message.0 || chunk.detail.0 || chunk.errors.0);
-    chunk.error.0 || instead || chunk.choices.as_ref().is_some_and(|it| it.any_error)
+    chunk.error.0 || instead || choices.is_some_and(|it| it.any_error)
 }
 
 /// Whether a list holds an error: some servers wrap it so.
 fn lists_error(text: &str) -> bool {
-    let chunks: Result<Vec<Chunk<'_>>, _> = serde_json::from_str(text);
-    chunks.is_ok_and(|chunks| chunks.iter().any(is_error))
+    let chunks: Result<List<Chunk<'_>>, _> = serde_json::from_str(text);
+    chunks.is_ok_and(|chunks| chunks.0.iter().any(is_error))
 }
 
-fn read<'a>(what: &str, text: &'a str) -> Result<Chunk<'a>, Error> {
+/// Reads a chunk where it is to stand: it is large, and would be moved at every level.
+fn read<'a>(what: &str, text: &'a str, chunk: &mut Chunk<'a>) -> Result<(), Error> {
     let wrong = |why: &str, glimpse: &str| {
         let glimpse = match glimpse {
             "" => String::new(),
@@ -233,7 +262,9 @@ fn read<'a>(what: &str, text: &'a str) -> Result<Chunk<'a>, Error> {
     if !text.starts_with('{') {
         return Err(wrong("it is no JSON object", text));
     }
-    serde_json::from_str(text).map_err(|error| match error.is_data() {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let read = Chunk::deserialize_in_place(&mut json, chunk).and_then(|()| json.end());
+    read.map_err(|error| match error.is_data() {
         // It quotes what is wrong.
         true => wrong(&shown(&error.to_string(), GLIMPSE), ""),
         false => wrong(&error.to_string(), text),

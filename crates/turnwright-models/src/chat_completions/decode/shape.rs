@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// Makes a struct that is read from an object: `null` is an empty one, unknown fields are skipped, and of a field that
 /// stands there twice the last counts.
@@ -18,37 +18,49 @@ macro_rules! object {
 
         impl<'de: 'a, 'a> serde::Deserialize<'de> for $name<'a> {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                struct Reader<'a>(std::marker::PhantomData<&'a ()>);
+                let mut read = $name::default();
+                Self::deserialize_in_place(from, &mut read)?;
+                Ok(read)
+            }
 
-                impl<'de: 'a, 'a> serde::de::Visitor<'de> for Reader<'a> {
-                    type Value = $name<'a>;
+            fn deserialize_in_place<D: serde::Deserializer<'de>>(
+                from: D,
+                place: &mut Self,
+            ) -> Result<(), D::Error> {
+                struct Reader<'p, 'a>(&'p mut $name<'a>);
+
+                impl<'de: 'a, 'a> serde::de::Visitor<'de> for Reader<'_, 'a> {
+                    type Value = ();
 
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                         f.write_str("an object")
                     }
 
-                    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                        Ok($name::default())
+                    fn visit_unit<E>(self) -> Result<(), E> {
+                        *self.0 = $name::default();
+                        Ok(())
                     }
 
-                    fn visit_map<A>(self, mut map: A) -> Result<Self::Value, A::Error>
+                    fn visit_map<A>(self, mut map: A) -> Result<(), A::Error>
                     where
                         A: serde::de::MapAccess<'de>,
                     {
-                        let mut read = $name::default();
-                        while let Some($crate::chat_completions::decode::shape::Key(key)) = map.next_key()? {
+                        use $crate::chat_completions::decode::shape::{InPlace, Key};
+                        let read = self.0;
+                        *read = $name::default();
+                        while let Some(Key(key)) = map.next_key()? {
                             match &*key {
-                                $($wire => read.$field = map.next_value()?,)+
+                                $($wire => map.next_value_seed(InPlace(&mut read.$field))?,)+
                                 _ => {
                                     map.next_value::<serde::de::IgnoredAny>()?;
                                 }
                             }
                         }
-                        Ok(read)
+                        Ok(())
                     }
                 }
 
-                from.deserialize_any(Reader(std::marker::PhantomData))
+                from.deserialize_any(Reader(place))
             }
         }
     };
@@ -57,6 +69,12 @@ pub(super) use object;
 
 /// The name of a field.
 pub(super) struct Key<'a>(pub(super) Cow<'a, str>);
+
+/// Reads a value where it is to stand, instead of moving it there.
+pub(super) struct InPlace<'p, T>(pub(super) &'p mut T);
+
+/// What may be left out, or `null`.
+pub(super) struct Told<T>(pub(super) Option<T>);
 
 /// Text. `null` is no text, and a number is its digits.
 #[derive(Default)]
@@ -82,11 +100,67 @@ impl<'a> Text<'a> {
     pub(super) fn said(self) -> Option<Cow<'a, str>> {
         self.0.filter(|text| !text.is_empty())
     }
+
+    /// As [`Text::said`], of what is only borrowed.
+    pub(super) fn take(&mut self) -> Option<Cow<'a, str>> {
+        std::mem::take(self).said()
+    }
 }
 
 impl<T> Default for List<T> {
     fn default() -> Self {
         List(Vec::new())
+    }
+}
+
+impl<T> Default for Told<T> {
+    fn default() -> Self {
+        Told(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for InPlace<'_, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        T::deserialize_in_place(from, self.0)
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Told<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Option::deserialize(from).map(Told)
+    }
+
+    fn deserialize_in_place<D: Deserializer<'de>>(
+        from: D,
+        place: &mut Self,
+    ) -> Result<(), D::Error> {
+        from.deserialize_option(ToldOrNull(&mut place.0))
+    }
+}
+
+struct ToldOrNull<'p, T>(&'p mut Option<T>);
+
+impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for ToldOrNull<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value or null")
+    }
+
+    fn visit_none<E>(self) -> Result<(), E> {
+        *self.0 = None;
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        *self.0 = None;
+        Ok(())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        T::deserialize_in_place(from, self.0.insert(T::default()))
     }
 }
 
@@ -153,8 +227,50 @@ impl<'de> Visitor<'de> for TextOrNull {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let items = Option::<Vec<T>>::deserialize(from)?;
-        Ok(List(items.unwrap_or_default()))
+        from.deserialize_option(ItemsOrNull(PhantomData)).map(List)
+    }
+}
+
+struct ItemsOrNull<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ItemsOrNull<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list or null")
+    }
+
+    fn visit_none<E>(self) -> Result<Vec<T>, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_unit<E>(self) -> Result<Vec<T>, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Vec<T>, D::Error> {
+        from.deserialize_seq(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            within_most(list.len())?;
+            list.push(item);
+        }
+        Ok(list)
+    }
+}
+
+/// The most calls, parts or details that one piece of a response may list: an item of two bytes takes hundreds in memory.
+const MOST_LISTED: usize = 1_000;
+
+pub(super) fn within_most<E: de::Error>(listed: usize) -> Result<(), E> {
+    match listed < MOST_LISTED {
+        true => Ok(()),
+        false => Err(E::custom(format_args!(
+            "more than {MOST_LISTED} items in a list"
+        ))),
     }
 }
 
@@ -219,14 +335,60 @@ impl<'de> Visitor<'de> for IsThere {
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let written = <&'de RawValue>::deserialize(from)?.get();
-        let digits = written.trim_matches('"');
-        let number = digits.parse().ok().or_else(|| {
-            let number: f64 = digits.parse().ok()?;
-            // Rounds towards zero and stays in range; below zero is zero.
-            (!number.is_nan()).then_some(number as u64)
-        });
-        Ok(Count(number))
+        from.deserialize_any(AnyCount).map(Count)
+    }
+}
+
+struct AnyCount;
+
+/// Rounds towards zero and stays in range; below zero is zero.
+fn whole(number: f64) -> Option<u64> {
+    (!number.is_nan()).then_some(number as u64)
+}
+
+impl<'de> Visitor<'de> for AnyCount {
+    type Value = Option<u64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a count")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Some(number))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Some(u64::try_from(number).unwrap_or(0)))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(whole(number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        let digits = text.parse().ok();
+        Ok(digits.or_else(|| whole(text.parse().ok()?)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        while items.next_element::<de::IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
+        while fields
+            .next_entry::<de::IgnoredAny, de::IgnoredAny>()?
+            .is_some()
+        {}
+        Ok(None)
     }
 }
 

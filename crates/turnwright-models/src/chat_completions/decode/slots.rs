@@ -56,6 +56,11 @@ impl Slots {
         }
     }
 
+    /// How many calls there are.
+    pub(super) fn count(&self) -> usize {
+        self.calls.len()
+    }
+
     /// A whole call: never a piece of another, whatever its index says.
     pub(super) fn open(&mut self, piece: &Piece<'_>) -> Placed {
         let slot = self.calls.len();

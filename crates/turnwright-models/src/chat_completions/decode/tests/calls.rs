@@ -1,7 +1,6 @@
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::super::compact::compact;
 use super::{body, called, calls, delta, finish, ids, message, streamed};
 
 #[test]
@@ -197,14 +196,20 @@ fn arguments_may_be_an_object_null_or_missing() {
         reply.tool_calls[0].arguments.clone()
     };
     assert_eq!(
-        call(r#"{ "a" : [ 1.50, 123456789012345678901234567890 ], "b": "x \" y" }"#),
-        r#"{"a":[1.50,123456789012345678901234567890],"b":"x \" y"}"#
+        call(r#"{ "a" : [ 1.5, 12345678901234567890 ], "b": "x \" y" }"#),
+        r#"{"a":[1.5,12345678901234567890],"b":"x \" y"}"#
     );
     assert_eq!(call("null"), "");
     assert_eq!(call("[1, 2]"), "[1,2]");
     assert_eq!(call(r#""{\"a\":\"\u00e9\"}""#), "{\"a\":\"é\"}");
     let deep = "[".repeat(5_000) + &"]".repeat(5_000);
-    assert_eq!(call(&deep), deep);
+    let text = Value::from(deep.as_str()).to_string();
+    assert_eq!(call(&text), deep, "as text they may be anything");
+    let whole = format!(
+        r#"{{"choices":[{{"message":{{"tool_calls":[{{"function":{{"arguments":{deep}}}}}]}}}}]}}"#
+    );
+    let error = super::decode(None, whole.as_bytes()).unwrap_err();
+    assert!(error.message().contains("recursion limit"), "{error}");
     let reply = body(&message(
         json!({ "tool_calls": [{ "id": "a", "function": { "name": "f" } }] }),
     ));
@@ -222,7 +227,7 @@ fn fields_that_are_not_of_the_protocol_are_kept() {
     ]);
     let extra = reply.tool_calls[0].extra.clone().unwrap();
     assert_eq!(
-        serde_json::Value::Object(extra),
+        Value::Object(extra),
         json!({ "extra_content": { "google": { "thought_signature": "abc" } } })
     );
 }
@@ -269,9 +274,39 @@ fn arguments_that_are_cut_off_are_kept() {
 
 proptest! {
     #[test]
-    fn compact_json_means_the_same(text in "\\PC{0,20}", number in any::<f64>(), list in prop::collection::vec(any::<i64>(), 0..5)) {
+    fn arguments_that_are_no_text_are_shown_as_compact_json(text in "\\PC{0,20}", number in any::<f64>(), list in prop::collection::vec(any::<i64>(), 0..5)) {
         let value = json!({ "text": text, "number": number, "list": list, "nested": { "quote\"": ["\\", text] } });
-        let compacted = compact(&serde_json::to_string_pretty(&value).unwrap());
-        prop_assert_eq!(compacted, value.to_string());
+        let body = json!({ "choices": [{ "message": { "tool_calls": [{ "function": { "name": "t", "arguments": value } }] }, "finish_reason": "tool_calls" }] });
+        let body = serde_json::to_string_pretty(&body).unwrap();
+        let reply = crate::chat_completions::decode::decode(None, body.as_bytes()).unwrap();
+        prop_assert_eq!(&reply.tool_calls[0].arguments, &value.to_string());
     }
+}
+
+#[test]
+fn a_response_has_no_more_calls_than_may_be() {
+    use turnwright_core::ErrorKind;
+    let list = |count: usize| vec![json!({}); count];
+    let whole = |count: usize| {
+        json!({ "choices": [{ "message": { "tool_calls": list(count) }, "finish_reason": "stop" }] }).to_string()
+    };
+    let decode = |text: &str| crate::chat_completions::decode::decode(None, text.as_bytes());
+    assert_eq!(decode(&whole(1_000)).unwrap().tool_calls.len(), 1_000);
+    assert!(decode(&whole(1_001)).is_err());
+    let call = |index: usize| json!({ "index": index, "id": format!("c{index}"), "function": { "name": "t", "arguments": "{}" } });
+    let stream: String = (0..1_001)
+        .map(|index| {
+            format!(
+                "data: {}\n\n",
+                json!({ "choices": [{ "delta": { "tool_calls": [call(index)] } }] })
+            )
+        })
+        .collect();
+    let error = decode(&stream).unwrap_err();
+    assert_eq!(
+        error.kind(),
+        ErrorKind::Internal,
+        "it is not asked for again"
+    );
+    assert!(error.message().contains("1000 calls"), "{error}");
 }

