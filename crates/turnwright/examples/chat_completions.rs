@@ -61,7 +61,11 @@ async fn main() -> Result<(), BoxError> {
         "\n{} requests, {} tokens read ({} of them from the provider's cache), {} written",
         used.requests, used.input_tokens, used.cached_input_tokens, used.output_tokens
     );
-    outcome.into_answer()?;
+    if let Some(error) = outcome.ended.error() {
+        // Why, and what to do about it.
+        eprintln!("{}", error.with_causes());
+        std::process::exit(1);
+    }
     Ok(())
 }
 
