@@ -183,7 +183,7 @@ impl Adapter {
         match reply.done || reply.finish_reason.is_some() {
             true => Ok(()),
             false => Err(Failure::broken(Error::new(
-                ErrorCode::ModelUnreachable,
+                ErrorCode::ResponseIncomplete,
                 "the response ended before it was whole: there is no finish reason",
             ))),
         }

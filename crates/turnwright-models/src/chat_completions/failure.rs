@@ -46,7 +46,9 @@ impl Failure {
     /// Without an answer, or in the middle of one.
     pub(super) fn broken(error: Error) -> Self {
         let again = match error.code() {
-            ErrorCode::ModelUnreachable | ErrorCode::ModelTimeout => true,
+            ErrorCode::ModelUnreachable
+            | ErrorCode::ModelTimeout
+            | ErrorCode::ResponseIncomplete => true,
             // What is too large or not of the protocol will be so again.
             ErrorCode::Wire | ErrorCode::ModelServer => matches!(
                 error.kind(),

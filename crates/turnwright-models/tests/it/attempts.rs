@@ -189,6 +189,8 @@ async fn after_the_last_attempt_what_came_is_kept_as_what_it_is() {
             .with_causes()
             .contains("after 2 attempts")
     );
+    let error = outcome.ended.error().unwrap();
+    assert_eq!(error.cause().unwrap().code(), ErrorCode::ResponseIncomplete);
     let calls: Vec<_> = outcome.tool_calls().collect();
     assert_eq!(calls.len(), 1, "one, and not one for each attempt");
     assert!(!calls[0].is_complete());

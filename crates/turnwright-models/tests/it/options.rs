@@ -246,3 +246,26 @@ async fn null_in_the_stash_takes_a_parameter_away() {
         "{body}"
     );
 }
+
+#[tokio::test]
+async fn the_window_of_a_well_known_model_need_not_be_told() {
+    let script = Script::new([says("Never."), says("Yes.")]);
+    let runner = |model: &str| {
+        let model = script.builder().model(model).build().unwrap();
+        TurnRunner::builder(model).build().unwrap()
+    };
+    let words = "word ".repeat(9_000);
+    let error = runner("gpt-4")
+        .run(words.as_str())
+        .await
+        .into_answer()
+        .unwrap_err();
+    assert_eq!(error.cause().unwrap().code(), ErrorCode::ContextWindow);
+    assert!(error.cause().unwrap().message().contains("8192"), "{error}");
+    assert!(script.bodies().is_empty());
+    runner("a-model-that-nobody-knows")
+        .run(words.as_str())
+        .await
+        .into_answer()
+        .unwrap();
+}

@@ -67,3 +67,24 @@ fn runs_without_a_space_are_counted_in_pieces_and_nearly_right() {
         assert!(!counted.exact);
     }
 }
+
+#[test]
+fn the_text_of_a_prompt_is_counted_by_the_vocabulary_of_its_model_where_that_is_known() {
+    use crate::artifact::text::TokenCount;
+    let estimate = TokenCount::of_text("Hello world, hello world!", "a-model-that-nobody-knows");
+    assert_eq!(
+        (estimate.tokens, estimate.encoding, estimate.exact),
+        (7, None, false)
+    );
+    let counted = TokenCount::of_text("Hello world, hello world!", "gpt-4o");
+    #[cfg(feature = "tokens")]
+    {
+        assert_eq!(counted.encoding.as_deref(), Some("o200k_base"));
+        assert_eq!((counted.tokens, counted.exact), (6, true));
+        let long = "word ".repeat(10_000);
+        let whole = tiktoken::get_encoding("o200k_base").unwrap().count(&long) as u64;
+        assert_eq!(TokenCount::of_text(&long, "gpt-4o").tokens, whole);
+    }
+    #[cfg(not(feature = "tokens"))]
+    assert_eq!(counted.encoding, None);
+}
