@@ -14,7 +14,7 @@ use turnwright_core::{BoxError, DispatchContext, Error, ErrorCode, ErrorKind, Us
 use super::ask::Asked;
 use super::body::{Body, answer_in_words, response_format};
 use super::builder::Adapter;
-use super::decode::{Reply, ReplyCall};
+use super::decode::{Cut, Reply, ReplyCall};
 use super::habits::Habits;
 use super::live::Live;
 use super::options::Options;
@@ -244,29 +244,33 @@ fn propose(
     }
 }
 
-fn why_cut(reply: &Reply, failed: Option<&Error>) -> String {
-    match (failed, reply.finish_reason.as_deref()) {
-        (Some(_), _) => "the connection broke".to_owned(),
-        (None, Some("length")) => "it came to the limit of tokens".to_owned(),
-        (None, Some("content_filter")) => "a filter of the provider stopped it".to_owned(),
-        (None, Some("error")) => "the provider failed".to_owned(),
-        (None, _) => "it has no finish reason".to_owned(),
+fn why_cut(reply: &Reply, failed: Option<&Error>) -> &'static str {
+    match (failed, reply.cut()) {
+        (Some(_), _) => "the connection broke",
+        (None, Some(Cut::Length)) => "it came to the limit of tokens",
+        (None, Some(Cut::Filter)) => "a filter of the provider stopped it",
+        (None, Some(Cut::Failure)) => "the provider failed",
+        (None, None) => "it has no finish reason",
     }
 }
 
 fn incomplete(reply: &Reply) -> Error {
-    let (kind, message) = match reply.finish_reason.as_deref() {
-        Some("length") => (
+    let (kind, message) = match reply.cut() {
+        Some(Cut::Length) => (
             ErrorKind::Unavailable,
             "the response came to the limit of tokens before it was whole: allow more with `max_completion_tokens` (or `max_tokens`), or ask for less",
         ),
-        Some("content_filter") => (
+        Some(Cut::Filter) => (
             ErrorKind::Denied,
             "a filter of the provider stopped the response before it was whole",
         ),
-        _ => (
+        Some(Cut::Failure) => (
             ErrorKind::Unavailable,
-            "the response ended before it was whole",
+            "the provider stopped the response before it was whole: try again later",
+        ),
+        None => (
+            ErrorKind::Unavailable,
+            "the response ended before it was whole: there is no finish reason",
         ),
     };
     Error::new(ErrorCode::ResponseIncomplete, message).with_kind(kind)

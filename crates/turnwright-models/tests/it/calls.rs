@@ -85,13 +85,14 @@ async fn that_no_arguments_were_taken_for_an_empty_object_is_kept_as_a_repair() 
 
 #[tokio::test]
 async fn the_calls_of_a_response_that_was_cut_off_are_kept_and_not_made_and_the_model_is_told() {
-    for reason in [
-        "length",
-        "content_filter",
-        "error",
-        "model_length",
-        "LENGTH",
-        "abort",
+    let tokens = "it came to the limit of tokens";
+    for (reason, why) in [
+        ("length", tokens),
+        ("model_length", tokens),
+        ("MAX_TOKENS", tokens),
+        ("content_filter", "a filter of the provider stopped it"),
+        ("error", "the provider failed"),
+        ("abort", "the provider failed"),
     ] {
         let (tool, given) = noting();
         // The first looks complete, and is not made either.
@@ -129,7 +130,7 @@ async fn the_calls_of_a_response_that_was_cut_off_are_kept_and_not_made_and_the_
             assert_eq!(told["role"], "tool");
             let text = told["content"].as_str().unwrap();
             assert!(
-                text.contains("cut off") && text.contains("nothing was run"),
+                text.contains("cut off") && text.contains(why) && text.contains("nothing was run"),
                 "{text}"
             );
         }

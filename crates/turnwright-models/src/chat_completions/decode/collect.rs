@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::delta::Delta;
 use super::details::Details;
-use super::reply::{Reply, ReplyCall, cuts_off};
+use super::reply::{Reply, ReplyCall};
 
 /// How many calls a piece may be ahead of those that began: a decoder is never ahead, and memory is not for the asking.
 const AHEAD: usize = 1_024;
@@ -57,7 +57,7 @@ impl Collector {
             }
             Delta::Finish(reason) => {
                 // A response that was cut off does not become whole by a second reason.
-                let cut_off = reply.finish_reason.as_deref().is_some_and(cuts_off);
+                let cut_off = reply.cut().is_some();
                 if !cut_off && !reason.is_empty() {
                     reply.finish_reason = Some(reason);
                 }

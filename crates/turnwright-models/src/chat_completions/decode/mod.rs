@@ -41,7 +41,7 @@ pub use collect::Collector;
 pub use complaint::error_message;
 pub use decoder::{Decoder, MAX_BODY};
 pub use delta::{Delta, ReasoningField};
-pub use reply::{Reply, ReplyCall};
+pub use reply::{Cut, Reply, ReplyCall};
 
 /// What a response says whose body is all there.
 ///

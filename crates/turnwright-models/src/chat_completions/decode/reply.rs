@@ -58,7 +58,13 @@ impl Reply {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         let reason = self.finish_reason.as_deref();
-        reason.is_some_and(|reason| !reason.is_empty() && !cuts_off(reason))
+        reason.is_some_and(|reason| !reason.is_empty() && cut_by(reason).is_none())
+    }
+
+    /// What the response was cut off by, where its reason to stop says so.
+    #[must_use]
+    pub fn cut(&self) -> Option<Cut> {
+        cut_by(self.finish_reason.as_deref()?)
     }
 
     /// The parts of it that every server has, as JSON: `text`, `reasoning`, `refusal`, `tool_calls`, `finish_reason` and
@@ -90,29 +96,42 @@ impl Reply {
     }
 }
 
-/// Whether a response that stopped for this reason is not whole.
-pub(super) fn cuts_off(reason: &str) -> bool {
-    CUT_OFF.iter().any(|cut| reason.eq_ignore_ascii_case(cut))
+/// What cut a response off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Cut {
+    /// It came to a limit of tokens.
+    Length,
+    /// A filter of the provider stopped it.
+    Filter,
+    /// The provider failed, or called it off.
+    Failure,
+}
+
+/// What a response that stopped for this reason was cut off by, if it was.
+pub(super) fn cut_by(reason: &str) -> Option<Cut> {
+    let named = |(cut, _): &&(&str, Cut)| reason.eq_ignore_ascii_case(cut);
+    CUT_OFF.iter().find(named).map(|(_, cut)| *cut)
 }
 
 /// The protocol's own reasons, and what servers say in their place.
-const CUT_OFF: &[&str] = &[
-    "length",
-    "model_length",
-    "max_tokens",
-    "max_output_tokens",
-    "model_context_window_exceeded",
-    "content_filter",
-    "safety",
-    "sensitive",
-    "error",
-    "insufficient_system_resource",
-    "network_error",
-    "timeout",
-    "abort",
-    "aborted",
-    "cancelled",
-    "canceled",
+const CUT_OFF: &[(&str, Cut)] = &[
+    ("length", Cut::Length),
+    ("model_length", Cut::Length),
+    ("max_tokens", Cut::Length),
+    ("max_output_tokens", Cut::Length),
+    ("model_context_window_exceeded", Cut::Length),
+    ("content_filter", Cut::Filter),
+    ("safety", Cut::Filter),
+    ("sensitive", Cut::Filter),
+    ("error", Cut::Failure),
+    ("insufficient_system_resource", Cut::Failure),
+    ("network_error", Cut::Failure),
+    ("timeout", Cut::Failure),
+    ("abort", Cut::Failure),
+    ("aborted", Cut::Failure),
+    ("cancelled", Cut::Failure),
+    ("canceled", Cut::Failure),
 ];
 
 impl fmt::Debug for Reply {
