@@ -45,6 +45,8 @@
 //! - `tracing` (on by default): turns, model calls and tool calls as spans: see [`telemetry`].
 //! - `tokens`: exact token counts for the vocabularies of OpenAI's models, which are large; without it counts are estimates.
 
+#[cfg(doctest)]
+mod book;
 #[cfg(feature = "macros")]
 mod narrow;
 pub mod prelude;

@@ -1,0 +1,25 @@
+//! The book's pages, whose examples are run like any other.
+
+macro_rules! pages {
+    ($($page:literal => $name:ident;)+) => {$(
+        #[doc = include_str!(concat!("../../../docs/src/", $page))]
+        struct $name;
+    )+};
+}
+
+pages! {
+    "introduction.md" => Introduction;
+    "call.md" => Call;
+    "tools.md" => Tools;
+    "large-output.md" => LargeOutput;
+    "media.md" => Media;
+    "trust.md" => Trust;
+    "approvals.md" => Approvals;
+    "middleware.md" => Middleware;
+    "storage.md" => Storage;
+    "testing.md" => Testing;
+    "executor.md" => Executor;
+    "program.md" => Program;
+    "typescript.md" => TypeScript;
+    "errors.md" => Errors;
+}
