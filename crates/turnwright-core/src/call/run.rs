@@ -276,6 +276,7 @@ impl<'c> Watch<'c> {
             fingerprint: facts.tool.fingerprint().into(),
             effects: facts.tool.effects(),
             args: facts.args.value().clone(),
+            repairs: facts.args.repairs().to_vec(),
         });
         let (ctx, id) = (&facts.call.ctx, facts.call.id.as_str());
         Watch {

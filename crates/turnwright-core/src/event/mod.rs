@@ -28,7 +28,7 @@ pub use bus::{EventBus, Observer};
 pub use level::Level;
 pub use usage::Usage;
 
-use crate::schema::Fault;
+use crate::schema::{Fault, Repair};
 use crate::tool::Effects;
 
 /// Something that happened in a turn.
@@ -185,6 +185,8 @@ pub enum EventKind {
         effects: Effects,
         /// The checked arguments.
         args: Value,
+        /// What checking changed to make them so.
+        repairs: Vec<Repair>,
     },
     /// A handler says how far it is.
     #[non_exhaustive]

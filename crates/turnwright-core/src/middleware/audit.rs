@@ -171,6 +171,7 @@ impl Watch {
                 fingerprint,
                 effects,
                 args,
+                ..
             } => self.note(id, |it| {
                 (it.call_id, it.tool) = (Arc::clone(call_id), Arc::clone(tool));
                 it.started = Some(Started {

@@ -1,0 +1,262 @@
+//! What the program is told on its command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+
+use crate::terminal::Colour;
+
+/// Tools for language models as one contract: what the model is shown is what is enforced.
+#[derive(Debug, Parser)]
+#[command(
+    name = "turnwright",
+    version,
+    arg_required_else_help = true,
+    after_help = "Begin with `turnwright demo`: it needs no network and no key.\n\n\
+        Ends with 0 if all went well; 1 if what was asked about is not so (arguments refused, no answer, findings);\n\
+        2 if the command makes no sense as it was given (a wrong option, no such file or tool); 130 after Ctrl-C."
+)]
+pub(crate) struct Cli {
+    /// When to write in colour.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Colour,
+    /// Write JSON for machines, one value a line, instead of text.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Demo(Demo),
+    Chat(Chat),
+    #[command(subcommand)]
+    Tools(Tools),
+    #[command(subcommand)]
+    Schema(Schema),
+    #[command(subcommand)]
+    Wire(Wire),
+    ServeScript(ServeScript),
+    Completions(Completions),
+}
+
+/// What broke last night? A whole turn, offline, in a minute.
+///
+/// An agent looks for the cause of an outage: a log of several hundred thousand lines that no prompt could hold, metrics as
+/// JSON, an instruction that somebody planted in the log, and a restart that only you can allow. The model is a script,
+/// on a server on this machine; everything else is real: HTTP, streaming, the call path, artifacts, fences, approval.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  turnwright demo\n  turnwright demo --yes\n  turnwright demo --yes --json | head"
+)]
+pub(crate) struct Demo {
+    /// Allow the restart beforehand. Otherwise you are asked, and where there is no terminal it is refused.
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// Talk to any model server that speaks the Chat Completions protocol.
+///
+/// The model may read and search the files below one folder, calculate, and fetch public web addresses. What
+/// changes something is asked for first. Ctrl-C calls a turn off; Ctrl-D or /quit ends the program; the conversation is
+/// there again next time.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    turnwright chat --base-url http://127.0.0.1:8080/v1 --model qwen3\n  \
+    OPENAI_API_KEY=… turnwright chat --model gpt-5-mini\n  \
+    echo 'What does this project do?' | turnwright chat --new")]
+pub(crate) struct Chat {
+    /// Where the server is, up to and with `/v1`.
+    #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL", value_hint = ValueHint::Url)]
+    pub(crate) base_url: Option<String>,
+    /// Which model.
+    #[arg(long, env = "OPENAI_MODEL", value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// The folder that the model may read; nothing outside of it is reached.
+    #[arg(long, default_value = ".", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+    /// Which conversation, by a name of your own.
+    #[arg(long, default_value = "default", value_name = "NAME")]
+    pub(crate) conversation: String,
+    /// Begin anew: what the conversation held is deleted first.
+    #[arg(long)]
+    pub(crate) new: bool,
+    /// Keep nothing, and read nothing that was kept.
+    #[arg(long, conflicts_with = "new")]
+    pub(crate) forget: bool,
+    /// What the model is told about its task.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) system: Option<String>,
+    /// Allow beforehand whatever asks for it.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Do not offer the tool that fetches web addresses.
+    #[arg(long)]
+    pub(crate) no_fetch: bool,
+    #[command(flatten)]
+    pub(crate) own: OwnTools,
+}
+
+/// Tools of the user's.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct OwnTools {
+    /// A file of tools that are programs of yours; may be given several times. See `turnwright tools --help`.
+    #[arg(long = "tools", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Look at tools, and call them as a model would.
+///
+/// The tools are those that are built in, those of the program if it is yours (see the library `turnwright_cli`), and those
+/// of the files that `--tools` names.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Tools {
+    /// All tools, with what they may do.
+    List(ToolsList),
+    /// What a model is shown of a tool: its description and its schema.
+    Describe(ToolsDescribe),
+    /// Calls a tool: checked, repaired, approved, run and settled like a call of a model.
+    Call(ToolsCall),
+    /// Proves that a tool's schema is what is enforced. No handler runs.
+    Fuzz(ToolsFuzz),
+    /// The id of a call: equal for equal calls, on every machine.
+    Id(ToolsId),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolsList {
+    #[command(flatten)]
+    pub(crate) where_from: Sources,
+}
+
+/// Where tools come from.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Sources {
+    /// The folder that the tools for files may read.
+    #[arg(long, default_value = ".", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+    #[command(flatten)]
+    pub(crate) own: OwnTools,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolsDescribe {
+    /// Which tool.
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) where_from: Sources,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolsCall {
+    /// Which tool.
+    pub(crate) name: String,
+    /// Its arguments: JSON text, a file that holds it, or `-` for standard input.
+    #[arg(value_name = "JSON", default_value = "{}", allow_hyphen_values = true)]
+    pub(crate) arguments: String,
+    /// Allow it beforehand if it asks.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) where_from: Sources,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolsFuzz {
+    /// Which tool; all unless told.
+    pub(crate) name: Option<String>,
+    /// How many values are made for each tool.
+    #[arg(long, default_value_t = 1_000, value_name = "N")]
+    pub(crate) cases: usize,
+    /// Where chance begins, to see the same again.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) where_from: Sources,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolsId {
+    /// Which tool; it need not exist here.
+    pub(crate) name: String,
+    /// The arguments: JSON text, a file that holds it, or `-` for standard input.
+    #[arg(value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) arguments: String,
+}
+
+/// Look at schemas.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Schema {
+    /// Says what the call path would say to arguments: what it repairs, or everything that is wrong.
+    #[command(after_help = "Examples:\n  \
+        turnwright schema check '{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}}' '{\"n\":\"7\"}'\n  \
+        turnwright schema check schema.json - --json < args.json")]
+    Check(SchemaCheck),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaCheck {
+    /// The schema: JSON text, a file that holds it, or `-` for standard input.
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) schema: String,
+    /// The arguments: JSON text, a file that holds it, or `-` for standard input.
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) args: String,
+}
+
+/// Look at recordings of model servers: a list of requests and responses, as the testkit's cassettes keep them.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Wire {
+    /// What each response of a recording says, one line of JSON each.
+    Decode(WireDecode),
+    /// Plays a recorded turn again, through the whole kit: the model and its tools answer what was recorded.
+    Replay(WireReplay),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WireDecode {
+    /// The recording, or `-` for standard input.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WireReplay {
+    /// The recording.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+}
+
+/// Be a model server that plays a script, for tests of any client of the Chat Completions protocol.
+///
+/// The script is a JSON array of replies; each request gets the next one, streamed or whole as it asks.
+#[derive(Debug, Args)]
+#[command(after_help = "A script:\n  \
+    [\n    \
+      { \"calls\": [{ \"name\": \"weather\", \"arguments\": { \"city\": \"Bern\" } }] },\n    \
+      { \"text\": \"It rains in Bern.\" }\n  \
+    ]\n\n\
+    Each reply may have: text, reasoning, calls (name, arguments, id), finish, usage, pieces.\n\n\
+    Example:\n  turnwright serve-script script.json --port 8080")]
+pub(crate) struct ServeScript {
+    /// The script, or `-` for standard input.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// The port on 127.0.0.1; a free one unless told.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Begin again with the first reply after the last one.
+    #[arg(long)]
+    pub(crate) repeat: bool,
+}
+
+/// Write completions for a shell.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  turnwright completions bash > ~/.local/share/bash-completion/completions/turnwright"
+)]
+pub(crate) struct Completions {
+    /// Which shell.
+    pub(crate) shell: clap_complete::Shell,
+}

@@ -1,0 +1,13 @@
+//! chat
+
+use crate::exit::Exit;
+use crate::terminal::Screen;
+
+pub(crate) async fn run(
+    told: crate::args::Chat,
+    own: Vec<turnwright::Tool>,
+    screen: Screen,
+) -> anyhow::Result<Exit> {
+    let _ = (told, screen);
+    Ok(Exit::Done)
+}

@@ -1,0 +1,32 @@
+//! The program `turnwright`, as a library: so that a program of yours can be it, with your own tools in it.
+//!
+//! ```no_run
+//! use turnwright::prelude::*;
+//!
+//! /// Weather forecast for a city.
+//! #[tool(effects = "read_only")]
+//! async fn forecast(city: &str) -> String {
+//!     format!("sunny in {city}")
+//! }
+//!
+//! // `cargo run -- tools call forecast '{"city": "Paris"}'`, `cargo run -- tools fuzz`, `cargo run -- chat`
+//! fn main() -> std::process::ExitCode {
+//!     turnwright_cli::Program::new().tool(forecast()).main()
+//! }
+//! ```
+
+mod args;
+mod chat;
+mod demo;
+mod exit;
+mod program;
+mod schema;
+mod serve;
+mod show;
+mod terminal;
+mod text;
+mod toolbox;
+mod tools;
+mod wire;
+
+pub use program::Program;

@@ -1,0 +1,30 @@
+//! The terminal: what is written to it, how it looks, and who sits at it.
+
+mod consent;
+mod editor;
+mod flow;
+mod plain;
+mod screen;
+
+pub(crate) use consent::Consent;
+pub(crate) use editor::{Editor, Typed};
+pub(crate) use flow::{Flow, fit};
+pub(crate) use plain::{json, one_line, plain};
+pub(crate) use screen::{Colour, Screen};
+
+/// How things look. Where there is no colour, nothing of it is written.
+pub(crate) mod style {
+    use anstyle::{AnsiColor, Style};
+
+    pub(crate) const BOLD: Style = Style::new().bold();
+    pub(crate) const DIM: Style = Style::new().dimmed();
+    pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+    pub(crate) const BAD: Style = AnsiColor::Red.on_default();
+    pub(crate) const CARE: Style = AnsiColor::Yellow.on_default();
+    pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
+
+    /// The text in this style.
+    pub(crate) fn paint(style: Style, text: impl std::fmt::Display) -> String {
+        format!("{style}{text}{style:#}")
+    }
+}
