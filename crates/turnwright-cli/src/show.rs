@@ -3,10 +3,11 @@
 mod result;
 mod tally;
 
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use turnwright::prelude::*;
 use turnwright::turn::Delta;
 
@@ -25,6 +26,10 @@ pub(crate) struct Show {
     consent: Consent,
     tally: Arc<Tally>,
     speech: Option<Speech>,
+    /// The calls of which something was shown already.
+    announced: HashSet<Arc<str>>,
+    /// Whether something was shown since the last words.
+    apart: bool,
 }
 
 /// A text that is being said.
@@ -48,6 +53,8 @@ impl Show {
             consent,
             tally: Arc::default(),
             speech: None,
+            announced: HashSet::new(),
+            apart: false,
         }
     }
 
@@ -73,6 +80,7 @@ impl Show {
                     Some(TurnEvent::GateOpened(gate)) => {
                         self.end_speech()?;
                         self.tell(&TurnEvent::GateOpened(Arc::clone(&gate)))?;
+                        self.announced.extend(gate.tool_call.clone());
                         let gates = turn.gates();
                         if !self.consent.answer(&mut self.screen, &gate, &gates).await? {
                             interrupted = true;
@@ -110,12 +118,9 @@ impl Show {
             TurnEvent::MessageDelta(delta) => self.say(&delta, anstyle::Style::new())?,
             TurnEvent::ThoughtDelta(delta) => self.say(&delta, style::DIM)?,
             TurnEvent::Message(_) | TurnEvent::Thought(_) => self.end_speech()?,
-            TurnEvent::ToolCallStarted { tool, args, .. } => {
-                self.end_speech()?;
-                let columns = self.columns().saturating_sub(tool.len() + 3);
-                let args = fit(&shown_json(&args), columns.max(8));
-                let name = paint(style::NAME, format_args!("→ {}", plain(&tool)));
-                self.screen.line(format_args!("{name} {args}"))?;
+            TurnEvent::ToolCallStarted { id, tool, args, .. } => {
+                let args = result::as_written(&args, &self.tally.repairs_of(&id));
+                self.announce(id, &tool, &shown_json(&args))?;
                 self.screen.busy(&format!("{} runs", plain(&tool)));
             }
             TurnEvent::ToolCallProgress { message, .. } => {
@@ -123,7 +128,13 @@ impl Show {
                 self.screen.busy(&message);
             }
             TurnEvent::ToolCall(call) => {
-                self.end_speech()?;
+                if !self.announced.contains(call.id()) {
+                    let args = match call.args().to_value() {
+                        Value::String(text) => one_line(&text, LINE),
+                        value => shown_json(&value),
+                    };
+                    self.announce(call.id().into(), call.tool(), &args)?;
+                }
                 result::show(&mut self.screen, &call, self.tally.repairs_of(call.id())).await?;
                 self.wait();
             }
@@ -139,6 +150,17 @@ impl Show {
         Ok(())
     }
 
+    /// That a call is made.
+    fn announce(&mut self, id: Arc<str>, tool: &str, args: &str) -> io::Result<()> {
+        self.end_speech()?;
+        self.announced.insert(id);
+        self.apart = true;
+        let columns = self.columns().saturating_sub(tool.len() + 3);
+        let args = fit(args, columns.max(8));
+        let name = paint(style::NAME, format_args!("→ {}", plain(tool)));
+        self.screen.line(format_args!("{name} {args}"))
+    }
+
     /// A piece of a text.
     fn say(&mut self, delta: &Delta, style: anstyle::Style) -> io::Result<()> {
         if self
@@ -147,6 +169,9 @@ impl Show {
             .is_none_or(|speech| speech.id != delta.id)
         {
             self.end_speech()?;
+            if std::mem::take(&mut self.apart) {
+                self.screen.line("")?;
+            }
             self.speech = Some(Speech {
                 id: Arc::clone(&delta.id),
                 flow: Flow::new(self.screen.width(), ""),

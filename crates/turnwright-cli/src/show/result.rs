@@ -1,8 +1,10 @@
 //! What came of a call.
 
+use serde_json::Value;
 use turnwright::record::ToolResults;
-use turnwright::{ArtifactKind, Repair, RepairKind, ToolCall};
+use turnwright::{ArtifactKind, Repair, ToolCall};
 
+use super::tally::is_default;
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, fit, json, one_line};
 
@@ -18,10 +20,7 @@ pub(crate) async fn show(
     call: &ToolCall,
     repairs: Vec<Repair>,
 ) -> anyhow::Result<()> {
-    for repair in repairs
-        .iter()
-        .filter(|repair| repair.kind != RepairKind::Default)
-    {
+    for repair in repairs.iter().filter(|repair| !is_default(repair)) {
         let text = format!("  repaired {}", said(repair));
         screen.line(paint(style::CARE, text))?;
     }
@@ -72,15 +71,28 @@ fn lines(screen: &mut Screen, text: &str, style: anstyle::Style) -> anyhow::Resu
     }
     let more = lines.count();
     if more > 0 {
-        let text = format!("    … {} more lines", count(more as u64));
+        let s = if more == 1 { "" } else { "s" };
+        let text = format!("    … {} more line{s}", count(more as u64));
         screen.line(paint(style::DIM, text))?;
     }
     Ok(())
 }
 
+/// The arguments without what was filled in for the model.
+pub(crate) fn as_written(args: &Value, repairs: &[Repair]) -> Value {
+    let mut args = args.clone();
+    if let Value::Object(args) = &mut args {
+        for repair in repairs.iter().filter(|repair| is_default(repair)) {
+            // Only of the arguments themselves: what stands deeper is small.
+            args.shift_remove(repair.pointer.trim_start_matches('/'));
+        }
+    }
+    args
+}
+
 /// A repair in words.
 fn said(repair: &Repair) -> String {
-    let shown = |value: &Option<serde_json::Value>| match value {
+    let shown = |value: &Option<Value>| match value {
         Some(value) => fit(&json(value), 40),
         None => "nothing".to_owned(),
     };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use turnwright::{Event, EventKind, Repair};
+use turnwright::{Event, EventKind, Repair, RepairKind};
 
 /// Counts what happens.
 #[derive(Default)]
@@ -16,6 +16,11 @@ struct Counts {
     calls: usize,
     refused: usize,
     warnings: Vec<String>,
+}
+
+/// Whether it only fills in what the model left out.
+pub(crate) fn is_default(repair: &Repair) -> bool {
+    repair.kind == RepairKind::Default
 }
 
 impl Tally {
@@ -47,9 +52,11 @@ impl Tally {
         self.lock().refused
     }
 
-    /// All repairs.
+    /// All repairs, save for defaults that were filled in.
     pub(crate) fn repairs(&self) -> usize {
-        self.lock().repairs.values().map(Vec::len).sum()
+        let counts = self.lock();
+        let repairs = counts.repairs.values().flatten();
+        repairs.filter(|repair| !is_default(repair)).count()
     }
 
     /// Words to operators, which are told once.

@@ -100,6 +100,14 @@ fn wrapped(column: usize, width: usize) -> usize {
     }
 }
 
+/// A whole text, broken between words.
+pub(crate) fn wrap(text: &str, width: Option<usize>, indent: &'static str) -> String {
+    let mut flow = Flow::new(width, indent);
+    let mut wrapped = flow.push(text);
+    wrapped.push_str(&flow.end());
+    wrapped
+}
+
 /// The text cut to so many columns.
 pub(crate) fn fit(text: &str, columns: usize) -> String {
     if text.width() <= columns {

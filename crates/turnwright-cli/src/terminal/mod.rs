@@ -8,7 +8,7 @@ mod screen;
 
 pub(crate) use consent::Consent;
 pub(crate) use editor::{Editor, Typed};
-pub(crate) use flow::{Flow, fit};
+pub(crate) use flow::{Flow, fit, wrap};
 pub(crate) use plain::{json, one_line, plain};
 pub(crate) use screen::{Colour, Screen};
 

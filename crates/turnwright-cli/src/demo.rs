@@ -1,9 +1,0 @@
-//! demo
-
-use crate::exit::Exit;
-use crate::terminal::Screen;
-
-pub(crate) async fn run(told: &crate::args::Demo, screen: Screen) -> anyhow::Result<Exit> {
-    let _ = (told, screen);
-    Ok(Exit::Done)
-}

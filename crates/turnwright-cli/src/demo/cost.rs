@@ -1,0 +1,124 @@
+//! What the turn cost, beside what it would have cost.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+use turnwright::artifact::text::TokenCount;
+use turnwright_testkit::server::Server;
+
+use super::night;
+use crate::show::{Shown, Tally, count};
+use crate::terminal::style::{self, paint};
+use crate::terminal::{Screen, plain, wrap};
+
+/// What the turn cost. Tokens are estimates, all by the same rule.
+#[derive(Serialize)]
+#[serde(tag = "event", rename = "cost", rename_all = "camelCase")]
+pub(super) struct Cost {
+    prompts: usize,
+    tokens_read: u64,
+    longest_prompt: u64,
+    raw_tokens: u64,
+    calls: usize,
+    refused: usize,
+    repairs: usize,
+    seconds: f64,
+    /// What the model was shown of the planted line, between the lines of its fence.
+    planted: Option<[String; 3]>,
+}
+
+impl Cost {
+    pub(super) async fn of(shown: &Shown, tally: &Tally, server: &Server, took: Duration) -> Self {
+        let requests = server.requests();
+        let tokens =
+            |bytes: &[u8]| TokenCount::of_text(&String::from_utf8_lossy(bytes), "scripted").tokens;
+        let prompts: Vec<u64> = requests
+            .iter()
+            .map(|request| tokens(&request.body))
+            .collect();
+        let mut raw_tokens = 0;
+        for artifact in shown.outcome.tool_calls().flat_map(|call| call.handles()) {
+            let estimate = artifact.estimate_tokens(None).await;
+            raw_tokens += estimate.map_or(0, |estimate| estimate.tokens);
+        }
+        Cost {
+            prompts: prompts.len(),
+            tokens_read: prompts.iter().sum(),
+            longest_prompt: prompts.iter().copied().max().unwrap_or_default(),
+            raw_tokens,
+            calls: tally.calls(),
+            refused: tally.refused(),
+            repairs: tally.repairs(),
+            seconds: took.as_secs_f64(),
+            planted: requests
+                .iter()
+                .rev()
+                .find_map(|request| planted(&request.json()?)),
+        }
+    }
+
+    pub(super) fn show(&self, screen: &mut Screen) -> std::io::Result<()> {
+        if let Some(lines) = &self.planted {
+            let title = "The planted order, as the model read it";
+            screen.line(format_args!("\n{}", paint(style::BOLD, title)))?;
+            for line in lines {
+                screen.line(wrap(&plain(line), screen.width(), "  "))?;
+            }
+        }
+        screen.line(format_args!("\n{}", paint(style::BOLD, "What it cost")))?;
+        let rows = [
+            (
+                "the model read",
+                format!(
+                    "about {} tokens, in {} prompts",
+                    count(self.tokens_read),
+                    self.prompts
+                ),
+            ),
+            (
+                "longest prompt",
+                format!("about {} tokens", count(self.longest_prompt)),
+            ),
+            (
+                "raw output",
+                format!(
+                    "about {} tokens, which no prompt holds",
+                    count(self.raw_tokens)
+                ),
+            ),
+            (
+                "calls",
+                format!(
+                    "{} ran, {} refused before its handler",
+                    self.calls, self.refused
+                ),
+            ),
+            ("repairs", self.repairs.to_string()),
+            ("time", format!("{:.1} s", self.seconds)),
+        ];
+        for (name, value) in rows {
+            let name = paint(style::DIM, format_args!("{name:<14}"));
+            screen.line(format_args!("  {name}  {value}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// The planted line in a prompt, with the ends of the fence around it.
+fn planted(body: &Value) -> Option<[String; 3]> {
+    let messages = body.get("messages")?.as_array()?;
+    messages.iter().find_map(|message| {
+        let lines: Vec<&str> = message.get("content")?.as_str()?.lines().collect();
+        let at = lines.iter().position(|line| line.contains(night::ORDER))?;
+        let fence = |line: &&&str| line.contains("tw-");
+        let (before, after) = (lines.get(..at)?, lines.get(at + 1..)?);
+        let open = before.iter().rev().find(fence)?;
+        let close = after.iter().find(fence)?;
+        Some([
+            open.to_string(),
+            lines.get(at)?.to_string(),
+            close.to_string(),
+        ])
+    })
+}

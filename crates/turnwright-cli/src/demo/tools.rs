@@ -1,0 +1,71 @@
+//! What the agent of the demo can do.
+
+use turnwright::ByteStream;
+use turnwright::prelude::*;
+
+use super::night;
+
+/// How many lines are sent at once.
+const CHUNK: u64 = 4_096;
+
+/// The log of a service, from the newest hours.
+#[tool(effects = "read_only", timeout_secs = 60)]
+pub(super) async fn read_log(
+    ctx: &ToolContext,
+    /// Which service.
+    #[arg(min_length = 1, max_length = 40, example = "checkout")]
+    service: String,
+    /// How many hours back.
+    #[arg(min = 1, max = 48)]
+    hours: u8,
+) -> ByteStream {
+    ctx.progress(format!("reading {hours} hours of the log of {service}"));
+    let (sender, stream) = ByteStream::channel(4);
+    // It is written while it is kept: never all of it in memory.
+    tokio::spawn(async move {
+        let mut next = 0;
+        while next < night::LINES {
+            let mut chunk = String::new();
+            let end = (next + CHUNK).min(night::LINES);
+            (next..end).for_each(|n| night::line(n, &mut chunk));
+            if sender.send(chunk).await.is_err() {
+                return;
+            }
+            next = end;
+        }
+    });
+    stream
+}
+
+/// The metrics of all services of the last night, as JSON.
+#[tool(effects = "read_only", inline = "never")]
+pub(super) async fn read_metrics() -> Json<serde_json::Value> {
+    Json(night::metrics())
+}
+
+/// A service that can be restarted.
+#[derive(turnwright::serde::Deserialize, turnwright::schemars::JsonSchema)]
+#[serde(crate = "turnwright::serde", rename_all = "kebab-case")]
+#[schemars(crate = "turnwright::schemars")]
+pub(super) enum Service {
+    CheckoutApi,
+    OrdersDb,
+    PaymentsApi,
+}
+
+/// Restarts a service with its last good configuration. Customers notice it for some seconds.
+#[tool(effects = "writes", timeout_secs = 120)]
+pub(super) async fn restart_service(
+    /// Which service.
+    service: Service,
+    /// Why, for the people on call.
+    #[arg(min_length = 10, max_length = 200)]
+    reason: &str,
+) -> String {
+    let name = match service {
+        Service::CheckoutApi => "checkout-api",
+        Service::OrdersDb => "orders-db",
+        Service::PaymentsApi => "payments-api",
+    };
+    format!("{name} was restarted and is healthy again. Noted for the people on call: {reason}")
+}
