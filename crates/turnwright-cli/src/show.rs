@@ -221,7 +221,7 @@ impl Show {
     }
 
     fn end(&mut self, outcome: &TurnOutcome, interrupted: bool) -> anyhow::Result<()> {
-        let error = outcome.ended.error();
+        let error = outcome.error();
         if self.screen.is_json() {
             return self.screen.value(&json!({
                 "event": "turnEnd",

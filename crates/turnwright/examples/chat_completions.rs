@@ -61,7 +61,7 @@ async fn main() -> Result<(), BoxError> {
         "\n{} requests, {} tokens read ({} of them from the provider's cache), {} written",
         used.requests, used.input_tokens, used.cached_input_tokens, used.output_tokens
     );
-    if let Some(error) = outcome.ended.error() {
+    if let Some(error) = outcome.error() {
         // Why, and what to do about it.
         eprintln!("{}", error.with_causes());
         std::process::exit(1);

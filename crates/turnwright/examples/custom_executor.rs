@@ -115,7 +115,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
         let outcome = turn.await;
-        match outcome.ended.error() {
+        match outcome.error() {
             None => println!("  · answered in {} iterations\n", outcome.iterations),
             Some(error) => println!("  · {}: {error}\n", outcome.ended.name()),
         }

@@ -100,7 +100,7 @@ async fn main() -> Result<(), Error> {
     for says in ["Do I need a coat?", "And tomorrow?", "My password is tulip"] {
         println!("> {says}");
         let outcome = runner.run(TurnInput::new(says).conversation("coats")).await;
-        match outcome.ended.error() {
+        match outcome.error() {
             None => println!("{}\n", outcome.text),
             Some(why) => println!("{why}\n"),
         }
@@ -109,7 +109,7 @@ async fn main() -> Result<(), Error> {
     println!("> a layer that neither goes on nor stops the turn");
     let broken = turnwright::runner(model).turn_input(forgetful).build()?;
     let outcome = broken.run("hello").await;
-    if let Some(why) = outcome.ended.error() {
+    if let Some(why) = outcome.error() {
         println!("{why}");
     }
     Ok(())

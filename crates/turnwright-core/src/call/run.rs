@@ -296,13 +296,13 @@ impl<'c> Watch<'c> {
         self.ended = true;
         let code = error.map(|error| error.code().as_str());
         self.span.end(code, abandoned);
-        // A handler that is left behind, and whoever it started, learns that its time is over.
-        if code.is_some()
-            && let Some(cancellation) = self.facts.cancellation.get()
-        {
-            cancellation.cancel();
-        }
         let facts = self.facts;
+        // A handler that is left behind, and whoever it started, learns that its time is over: also if it asks only later.
+        if code.is_some() {
+            let dispatch = facts.call.ctx.cancellation();
+            let own = facts.cancellation.get_or_init(|| dispatch.child());
+            own.cancel();
+        }
         facts.call.ctx.tell(|| EventKind::ToolExecutionEnd {
             id: facts.call.id.shared(),
             call_id: facts.call_id.shared(),

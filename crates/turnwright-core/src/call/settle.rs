@@ -11,6 +11,7 @@ use super::context::CallFacts;
 use super::run::{RawOutcome, cut_off};
 use crate::artifact::{ArtifactKind, IsText, SpooledArtifact};
 use crate::error::{Error, ErrorCode};
+use crate::event::EventKind;
 use crate::panic::text_of;
 use crate::record::{Record, Settled, ToolCall, ToolResults};
 use crate::tool::{Body, Content};
@@ -78,6 +79,13 @@ async fn keep(facts: &CallFacts, body: Body, kind: ArtifactKind, settled: &mut S
             settled.results = ToolResults::Artifacts(vec![artifact]);
         }
         Err(error) => {
+            // The handler's own end was told as a good one.
+            facts.call.ctx.tell(|| EventKind::Error {
+                code: error.code().as_str(),
+                fatal: error.is_fatal(),
+                message: format!("`{}`: {}", facts.tool.name(), error.with_causes()),
+                pipeline: None,
+            });
             settled.results = failure(&error);
             settled.trusted = false;
         }

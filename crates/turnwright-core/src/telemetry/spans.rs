@@ -76,7 +76,7 @@ fn end_turn(span: &Span, outcome: &TurnOutcome, content: bool) {
     span.record(names::ENDED, outcome.ended.name());
     span.record(names::ITERATIONS, i64::from(outcome.iterations));
     record_usage(span, outcome.usage);
-    if let Some(error) = outcome.ended.error() {
+    if let Some(error) = outcome.error() {
         record_error(span, error.code().as_str());
     }
     if content {

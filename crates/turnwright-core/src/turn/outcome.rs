@@ -68,12 +68,18 @@ impl TurnOutcome {
         matches!(self.ended, Ended::Answered)
     }
 
+    /// Why there is no answer, if there is none.
+    #[must_use]
+    pub fn error(&self) -> Option<Error> {
+        self.ended.error()
+    }
+
     /// The answer, or why there is none.
     ///
     /// # Errors
     /// The error that it was refused or failed with, `E_TURN_ABORTED` or `E_TURN_LIMIT`.
     pub fn into_answer(self) -> Result<String, Error> {
-        match self.ended.error() {
+        match self.error() {
             None => Ok(self.text),
             Some(error) => Err(error),
         }

@@ -86,7 +86,7 @@ impl TurnRunner {
         let format = Arc::new(format);
         let handle = self.launch(input.into(), Some(Arc::clone(&format)), None);
         let outcome = handle.outcome().await;
-        let answer = match outcome.ended.error() {
+        let answer = match outcome.error() {
             Some(error) => Err(error),
             None => format.check(&outcome.text).await.and_then(|value| {
                 let message = "the answer fits its schema but not the type behind it";

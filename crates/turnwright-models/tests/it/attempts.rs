@@ -38,7 +38,7 @@ async fn what_may_pass_is_tried_again_and_what_will_not_is_not() {
         let model = script.builder().retry(soon()).build().unwrap();
         let runner = TurnRunner::builder(model).build().unwrap();
         let outcome = runner.run("Hello").await;
-        let error = outcome.ended.error().unwrap();
+        let error = outcome.error().unwrap();
         assert_eq!(error.code(), ErrorCode::Executor);
         let cause = std::error::Error::source(&error).unwrap();
         let cause = cause.downcast_ref::<turnwright_core::Error>().unwrap();
@@ -189,7 +189,7 @@ async fn after_the_last_attempt_what_came_is_kept_as_what_it_is() {
             .with_causes()
             .contains("after 2 attempts")
     );
-    let error = outcome.ended.error().unwrap();
+    let error = outcome.error().unwrap();
     assert_eq!(error.cause().unwrap().code(), ErrorCode::ResponseIncomplete);
     let calls: Vec<_> = outcome.tool_calls().collect();
     assert_eq!(calls.len(), 1, "one, and not one for each attempt");

@@ -143,7 +143,7 @@ async fn a_model_that_is_cut_off_again_and_again_ends_the_turn() {
     let cut = || calls_of("length", [("note", r#"{"n": "#.to_owned())]);
     let script = Script::new([cut(), cut(), cut(), says("Never asked.")]);
     let outcome = run(&script, tool).await;
-    let error = outcome.ended.error().unwrap();
+    let error = outcome.error().unwrap();
     assert_eq!(error.code(), ErrorCode::ResponseIncomplete);
     assert!(error.message().contains("max_completion_tokens"), "{error}");
     assert_eq!(script.bodies().len(), 3);
@@ -229,7 +229,8 @@ async fn what_is_not_trusted_stands_in_a_fence_and_what_fences_mean_is_said() {
     );
     let system = &second["messages"][0];
     assert_eq!(system["role"], "system");
-    assert!(system["content"].as_str().unwrap().contains("tw-untrusted"));
+    let said = system["content"].as_str().unwrap();
+    assert!(said.contains(turnwright_core::trust::NOTICE), "{said}");
 }
 
 #[tokio::test]

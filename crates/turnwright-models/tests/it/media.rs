@@ -18,7 +18,7 @@ async fn content(policy: MediaPolicy, attached: Media) -> Result<Value, String> 
     let model = script.builder().unsupported_media(policy).build().unwrap();
     let runner = TurnRunner::builder(model).build().unwrap();
     let outcome = runner.run(TurnInput::new("Look.").media(attached)).await;
-    match outcome.ended.error() {
+    match outcome.error() {
         Some(error) => Err(error.with_causes()),
         None => Ok(script.values()[0]["messages"][1]["content"].clone()),
     }
@@ -109,7 +109,7 @@ async fn a_media_that_is_too_large_is_refused_before_all_of_it_is_read() {
     let outcome = runner
         .run(TurnInput::new("Look.").media(large.build().unwrap()))
         .await;
-    let error = outcome.ended.error().unwrap().with_causes();
+    let error = outcome.error().unwrap().with_causes();
     assert!(
         error.contains("more than 10 bytes") && error.contains("max_media_bytes"),
         "{error}"

@@ -63,7 +63,7 @@ async fn options_in_the_stash_that_cannot_be_read_say_what_is_wrong() {
         let outcome = runner
             .run(TurnInput::new("Hello").stash(STASH_KEY, told.clone()))
             .await;
-        let error = outcome.ended.error().unwrap().with_causes();
+        let error = outcome.error().unwrap().with_causes();
         let word = word.trim_end_matches("` cannot");
         assert!(error.contains(word), "{told}: {error}");
         assert!(script.bodies().is_empty(), "nothing is sent");

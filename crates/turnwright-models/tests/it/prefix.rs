@@ -153,7 +153,7 @@ async fn each_prompt_begins_with_all_of_the_one_before_also_in_the_next_turn() {
         .build()
         .unwrap();
     let outcome = runner.run(TurnInput::new("Go.").conversation("c")).await;
-    assert_eq!(outcome.text, "That is all.", "{:?}", outcome.ended.error());
+    assert_eq!(outcome.text, "That is all.", "{:?}", outcome.error());
     assert_eq!(outcome.tool_calls().count(), 18);
     let bodies = script.bodies();
     assert_eq!(bodies.len(), 10);
@@ -175,7 +175,7 @@ async fn each_prompt_begins_with_all_of_the_one_before_also_in_the_next_turn() {
     let outcome = runner
         .run(TurnInput::new("Once more.").conversation("c"))
         .await;
-    assert_eq!(outcome.text, "Again.", "{:?}", outcome.ended.error());
+    assert_eq!(outcome.text, "Again.", "{:?}", outcome.error());
     let bodies = script.bodies();
     assert_eq!(bodies.len(), 12);
     begins_with(
@@ -209,7 +209,7 @@ async fn the_first_handle_of_a_kind_changes_the_list_of_tools_once() {
         .build()
         .unwrap();
     let outcome = runner.run(TurnInput::new("Go.").conversation("c")).await;
-    assert_eq!(outcome.text, "That is all.", "{:?}", outcome.ended.error());
+    assert_eq!(outcome.text, "That is all.", "{:?}", outcome.error());
     let values = script.values();
     let names = |at: usize| {
         let tools = values[at]["tools"].as_array().unwrap().iter();

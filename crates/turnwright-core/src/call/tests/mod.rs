@@ -126,6 +126,11 @@ async fn a_call_goes_all_the_way_and_is_told() {
         json!({ "n": 21 }),
         "the checked arguments"
     );
+    assert_eq!(
+        events[0]["repairs"],
+        json!([{ "pointer": "/n", "kind": "number", "before": "21", "after": 21 }]),
+        "and what was done to make them so"
+    );
     assert_eq!(events[2]["isError"], false);
     assert!(
         events
@@ -399,8 +404,20 @@ async fn every_output_comes_back_as_it_is_and_is_kept_when_settled() {
         (result.kind(), record.is_trusted()),
         (ArtifactKind::MARKDOWN, true)
     );
+    let watched = watch(ctx.clone());
     let torn = stream.executor(&ctx).settle(r#"{"n": 2}"#).await;
     assert!(torn.is_error(), "half a stream is no result");
+    let told = watched.events.lock().last().cloned().unwrap();
+    assert_eq!(
+        (&told["event"], &told["code"], &told["message"]),
+        (
+            &json!("error"),
+            &json!("E_SPOOL_ERROR"),
+            &json!("`t`: the result could not be kept: torn")
+        ),
+        "operators learn why"
+    );
+    drop(watched);
     assert_eq!(
         torn.text().await.as_deref(),
         Some("The tool ran, but its result could not be kept.")

@@ -233,7 +233,7 @@ async fn a_call_whose_record_the_store_does_not_take_is_told_all_the_same() {
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
-    assert_eq!(outcome.ended.error().unwrap().code(), ErrorCode::Store);
+    assert_eq!(outcome.error().unwrap().code(), ErrorCode::Store);
     let calls = calls.lock();
     assert_eq!(calls.len(), 1);
     assert!(calls[0].ran && !calls[0].is_error && !calls[0].recorded);

@@ -217,7 +217,7 @@ async fn a_store_that_fails_half_way_fails_the_turn_and_nothing_is_half_loaded()
             .build()
             .unwrap();
         let outcome = runner.run(TurnInput::new("now").conversation("chat")).await;
-        let error = outcome.ended.error().unwrap();
+        let error = outcome.error().unwrap();
         assert_eq!(error.code(), ErrorCode::InputPipeline, "{at}");
         assert!(error.message().contains("out of order"), "{error}");
         assert_eq!(*seen_after.lock(), 1, "{at}: only what was said now");
@@ -229,7 +229,7 @@ async fn a_store_that_passes_over_the_query_is_told_of_and_not_read_for_ever() {
     let mut store = holding("chat", three_exchanges()).await;
     store.sloppy = true;
     let (_, outcome) = seen(&store, hydrate().page_size(2)).await;
-    let error = outcome.ended.error().unwrap();
+    let error = outcome.error().unwrap();
     assert!(error.message().contains("`Query::"), "{error}");
 }
 

@@ -230,7 +230,7 @@ async fn a_stash_that_is_in_the_way_is_told_of() {
     let outcome = runner
         .run(TurnInput::new("go").stash("turnwright", "mine"))
         .await;
-    let error = outcome.ended.error().unwrap();
+    let error = outcome.error().unwrap();
     assert_eq!(error.code(), ErrorCode::DispatchPipeline);
     assert!(error.message().contains("E_INVALID_STASH_PATH"), "{error}");
 }

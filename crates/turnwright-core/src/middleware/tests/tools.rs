@@ -156,7 +156,7 @@ async fn a_filter_that_panics_half_way_fails_the_turn_and_lets_nothing_through()
         .build()
         .unwrap();
     let outcome = runner.run("?").await;
-    let error = outcome.ended.error().unwrap();
+    let error = outcome.error().unwrap();
     assert_eq!(error.code(), ErrorCode::InputPipeline);
     assert_eq!((*left.lock(), outcome.iterations), (2, 0));
 }

@@ -152,7 +152,7 @@ fn endless(name: &str, reached: &Arc<tokio::sync::Notify>) -> ToolBuilder<Value>
 }
 
 fn error_of(outcome: &TurnOutcome) -> Error {
-    outcome.ended.error().expect("it went well")
+    outcome.error().expect("it went well")
 }
 
 fn code_of(outcome: &TurnOutcome) -> &'static str {

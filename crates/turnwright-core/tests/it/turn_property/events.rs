@@ -130,7 +130,7 @@ pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) ->
                 open.closed_gates.insert(id.to_string());
             }
             EventKind::Error { code, .. } => {
-                let code_of = |outcome: &TurnOutcome| outcome.ended.error().map(|it| it.code());
+                let code_of = |outcome: &TurnOutcome| outcome.error().map(|it| it.code());
                 let fits = outcome.is_none_or(|outcome| {
                     code_of(outcome).is_some_and(|ended| ended.as_str() == *code)
                 });

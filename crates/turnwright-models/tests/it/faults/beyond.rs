@@ -49,7 +49,7 @@ async fn a_wait_that_the_server_asks_for_is_kept_where_it_may_be_and_else_not_be
         let runner = TurnRunner::builder(model).build().unwrap();
         let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
         assert_eq!(server.requests().len(), requests, "{longest:?}");
-        match outcome.ended.error() {
+        match outcome.error() {
             None => assert_eq!((requests, outcome.text.as_str()), (2, WELL)),
             Some(error) => {
                 let cause = cause(&error).unwrap();
@@ -71,7 +71,7 @@ async fn a_redirect_is_not_followed_and_the_key_stays_where_it_was_sent() {
         let model = builder(&server.url()).api_key(KEY).build().unwrap();
         let runner = TurnRunner::builder(model).build().unwrap();
         let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
-        let error = outcome.ended.error().unwrap();
+        let error = outcome.error().unwrap();
         let cause = cause(&error).unwrap();
         assert_eq!(cause.code(), ErrorCode::ModelServer, "{status}");
         assert!(cause.message().contains("base URL"), "{cause}");
@@ -98,7 +98,7 @@ async fn a_server_that_is_not_there_is_named_so_with_what_to_look_at() {
     let model = builder(&format!("http://{address}")).build().unwrap();
     let runner = TurnRunner::builder(model).build().unwrap();
     let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
-    let error = outcome.ended.error().unwrap();
+    let error = outcome.error().unwrap();
     let cause = cause(&error).unwrap();
     assert_eq!(cause.code(), ErrorCode::ModelUnreachable);
     let message = cause.message();

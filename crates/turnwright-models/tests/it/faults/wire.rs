@@ -98,7 +98,7 @@ async fn sent(fault: Fault, place: Where, limit: Option<usize>) -> u64 {
     }
     let runner = TurnRunner::builder(model.build().unwrap()).build().unwrap();
     let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
-    let error = outcome.ended.error().unwrap();
+    let error = outcome.error().unwrap();
     assert_eq!(
         cause(&error).unwrap().code(),
         ErrorCode::Wire,
