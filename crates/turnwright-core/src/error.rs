@@ -21,14 +21,14 @@ type Source = Arc<dyn StdError + Send + Sync + 'static>;
 /// Any error of somebody else's: what executors, middleware and stores fail with. `?` makes one.
 pub type BoxError = Box<dyn StdError + Send + Sync + 'static>;
 
-/// One table makes the codes, their fatality and what the model is told where nobody said more.
+/// One table makes the codes, their fatality, what they mean and what the model is told where nobody said more.
 macro_rules! codes {
-    ($($(#[$doc:meta])* $variant:ident = $code:literal, $fatal:literal, $kind:ident, $model:literal;)+) => {
+    ($($(#[doc = $doc:literal])* $variant:ident = $code:literal, $fatal:literal, $kind:ident, $model:literal;)+) => {
         /// What went wrong, as a name that does not change between releases.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ErrorCode {
-            $($(#[$doc])* $variant,)+
+            $($(#[doc = $doc])* $variant,)+
         }
 
         impl ErrorCode {
@@ -47,11 +47,28 @@ macro_rules! codes {
                 match self { $(ErrorCode::$variant => $fatal,)+ }
             }
 
-            const fn kind(self) -> ErrorKind {
+            /// The sort of failure that it is, where an error says nothing else.
+            #[must_use]
+            pub const fn kind(self) -> ErrorKind {
                 match self { $(ErrorCode::$variant => ErrorKind::$kind,)+ }
             }
 
-            const fn model_text(self) -> &'static str {
+            /// What it means, in a sentence for operators.
+            ///
+            /// ```
+            /// use turnwright_core::ErrorCode;
+            ///
+            /// assert_eq!(ErrorCode::UnknownTool.meaning(), "No tool of that name in this registry.");
+            /// ```
+            #[must_use]
+            pub const fn meaning(self) -> &'static str {
+                // A doc comment begins with the blank that stands before its words.
+                match self { $(ErrorCode::$variant => concat!($($doc),*).trim_ascii(),)+ }
+            }
+
+            /// What a model is told, where an error says nothing else.
+            #[must_use]
+            pub const fn model_text(self) -> &'static str {
                 match self { $(ErrorCode::$variant => $model,)+ }
             }
         }

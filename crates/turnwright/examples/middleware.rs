@@ -3,6 +3,7 @@
 //!
 //! Runs offline: `cargo run -p turnwright --example middleware`
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -22,15 +23,14 @@ async fn timed(_: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> 
 /// Stops a turn before anything is asked of a model.
 async fn guard(ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
     let said = ctx.messages();
-    if said
-        .last()
-        .is_some_and(|last| last.text().contains("password"))
-    {
-        println!("  guard   stops the turn");
-        ctx.abort("somebody typed a password");
-        return Ok(());
-    }
-    next.run().await
+    let secret = |last: &&Arc<Message>| last.text().contains("password");
+    let Some(last) = said.last().filter(secret) else {
+        return next.run().await;
+    };
+    println!("  guard   stops the turn, and forgets what was said");
+    ctx.forget_message(last.id()).await?;
+    ctx.abort("somebody typed a password");
+    Ok(())
 }
 
 /// Looks something up, and puts it before the model for this turn. Nothing is stored.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::approval::{Approval, ApprovalRequest, Approver, PendingCall};
 use crate::dispatch::DispatchContext;
 use crate::error::{Error, ErrorCode};
-use crate::gate::{Asked, Settling, TurnGate};
+use crate::gate::{Asked, DECLINED, Settling, TurnGate};
 use crate::panic::text_of;
 use crate::schema::{Schema, any, object, string};
 use crate::tool::{self, Tool};
@@ -161,7 +161,11 @@ fn read(answer: Result<Value, Error>) -> Approval {
         Err(error) if error.code() == ErrorCode::GateNotSupported => {
             return refused("nobody can be asked any more");
         }
-        Err(error) => return refused(error.model_text()),
+        // The reason alone: that it was declined is said around it.
+        Err(error) => {
+            let told = error.model_text();
+            return refused(told.strip_prefix(DECLINED).unwrap_or(told));
+        }
     };
     match answer.get("decision").and_then(Value::as_str) {
         Some("approve") => Approval::Granted,

@@ -88,7 +88,8 @@ impl DispatchContext {
         &self.0.turn
     }
 
-    /// Which iteration it is in, counted from 1. 0 outside of a runner.
+    /// Which iteration it is in, counted from 1: anew for each dispatch of a turn, of which a typed answer may take several.
+    /// 0 outside of a runner.
     #[must_use]
     pub fn iteration(&self) -> u32 {
         self.0.iteration.load(Ordering::Acquire)

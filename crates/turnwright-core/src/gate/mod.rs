@@ -28,7 +28,7 @@ use serde_json::Value;
 pub use gates::{Gates, OpenGate};
 
 pub(crate) use table::{GateTable, Settling};
-pub(crate) use wait::Asked;
+pub(crate) use wait::{Asked, DECLINED};
 
 use crate::error::{Error, ErrorCode};
 use crate::record::Wrong;

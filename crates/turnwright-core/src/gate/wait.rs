@@ -14,6 +14,9 @@ use crate::schema::escape;
 use crate::turn::{TurnContext, TurnEvent};
 use crate::within::{Cut, TimeLimit, within};
 
+/// What a model is told before the reason of whoever declined.
+pub(crate) const DECLINED: &str = "Whoever was asked declined. Reason: ";
+
 /// A gate that is open, seen from inside of the turn. Dropping it closes the gate.
 pub(crate) struct Asked {
     turn: TurnContext,
@@ -106,7 +109,7 @@ impl Asked {
             Ok(Ok(Settling::Rejected(reason))) => {
                 self.how = "rejected";
                 let message = format!("`{name}` was declined: {reason}");
-                let told = format!("Whoever was asked declined. Reason: {reason}");
+                let told = format!("{DECLINED}{reason}");
                 Err(Error::new(ErrorCode::GateRejected, message).with_model_text(told))
             }
             // Whoever could answer has gone.

@@ -29,7 +29,7 @@ const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 /// whoever opens an id finds all of its content or none.
 ///
 /// Files are for their owner alone. Ids are written so that they cannot leave the folder, nor meet each other on a file system that does not know case.
-/// Ids of calls are unique in their conversation: give each conversation a folder of its own.
+/// One folder serves any number of conversations: the ids that a runner gives differ from turn to turn.
 ///
 /// ```
 /// use turnwright_core::Body;

@@ -41,6 +41,8 @@ use bytes::Bytes;
 use turnwright_core::{Error, ErrorCode};
 
 pub use client::{Body, Client, ClientBuilder};
+/// Where a [`Request`] goes.
+pub use url::Url;
 
 /// Takes a request to a server and gives what it answers.
 #[async_trait]

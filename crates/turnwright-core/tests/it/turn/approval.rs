@@ -246,6 +246,24 @@ async fn asking_opens_a_gate_bound_to_the_call_the_tool_and_the_arguments() {
 }
 
 #[tokio::test]
+async fn a_rejected_approval_gives_its_reason_once() {
+    let runner = TurnRunner::builder(calls_pay(1))
+        .tool(pay().build())
+        .policy(always("careful"))
+        .build()
+        .unwrap();
+    let turn = runner.start("go");
+    let gates = turn.gates();
+    let answer = async {
+        let id = opened(&gates).await[0].id.clone();
+        assert!(gates.reject(&id, "not today"));
+    };
+    let (outcome, ()) = tokio::join!(turn.outcome(), answer);
+    let told = "The call was not approved; nothing was run. Reason: not today";
+    assert_eq!(texts(&outcome).await, [told]);
+}
+
+#[tokio::test]
 async fn an_answer_that_is_none_leaves_the_approval_open() {
     let runner = TurnRunner::builder(calls_pay(1))
         .tool(pay().build())
