@@ -6,7 +6,7 @@ use turnwright::{ArtifactKind, Repair, ToolCall};
 
 use super::tally::is_default;
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Screen, fit, json, one_line};
+use crate::terminal::{Screen, fit, json, one_line, plain, wrap};
 
 /// How many lines of a result are shown.
 const LINES: usize = 6;
@@ -47,27 +47,43 @@ pub(crate) async fn show(
         ToolResults::Nothing => screen.line(paint(style::CARE, "  ← it did not run"))?,
         results => {
             let failed = matches!(results, ToolResults::Failure(_) | ToolResults::Refusal(_));
-            let style = if failed { style::BAD } else { style::GOOD };
             let text = call.text().await.unwrap_or_else(|| "(not text)".into());
-            lines(screen, &text, style)?;
+            match failed {
+                true => reason(screen, &text)?,
+                false => excerpt(screen, &text)?,
+            }
         }
     }
     Ok(())
 }
 
-fn lines(screen: &mut Screen, text: &str, style: anstyle::Style) -> anyhow::Result<()> {
+/// All of what a model is told went wrong.
+fn reason(screen: &mut Screen, text: &str) -> anyhow::Result<()> {
+    let columns = screen.width().map(|width| width.saturating_sub(4));
+    let text = wrap(&plain(text), columns, "");
+    for (at, line) in text.lines().enumerate() {
+        let arrow = if at == 0 {
+            paint(style::BAD, "←")
+        } else {
+            " ".to_owned()
+        };
+        screen.line(format_args!("  {arrow} {line}"))?;
+    }
+    Ok(())
+}
+
+/// The first lines of a result, as wide as the window is.
+fn excerpt(screen: &mut Screen, text: &str) -> anyhow::Result<()> {
     let columns = screen.width().unwrap_or(LINE).saturating_sub(4).max(8);
     let mut lines = text.lines();
     for (at, line) in lines.by_ref().take(LINES).enumerate() {
         let arrow = if at == 0 {
-            paint(style, "←")
+            paint(style::GOOD, "←")
         } else {
             " ".to_owned()
         };
-        screen.line(format_args!(
-            "  {arrow} {}",
-            fit(&one_line(line, LINE * 4), columns)
-        ))?;
+        let line = fit(&one_line(line, LINE * 4), columns);
+        screen.line(format_args!("  {arrow} {line}"))?;
     }
     let more = lines.count();
     if more > 0 {

@@ -53,11 +53,12 @@ impl Screen {
         !self.json && io::stdin().is_terminal() && io::stdout().is_terminal()
     }
 
-    /// The columns of the terminal that reads; none where none does.
+    /// The columns of the terminal that reads, or those that `COLUMNS` tells; none where nobody counts them.
     pub(crate) fn width(&self) -> Option<usize> {
-        let size = terminal_size::terminal_size_of(io::stdout());
-        size.map(|(width, _)| usize::from(width.0))
-            .filter(|width| *width > 0)
+        let terminal = terminal_size::terminal_size_of(io::stdout());
+        let told = || std::env::var("COLUMNS").ok()?.trim().parse().ok();
+        let width = terminal.map(|(width, _)| usize::from(width.0));
+        width.or_else(told).filter(|width| *width > 0)
     }
 
     /// Writes text, which is seen at once. Text of others goes through [`plain`](super::plain) first.

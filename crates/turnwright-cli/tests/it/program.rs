@@ -31,6 +31,7 @@ pub(crate) fn program() -> Command {
         "NO_COLOR",
         "CLICOLOR_FORCE",
         "RUST_BACKTRACE",
+        "COLUMNS",
     ] {
         command.env_remove(name);
     }
