@@ -6,4 +6,9 @@
     clippy::indexing_slicing
 )]
 
+#[cfg(unix)]
+mod chat;
+mod model;
 mod program;
+#[cfg(unix)]
+mod pty;
