@@ -60,26 +60,29 @@ pub(crate) struct Demo {
 ///
 /// The model may read and search the files below one folder, calculate, and fetch public web addresses. What
 /// changes something is asked for first. Ctrl-C calls a turn off; Ctrl-D or /quit ends the program; the conversation is
-/// there again next time.
+/// there again next time. Without a terminal each line of standard input is a turn, and what would be asked for is refused.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    turnwright chat --base-url http://127.0.0.1:8080/v1 --model qwen3\n  \
+    turnwright chat --base-url http://127.0.0.1:8080/v1\n  \
     OPENAI_API_KEY=… turnwright chat --model gpt-5-mini\n  \
-    echo 'What does this project do?' | turnwright chat --new")]
+    echo 'What does this project do?' | turnwright chat --forget\n\n\
+    Environment:\n  \
+    OPENAI_API_KEY    the key; it is given in no other way, and never shown\n  \
+    TURNWRIGHT_HOME   the folder in which conversations are kept, for their owner alone")]
 pub(crate) struct Chat {
-    /// Where the server is, up to and with `/v1`.
-    #[arg(long, env = "OPENAI_BASE_URL", value_name = "URL", value_hint = ValueHint::Url)]
+    /// Where the server is, up to and with `/v1`. OpenAI's if there is a key and nothing else is said.
+    #[arg(long, env = "OPENAI_BASE_URL", hide_env_values = true, value_name = "URL", value_hint = ValueHint::Url)]
     pub(crate) base_url: Option<String>,
-    /// Which model.
+    /// Which model. The server is asked unless told; if it has just one, that is it.
     #[arg(long, env = "OPENAI_MODEL", value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// The folder that the model may read; nothing outside of it is reached.
     #[arg(long, default_value = ".", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
-    /// Which conversation, by a name of your own.
+    /// Which conversation, by a name of your own: it is kept, and goes on where it was.
     #[arg(long, default_value = "default", value_name = "NAME")]
     pub(crate) conversation: String,
-    /// Begin anew: what the conversation held is deleted first.
+    /// Begin anew: what the conversation held is set aside first, in its folder.
     #[arg(long)]
     pub(crate) new: bool,
     /// Keep nothing, and read nothing that was kept.

@@ -10,12 +10,15 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use turnwright::prelude::*;
 use turnwright::turn::Delta;
+use unicode_width::UnicodeWidthStr as _;
 
 pub(crate) use result::{count, size};
 pub(crate) use tally::Tally;
 
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Consent, Flow, Screen, fit, json as shown_json, one_line, plain};
+use crate::terminal::{
+    Consent, Flow, Screen, Signals, Told, fit, json as shown_json, one_line, plain,
+};
 
 /// How much of a line is shown where nobody counts columns.
 const LINE: usize = 160;
@@ -44,6 +47,8 @@ pub(crate) struct Shown {
     pub(crate) outcome: TurnOutcome,
     /// Whether somebody called it off.
     pub(crate) interrupted: bool,
+    /// Whether the program was told to end meanwhile; then the turn was called off too.
+    pub(crate) terminated: bool,
 }
 
 impl Show {
@@ -70,34 +75,57 @@ impl Show {
         input: TurnInput,
     ) -> anyhow::Result<Shown> {
         let tally = Arc::clone(&self.tally);
+        // One listener for all of the turn: Ctrl-C counts also while something is being shown.
+        let mut signals = Signals::listen()?;
         let mut turn = runner.start(input.observer(move |event| tally.note(event)));
-        let mut interrupted = false;
+        let (mut interrupted, mut terminated) = (false, false);
         self.wait();
         loop {
-            tokio::select! {
+            let told = tokio::select! {
                 event = turn.next() => match event {
                     None => break,
-                    Some(TurnEvent::GateOpened(gate)) => {
+                    Some(TurnEvent::GateOpened(gate)) if !interrupted => {
                         self.end_speech()?;
                         self.tell(&TurnEvent::GateOpened(Arc::clone(&gate)))?;
                         self.announced.extend(gate.tool_call.clone());
                         let gates = turn.gates();
-                        if !self.consent.answer(&mut self.screen, &gate, &gates).await? {
-                            interrupted = true;
-                            turn.cancel();
+                        let told = tokio::select! {
+                            answered = self.consent.answer(&mut self.screen, &gate, &gates) => {
+                                (!answered?).then_some(Told::Interrupt)
+                            }
+                            () = signals.terminated() => Some(Told::Terminate),
+                        };
+                        // What was told while somebody was asked is dealt with.
+                        signals = Signals::listen()?;
+                        if told.is_none() {
+                            self.wait();
                         }
+                        told
                     }
-                    Some(event) => self.event(event).await?,
+                    Some(event) if interrupted => {
+                        self.aftermath(event).await?;
+                        None
+                    }
+                    Some(event) => {
+                        self.event(event).await?;
+                        None
+                    }
                 },
-                signal = tokio::signal::ctrl_c() => {
-                    signal?;
-                    if interrupted {
+                told = signals.next() => {
+                    if told == Told::Interrupt && interrupted {
                         // Asked twice: whoever does that does not want to wait.
+                        self.screen.rest();
                         std::process::exit(130);
                     }
-                    interrupted = true;
-                    turn.cancel();
+                    Some(told)
                 }
+            };
+            if let Some(told) = told {
+                (interrupted, terminated) = (true, terminated || told == Told::Terminate);
+                turn.cancel();
+                self.break_speech()?;
+                self.screen
+                    .busy("calling it off; Ctrl-C again ends the program");
             }
         }
         self.end_speech()?;
@@ -107,7 +135,17 @@ impl Show {
         Ok(Shown {
             outcome,
             interrupted,
+            terminated,
         })
+    }
+
+    /// What comes after a turn was called off: of what was being said nothing more, but what was done is done.
+    async fn aftermath(&mut self, event: TurnEvent) -> anyhow::Result<()> {
+        match event {
+            event if self.screen.is_json() => self.tell(&event),
+            TurnEvent::ToolCall(_) => self.event(event).await,
+            _ => Ok(()),
+        }
     }
 
     async fn event(&mut self, event: TurnEvent) -> anyhow::Result<()> {
@@ -123,6 +161,8 @@ impl Show {
                 self.announce(id, &tool, &shown_json(&args))?;
                 self.screen.busy(&format!("{} runs", plain(&tool)));
             }
+            // Within a line that is being written there is no place for it.
+            TurnEvent::ToolCallProgress { .. } if self.speech.is_some() => {}
             TurnEvent::ToolCallProgress { message, .. } => {
                 let message = one_line(&message, LINE);
                 self.screen.busy(&message);
@@ -138,12 +178,13 @@ impl Show {
                 result::show(&mut self.screen, &call, self.tally.repairs_of(call.id())).await?;
                 self.wait();
             }
-            TurnEvent::Discarded { id } => {
-                if self.speech.as_ref().is_some_and(|speech| speech.id == id) {
-                    self.end_speech()?;
-                    let note = "the connection broke: what stands above is void, and comes again";
-                    self.screen.line(paint(style::CARE, note))?;
-                }
+            TurnEvent::Discarded { id }
+                if self.speech.as_ref().is_some_and(|speech| speech.id == id) =>
+            {
+                self.end_speech()?;
+                let note = "the connection broke: what stands above is void, and comes again";
+                self.screen.paragraph(style::CARE, "", note)?;
+                self.wait();
             }
             _ => {}
         }
@@ -155,10 +196,14 @@ impl Show {
         self.end_speech()?;
         self.announced.insert(id);
         self.apart = true;
-        let columns = self.columns().saturating_sub(tool.len() + 3);
-        let args = fit(args, columns.max(8));
-        let name = paint(style::NAME, format_args!("→ {}", plain(tool)));
-        self.screen.line(format_args!("{name} {args}"))
+        let name = fit(&format!("→ {}", plain(tool)), self.columns());
+        // Arguments of which nothing is left say nothing.
+        let args = match self.columns().saturating_sub(name.width() + 1) {
+            0..8 => String::new(),
+            room => format!(" {}", fit(args, room)),
+        };
+        let name = paint(style::NAME, name);
+        self.screen.line(format_args!("{name}{args}"))
     }
 
     /// A piece of a text.
@@ -178,7 +223,9 @@ impl Show {
                 style,
             });
         }
+        let width = self.screen.width();
         if let Some(speech) = &mut self.speech {
+            speech.flow.resize(width);
             let text = speech.flow.push(&plain(&delta.text));
             if !text.is_empty() {
                 self.screen.write(paint(speech.style, text))?;
@@ -202,6 +249,14 @@ impl Show {
         }
         self.screen
             .write(format_args!("{}{end}", paint(speech.style, rest)))
+    }
+
+    /// Ends what is being said where it is. A terminal has just shown `^C` there.
+    fn break_speech(&mut self) -> io::Result<()> {
+        match self.speech.take() {
+            Some(_) if !self.screen.is_json() => self.screen.write("\n"),
+            _ => Ok(()),
+        }
     }
 
     fn wait(&mut self) {
@@ -237,11 +292,11 @@ impl Show {
         if interrupted {
             self.screen.line(paint(style::CARE, "called off"))?;
         } else if let Some(error) = error {
-            let why = plain(&error.with_causes()).into_owned();
-            let code = error.cause().unwrap_or(&error).code();
-            let no_answer = paint(style::BAD, "no answer:");
-            self.screen
-                .line(format_args!("{no_answer} {why} ({code})"))?;
+            // Who met it first matters to whoever reads a log; what it was, to whoever sits here.
+            let cause = error.cause().unwrap_or(&error);
+            let why = plain(&cause.with_causes()).into_owned();
+            let sentence = format!("no answer: {why} ({})", cause.code());
+            self.screen.paragraph(style::BAD, "", &sentence)?;
         }
         Ok(())
     }

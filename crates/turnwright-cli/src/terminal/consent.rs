@@ -111,11 +111,8 @@ async fn edited(
     match fits {
         Ok(in_time) => Ok(Some(in_time)),
         Err(why) => {
-            screen.line(format_args!(
-                "  {} {}",
-                paint(style::BAD, "that does not fit:"),
-                plain(&why)
-            ))?;
+            let why = format!("that does not fit: {}", plain(&why));
+            screen.paragraph(style::BAD, "  ", &why)?;
             Ok(None)
         }
     }
@@ -142,17 +139,15 @@ impl<'g> Asked<'g> {
             format_args!("? {} asks to run", plain(self.tool)),
         );
         screen.line(wants)?;
-        screen.line(format_args!("  {}", self.args))?;
-        screen.line(paint(
-            style::DIM,
-            format_args!("  because {}", plain(self.reason)),
-        ))
+        screen.paragraph(anstyle::Style::new(), "  ", &self.args)?;
+        let because = format!("because {}", plain(self.reason));
+        screen.paragraph(style::DIM, "  ", &because)
     }
 }
 
 fn note(screen: &mut Screen, style: anstyle::Style, text: &str) -> std::io::Result<()> {
     match screen.is_json() {
         true => Ok(()),
-        false => screen.line(format_args!("  {}", paint(style, text))),
+        false => screen.paragraph(style, "  ", text),
     }
 }

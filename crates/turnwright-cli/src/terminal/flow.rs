@@ -2,6 +2,9 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+/// What a tab is written as where columns are counted.
+const TAB: &str = "    ";
+
 /// Breaks lines between words as pieces come in. A word is held back until its end is seen, no longer.
 pub(crate) struct Flow {
     /// The columns of a line; none where nobody counts them.
@@ -15,15 +18,18 @@ pub(crate) struct Flow {
 
 impl Flow {
     pub(crate) fn new(width: Option<usize>, indent: &'static str) -> Self {
-        // Narrower than this, words are cut by the terminal whatever we do.
-        let width = width.filter(|width| *width >= indent.width() + 8);
         Flow {
-            width,
+            width: usable(width, indent),
             indent,
             column: 0,
             space: String::new(),
             word: String::new(),
         }
+    }
+
+    /// The window has this width from now on.
+    pub(crate) fn resize(&mut self, width: Option<usize>) {
+        self.width = usable(width, self.indent);
     }
 
     /// What may be written now.
@@ -40,6 +46,11 @@ impl Flow {
                 ' ' => {
                     self.end_word(&mut out);
                     self.space.push(' ');
+                }
+                // How wide a tab is depends on where it stands: there would be no counting.
+                '\t' if self.width.is_some() => {
+                    self.end_word(&mut out);
+                    self.space.push_str(TAB);
                 }
                 _ => self.word.push(sign),
             }
@@ -78,6 +89,11 @@ impl Flow {
         if self.column == 0 {
             out.push_str(self.indent);
             self.column = self.indent.width();
+            // Space before the first word gives way to it.
+            if let Some(width) = self.width {
+                let room = width.saturating_sub(self.column + word);
+                self.space.truncate(room);
+            }
         }
         out.push_str(&self.space);
         self.column += self.space.width();
@@ -92,11 +108,11 @@ impl Flow {
     }
 }
 
+/// A line that is full to its last column is still the same line.
 fn wrapped(column: usize, width: usize) -> usize {
-    if column > width {
-        column % width
-    } else {
-        column
+    match column {
+        0 => 0,
+        column => (column - 1) % width + 1,
     }
 }
 
@@ -106,6 +122,11 @@ pub(crate) fn wrap(text: &str, width: Option<usize>, indent: &'static str) -> St
     let mut wrapped = flow.push(text);
     wrapped.push_str(&flow.end());
     wrapped
+}
+
+/// Narrower than this, words are cut by the terminal whatever we do.
+fn usable(width: Option<usize>, indent: &str) -> Option<usize> {
+    width.filter(|width| *width >= indent.width() + 8)
 }
 
 /// The text cut to so many columns.
@@ -143,10 +164,23 @@ mod tests {
         let text = flow(16, &["one two thr", "ee four five"]);
         assert_eq!(text, "  one two three\n  four five");
         assert_eq!(flow(16, &["a\n\nb"]), "  a\n\n  b");
+        assert_eq!(flow(10, &["    123456"]), "    123456");
         assert_eq!(
             flow(16, &["東京都 東京都 東京都"]),
             "  東京都 東京都\n  東京都"
         );
+    }
+
+    #[test]
+    fn a_line_that_is_full_has_not_ended() {
+        let mut flow = Flow::new(Some(10), "");
+        let text = flow.push("a0123456789012345678") + &flow.end();
+        assert_eq!((text.len(), flow.is_within_line()), (20, true));
+    }
+
+    #[test]
+    fn a_tab_is_as_wide_as_it_is_counted() {
+        assert_eq!(flow(16, &["\tif x {\n\t\ty"]), "      if x {\n          y");
     }
 
     #[test]

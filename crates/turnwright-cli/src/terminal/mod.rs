@@ -1,16 +1,23 @@
 //! The terminal: what is written to it, how it looks, and who sits at it.
 
+mod busy;
 mod consent;
 mod editor;
 mod flow;
+mod lines;
+mod mode;
 mod plain;
 mod screen;
+mod signals;
 
 pub(crate) use consent::Consent;
 pub(crate) use editor::{Editor, Typed};
 pub(crate) use flow::{Flow, fit, wrap};
+pub(crate) use lines::Lines;
 pub(crate) use plain::{json, one_line, plain};
+use screen::columns_of;
 pub(crate) use screen::{Colour, Screen};
+pub(crate) use signals::{Signals, Told};
 
 /// How things look. Where there is no colour, nothing of it is written.
 pub(crate) mod style {

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 /// The text with everything escaped that a terminal would obey or a reader not see: control characters, and those that
-/// change the direction of what follows. Line ends and tabs stay.
+/// change the direction of what follows. Line ends and tabs stay, and so do the joiners that some scripts are written with.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    let is_sly = |sign: char| is_sly(sign) && !matches!(sign, '\u{200c}' | '\u{200d}');
     if !text.chars().any(is_sly) {
         return Cow::Borrowed(text);
     }
@@ -79,6 +80,10 @@ mod tests {
         assert_eq!(plain("abc\u{202e}fed"), "abc\\u{202e}fed");
         assert_eq!(plain("line\n\tline"), "line\n\tline");
         assert!(matches!(plain("Grüße, 東京"), Cow::Borrowed(_)));
+        assert!(matches!(
+            plain("👩\u{200d}🔬 می\u{200c}خواهم"),
+            Cow::Borrowed(_)
+        ));
     }
 
     #[test]

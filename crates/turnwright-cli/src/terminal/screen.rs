@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::time::Duration;
 
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
+
+use super::busy::Busy;
+use super::style::paint;
+use super::wrap;
 
 /// When there is colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -32,10 +34,42 @@ impl Colour {
     }
 }
 
+/// Whether what is written there is in colour, by what was told and what the environment says.
+pub(crate) fn with_colour(stream: &impl anstream::stream::RawStream) -> bool {
+    anstream::AutoStream::choice(stream) != anstream::ColorChoice::Never
+}
+
+/// The columns of the terminal there; none where there is none.
+#[cfg(unix)]
+pub(super) fn columns_of(stream: &impl std::os::fd::AsFd) -> Option<usize> {
+    columns(terminal_size::terminal_size_of(stream))
+}
+
+/// The columns of the terminal there; none where there is none.
+#[cfg(windows)]
+pub(super) fn columns_of(stream: &impl std::os::windows::io::AsHandle) -> Option<usize> {
+    columns(terminal_size::terminal_size_of(stream))
+}
+
+fn columns(size: Option<(terminal_size::Width, terminal_size::Height)>) -> Option<usize> {
+    let (width, _) = size?;
+    Some(usize::from(width.0)).filter(|width| *width > 0)
+}
+
+/// Whether the terminal can do no more than type: no cursor to be moved, no line to be edited.
+pub(crate) fn is_dumb() -> bool {
+    let term = std::env::var_os("TERM");
+    term.is_some_and(|term| {
+        ["", "dumb", "emacs", "cons25"]
+            .iter()
+            .any(|name| term == *name)
+    })
+}
+
 /// Standard output, and a sign of life beside it while there is nothing to write.
 pub(crate) struct Screen {
     json: bool,
-    busy: Option<ProgressBar>,
+    busy: Option<Busy>,
 }
 
 impl Screen {
@@ -55,10 +89,9 @@ impl Screen {
 
     /// The columns of the terminal that reads, or those that `COLUMNS` tells; none where nobody counts them.
     pub(crate) fn width(&self) -> Option<usize> {
-        let terminal = terminal_size::terminal_size_of(io::stdout());
         let told = || std::env::var("COLUMNS").ok()?.trim().parse().ok();
-        let width = terminal.map(|(width, _)| usize::from(width.0));
-        width.or_else(told).filter(|width| *width > 0)
+        let columns = columns_of(&io::stdout()).or_else(told);
+        columns.filter(|columns| *columns > 0)
     }
 
     /// Writes text, which is seen at once. Text of others goes through [`plain`](super::plain) first.
@@ -74,6 +107,17 @@ impl Screen {
         self.write(format_args!("{text}\n"))
     }
 
+    /// The same, with lines broken between words where a terminal reads. The text is not in colour yet.
+    pub(crate) fn paragraph(
+        &mut self,
+        style: anstyle::Style,
+        indent: &'static str,
+        text: &str,
+    ) -> io::Result<()> {
+        let text = wrap(text, self.width(), indent);
+        self.line(paint(style, text))
+    }
+
     /// Writes a value as one line of JSON.
     pub(crate) fn value(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
         let line = serde_json::to_string(value)?;
@@ -83,24 +127,18 @@ impl Screen {
 
     /// Shows that something is going on, until the next text is written. Only a terminal sees it.
     pub(crate) fn busy(&mut self, doing: &str) {
-        if self.json || !io::stdout().is_terminal() {
+        let seen = io::stdout().is_terminal() && io::stderr().is_terminal();
+        if self.json || is_dumb() || !seen {
             return;
         }
-        self.rest();
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{spinner} {wide_msg:.dim} {elapsed:.dim}");
-        if let Ok(style) = style {
-            bar.set_style(style);
+        match &self.busy {
+            Some(busy) => busy.says(doing),
+            None => self.busy = Some(Busy::new(doing)),
         }
-        bar.set_message(doing.to_owned());
-        bar.enable_steady_tick(Duration::from_millis(150));
-        self.busy = Some(bar);
     }
 
     /// Ends the sign of life.
     pub(crate) fn rest(&mut self) {
-        if let Some(bar) = self.busy.take() {
-            bar.finish_and_clear();
-        }
+        self.busy = None;
     }
 }

@@ -6,5 +6,10 @@
     clippy::indexing_slicing
 )]
 
+#[cfg(unix)]
+mod chat;
+mod model;
 mod program;
+#[cfg(unix)]
+mod pty;
 mod screens;

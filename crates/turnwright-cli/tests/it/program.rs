@@ -12,6 +12,24 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
+    /// Runs this, with that on standard input.
+    pub(crate) fn of(command: &mut Command, input: &str) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A program that reads nothing may end before all is written.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     /// The lines of its output, each as JSON.
     pub(crate) fn json(&self) -> Vec<serde_json::Value> {
         let read = |line: &str| {
@@ -45,21 +63,7 @@ pub(crate) fn run(args: &[&str]) -> Ran {
 
 /// Runs it with these arguments and this on standard input.
 pub(crate) fn run_with(args: &[&str], input: &str) -> Ran {
-    let mut command = program();
-    command
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    // A program that reads nothing may end before all is written.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    let output = child.wait_with_output().unwrap();
-    Ran {
-        code: output.status.code().unwrap_or(-1),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    }
+    Ran::of(program().args(args), input)
 }
 
 #[test]

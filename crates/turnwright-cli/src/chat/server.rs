@@ -1,0 +1,195 @@
+//! Which model on which server.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use futures_util::StreamExt as _;
+use serde::Deserialize;
+use turnwright::ChatCompletions;
+use turnwright::models::chat_completions::ChatCompletionsBuilder;
+use url::{Host, Url};
+
+use crate::args;
+use crate::exit::Misuse;
+use crate::terminal::one_line;
+
+/// Where requests go if there is a key and no address.
+const OPENAI: &str = "https://api.openai.com/v1";
+/// How long a server may take to say which models it has.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a list of models may be.
+const LONGEST_LIST: usize = 4 << 20;
+/// How many names are shown of models to choose from.
+const SHOWN: usize = 12;
+
+/// A model on a server.
+pub(super) struct Server {
+    base: Url,
+    key: Option<String>,
+    model: String,
+}
+
+impl Server {
+    /// The server that is named, and the model: if none is, the only one that the server has.
+    pub(super) async fn find(told: &args::Chat) -> anyhow::Result<Self> {
+        let key = said(std::env::var("OPENAI_API_KEY").ok());
+        let base = match (said(told.base_url.clone()), &key) {
+            (Some(base), _) => base,
+            (None, Some(_)) => OPENAI.to_owned(),
+            (None, None) => {
+                return Err(Misuse::new(
+                    "no model server is named: give `--base-url http://127.0.0.1:8080/v1` for one on this machine \
+                     (llama.cpp; Ollama has port 11434, vLLM 8000, LM Studio 1234), or set OPENAI_API_KEY for OpenAI's",
+                ));
+            }
+        };
+        let base = Url::parse(base.trim())
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+            .ok_or_else(|| {
+                Misuse::new("the base URL is no address: write it like `http://127.0.0.1:8080/v1`")
+            })?;
+        let mut server = Server {
+            base,
+            key,
+            model: String::new(),
+        };
+        server.model = match said(told.model.clone()) {
+            Some(model) => model.trim().to_owned(),
+            None => only(server.models().await?, &server.shown_address())?,
+        };
+        Ok(server)
+    }
+
+    /// An executor for it.
+    pub(super) fn model(&self) -> ChatCompletionsBuilder {
+        let builder = ChatCompletions::builder(self.base.as_str()).model(&self.model);
+        match &self.key {
+            Some(key) => builder.api_key(key.trim()),
+            None => builder,
+        }
+    }
+
+    /// For people: which model where.
+    pub(super) fn shown(&self) -> String {
+        let model = one_line(&self.model, 60);
+        format!("{model} at {}", self.shown_address())
+    }
+
+    /// Without what may be secret in an address.
+    fn shown_address(&self) -> String {
+        let mut shown = self.base.clone();
+        // Fails only where there can be neither.
+        let _ = shown.set_username("");
+        let _ = shown.set_password(None);
+        shown.set_query(None);
+        shown.set_fragment(None);
+        one_line(shown.as_str().trim_end_matches('/'), 120)
+    }
+
+    /// The names of the models that the server has.
+    async fn models(&self) -> anyhow::Result<Vec<String>> {
+        let at = self.shown_address();
+        let ask = async {
+            let response = self.ask().await.map_err(unanswered)?;
+            match response.status().as_u16() {
+                200 => {}
+                401 | 403 => anyhow::bail!("the key was refused; is OPENAI_API_KEY right?"),
+                status => anyhow::bail!("it answered with status {status}"),
+            }
+            let mut body = Vec::new();
+            let mut pieces = response.bytes_stream();
+            while let Some(piece) = pieces.next().await {
+                body.extend_from_slice(&piece.map_err(unanswered)?);
+                anyhow::ensure!(
+                    body.len() <= LONGEST_LIST,
+                    "it answered at too great length"
+                );
+            }
+            let listed: Listed =
+                serde_json::from_slice(&body).context("that is no list of models")?;
+            Ok(listed.data.into_iter().map(|model| model.id).collect())
+        };
+        let asked = match tokio::time::timeout(PATIENCE, ask).await {
+            Ok(asked) => asked,
+            Err(_) => Err(anyhow::anyhow!("it does not answer")),
+        };
+        asked.with_context(|| {
+            format!(
+                "no model was named, and {at} does not say which it has; name one with `--model`"
+            )
+        })
+    }
+
+    async fn ask(&self) -> reqwest::Result<reqwest::Response> {
+        let mut url = self.base.clone();
+        let path = url.path().trim_end_matches('/');
+        let path = path.strip_suffix("/chat/completions").unwrap_or(path);
+        url.set_path(&format!("{path}/models"));
+        // A key belongs where it was sent, and a proxy of the environment is not for what runs on this machine.
+        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+        let client = match is_here(&url) {
+            true => client.no_proxy(),
+            false => client,
+        };
+        let request = client.build()?.get(url);
+        let request = match &self.key {
+            Some(key) => request.bearer_auth(key.trim()),
+            None => request,
+        };
+        request.send().await
+    }
+}
+
+/// Why there is no answer, without the address, which may hold a key.
+fn unanswered(error: reqwest::Error) -> anyhow::Error {
+    match error.is_connect() {
+        true => anyhow::anyhow!("it cannot be reached: is the address right, and does it run?"),
+        false => error.without_url().into(),
+    }
+}
+
+/// What a server says of its models.
+#[derive(Deserialize)]
+struct Listed {
+    data: Vec<Model>,
+}
+
+#[derive(Deserialize)]
+struct Model {
+    id: String,
+}
+
+fn only(mut models: Vec<String>, at: &str) -> anyhow::Result<String> {
+    if models.len() > 1 {
+        let named = models.iter().take(SHOWN).map(|name| one_line(name, 60));
+        let mut named = named.collect::<Vec<_>>().join(", ");
+        if models.len() > SHOWN {
+            named.push_str(&format!(" and {} more", models.len() - SHOWN));
+        }
+        let choose = "choose one with `--model NAME` or OPENAI_MODEL";
+        return Err(Misuse::new(format!(
+            "{at} has several models: {choose}. It has {named}"
+        )));
+    }
+    models.pop().ok_or_else(|| {
+        Misuse::new(format!(
+            "{at} says that it has no model: load one there, or name it with `--model NAME`"
+        ))
+    })
+}
+
+/// What was said, if it is more than space.
+fn said(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.trim().is_empty())
+}
+
+/// Whether an address is this machine's.
+fn is_here(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}

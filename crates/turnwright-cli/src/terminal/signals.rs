@@ -1,0 +1,70 @@
+//! What the system tells the program.
+
+use std::io;
+
+/// Listens for what ends things: Ctrl-C where no line is typed, and the wish that the program end. While one of these lives
+/// nothing that was told is missed.
+pub(crate) struct Signals {
+    interrupt: platform::Interrupt,
+    terminate: platform::Terminate,
+}
+
+/// What was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// Ctrl-C.
+    Interrupt,
+    /// The program is to end.
+    Terminate,
+}
+
+impl Signals {
+    /// Listens from now on. From the first time on, Ctrl-C no longer ends the program by itself.
+    pub(crate) fn listen() -> io::Result<Self> {
+        let (interrupt, terminate) = platform::listen()?;
+        Ok(Signals {
+            interrupt,
+            terminate,
+        })
+    }
+
+    /// Waits for what is told next.
+    pub(crate) async fn next(&mut self) -> Told {
+        tokio::select! {
+            _ = self.interrupt.recv() => Told::Interrupt,
+            _ = self.terminate.recv() => Told::Terminate,
+        }
+    }
+
+    /// Waits for the wish that the program end.
+    pub(crate) async fn terminated(&mut self) {
+        self.terminate.recv().await;
+    }
+}
+
+#[cfg(unix)]
+mod platform {
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+
+    pub(super) type Interrupt = Signal;
+    pub(super) type Terminate = Signal;
+
+    pub(super) fn listen() -> std::io::Result<(Interrupt, Terminate)> {
+        Ok((
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+        ))
+    }
+}
+
+#[cfg(windows)]
+mod platform {
+    use tokio::signal::windows::{CtrlBreak, CtrlC, ctrl_break, ctrl_c};
+
+    pub(super) type Interrupt = CtrlC;
+    pub(super) type Terminate = CtrlBreak;
+
+    pub(super) fn listen() -> std::io::Result<(Interrupt, Terminate)> {
+        Ok((ctrl_c()?, ctrl_break()?))
+    }
+}

@@ -1,0 +1,88 @@
+//! `turnwright chat`, with and without a terminal, against a model server on loopback.
+
+mod keeping;
+mod pipe;
+mod prompt;
+mod turns;
+
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::model::{Folder, Model};
+use crate::program::{Ran, program};
+use crate::pty::{Launch, Terminal};
+
+/// Where it waits for somebody to say something.
+const PROMPT: &str = "you ›";
+/// Where it waits for a yes or no.
+const CONSENT: &str = "  yes, no or edit?";
+
+/// A chat of this server at a terminal, which keeps what is said in this folder.
+fn launch(model: &Model, home: &Folder, args: &[&str]) -> Launch {
+    let url = model.url();
+    let mut all = vec!["chat", "--base-url", &url, "--model", "scripted"];
+    all.extend_from_slice(args);
+    Launch::new(&all).env("TURNWRIGHT_HOME", home.path())
+}
+
+/// The same, started and waiting.
+fn chat(model: &Model, home: &Folder, args: &[&str]) -> Terminal {
+    let mut terminal = launch(model, home, args).start();
+    terminal.wait_for_prompt(PROMPT);
+    terminal
+}
+
+/// A chat without a terminal.
+fn piped(model: &Model, home: &Folder, args: &[&str]) -> Command {
+    let mut command = program();
+    command
+        .args(["chat", "--base-url", &model.url(), "--model", "scripted"])
+        .args(args)
+        .env("TURNWRIGHT_HOME", home.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// What comes of it with these lines.
+fn run_piped(model: &Model, home: &Folder, args: &[&str], input: &str) -> Ran {
+    Ran::of(&mut piped(model, home, args), input)
+}
+
+/// A file with a tool that changes something and takes its time about it: until the program ends, however it does. Once it
+/// has begun there is a file, whose place comes second.
+fn slow_tool(folder: &Folder) -> (String, std::path::PathBuf) {
+    let (file, begun) = (folder.file("slow.json"), folder.file("begun"));
+    let command = format!(
+        "echo > '{}'; while kill -0 $PPID 2> /dev/null; do sleep 0.1; done",
+        begun.display()
+    );
+    let tools = json!([{
+        "name": "linger",
+        "description": "Takes its time.",
+        "parameters": { "type": "object", "properties": {} },
+        "command": ["sh", "-c", command],
+        "effects": "writes",
+    }]);
+    std::fs::write(&file, tools.to_string()).unwrap();
+    (file.to_str().unwrap().to_owned(), begun)
+}
+
+/// A file with a tool that changes something: it writes its arguments to a file, whose place comes second.
+fn write_tool(folder: &Folder) -> (String, std::path::PathBuf) {
+    let (file, written) = (folder.file("tools.json"), folder.file("written"));
+    let tools = json!([{
+        "name": "write_note",
+        "description": "Writes a note.",
+        "parameters": {
+            "type": "object", "additionalProperties": false,
+            "properties": { "text": { "type": "string", "maxLength": 20 } }, "required": ["text"],
+        },
+        "command": ["sh", "-c", format!("cat > '{}'; echo it is written", written.display())],
+        "effects": "writes",
+    }]);
+    std::fs::write(&file, tools.to_string()).unwrap();
+    (file.to_str().unwrap().to_owned(), written)
+}

@@ -1,0 +1,175 @@
+//! Without a terminal.
+
+use turnwright_testkit::server::{Answer, chat};
+
+use super::{piped, run_piped, write_tool};
+use crate::model::{Folder, Model, Plays};
+use crate::program::{Ran, program, run};
+
+#[test]
+fn each_line_is_a_turn_and_answers_are_plain() {
+    let model = Model::plays([chat::text("One, and\nmore.", 3), chat::text("Two.", 1)]);
+    let ran = run_piped(&model, &Folder::new(), &[], "first\n\nsecond");
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert_eq!(ran.out, "One, and\nmore.\nTwo.\n");
+    assert_eq!(model.messages(1).pop().unwrap()["content"], "second");
+}
+
+#[test]
+fn what_would_be_asked_for_is_refused() {
+    let call = chat::calls([("call_1", "write_note", r#"{"text": "milk"}"#)]);
+    let model = Model::plays([call, chat::text("I could not.", 1)]);
+    let home = Folder::new();
+    let (tools, written) = write_tool(&home);
+    let ran = run_piped(&model, &home, &["--tools", &tools], "note it\n");
+    assert_eq!(ran.code, 0);
+    assert!(
+        ran.out.contains("refused: there is no terminal to ask at"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("I could not."), "{}", ran.out);
+    assert!(!written.exists() && !ran.out.contains('\u{1b}'));
+}
+
+#[test]
+fn machines_get_lines_of_json() {
+    let model = Model::plays([chat::text("Hello there.", 2).usage(20, 4)]);
+    let ran = run_piped(&model, &Folder::new(), &["--json"], "hello\n");
+    assert_eq!(ran.code, 0);
+    let events = ran.json();
+    let names: Vec<&str> = events
+        .iter()
+        .map(|it| it["event"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        ["messageDelta", "messageDelta", "message", "turnEnd"]
+    );
+    let end = events.last().unwrap();
+    assert_eq!(
+        (end["text"].as_str(), end["ended"].as_str()),
+        (Some("Hello there."), Some("answered"))
+    );
+    assert_eq!(end["usage"]["inputTokens"], 20);
+}
+
+#[test]
+fn no_answer_to_the_last_line_ends_with_one() {
+    let refused = || Answer::json(401, serde_json::json!({ "error": { "message": "no" } }));
+    let model = Model::plays([Plays::from(refused()), chat::text("Yes.", 1).into()]);
+    let home = Folder::new();
+    assert_eq!(run_piped(&model, &home, &[], "one\ntwo\n").code, 0);
+    let model = Model::plays([Plays::from(chat::text("Yes.", 1)), refused().into()]);
+    let ran = run_piped(&model, &home, &[], "one\ntwo\n");
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.starts_with("Yes.\nno answer: "), "{}", ran.out);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_one_sentence() {
+    // A port that was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let url = format!("http://127.0.0.1:{port}/v1");
+    let home = Folder::new();
+    let chat = |more: &[&str]| {
+        let mut command = program();
+        command
+            .args(["chat", "--base-url", &url])
+            .args(more)
+            .env("TURNWRIGHT_HOME", home.path());
+        Ran::of(&mut command, "hello\n")
+    };
+    let ran = chat(&["--model", "m"]);
+    assert_eq!((ran.code, ran.out.lines().count()), (1, 1), "{ran:?}");
+    assert!(
+        ran.out.contains("is the base URL right, and does it run?"),
+        "{}",
+        ran.out
+    );
+    let ran = chat(&[]);
+    assert_eq!(
+        (ran.code, ran.out.as_str(), ran.err.lines().count()),
+        (1, "", 1),
+        "{ran:?}"
+    );
+    assert!(ran.err.contains("name one with `--model`"), "{}", ran.err);
+}
+
+#[test]
+fn without_a_server_it_says_how_to_name_one() {
+    let ran = run(&["chat", "--forget"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(
+        ran.err.contains("--base-url http://127.0.0.1:8080/v1"),
+        "{}",
+        ran.err
+    );
+    let ran = run(&[
+        "chat",
+        "--forget",
+        "--base-url",
+        "localhost:8080",
+        "--model",
+        "m",
+    ]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("is no address"), "{}", ran.err);
+    let ran = run(&[
+        "chat",
+        "--forget",
+        "--base-url",
+        "http://127.0.0.1:1/v1",
+        "--folder",
+        "/no/such",
+    ]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("`/no/such`"), "{}", ran.err);
+}
+
+#[test]
+fn the_only_model_of_a_server_is_taken_and_of_several_one_must_be_chosen() {
+    let ask = |models: &[&str]| {
+        let model = Model::with_models(models, [chat::text("Hi.", 1)]);
+        let mut command = program();
+        command.args(["chat", "--forget", "--base-url", &model.url()]);
+        let ran = Ran::of(&mut command, "hello\n");
+        (ran, model)
+    };
+    let (ran, model) = ask(&["only-one"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Hi.\n"), "{ran:?}");
+    assert_eq!(model.requests()[0].json().unwrap()["model"], "only-one");
+    let (ran, model) = ask(&["small", "large"]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.contains("small, large") && ran.err.contains("--model"),
+        "{}",
+        ran.err
+    );
+    assert!(model.requests().is_empty());
+    let (ran, _) = ask(&[]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("no model"), "{}", ran.err);
+}
+
+#[test]
+fn a_signal_ends_it_in_the_midst_of_a_turn() {
+    use std::io::{Read as _, Write as _};
+    let model = Model::plays([crate::model::says_and_hangs("Something ")]);
+    let home = Folder::new();
+    let mut child = piped(&model, &home, &[]).spawn().unwrap();
+    child.stdin.as_mut().unwrap().write_all(b"talk\n").unwrap();
+    let mut out = child.stdout.take().unwrap();
+    let mut seen = [0; 9];
+    out.read_exact(&mut seen).unwrap();
+    assert_eq!(&seen, b"Something");
+    let kill = std::process::Command::new("kill")
+        .args(["-s", "INT", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}

@@ -1,0 +1,202 @@
+//! What can be done at the prompt.
+
+use turnwright_testkit::server::chat;
+
+use super::{PROMPT, chat as start, launch};
+use crate::model::{Folder, Model, says_and_hangs};
+use crate::pty::{CTRL_C, CTRL_D, UP};
+
+fn silent() -> Model {
+    Model::plays(Vec::<chat::Reply>::new())
+}
+
+#[test]
+fn ctrl_c_at_the_prompt_says_how_to_end_and_ends_only_the_second_time() {
+    let (model, home) = (silent(), Folder::new());
+    let mut terminal = start(&model, &home, &[]);
+    terminal
+        .keys("half a line")
+        .wait_for("half a line")
+        .keys(CTRL_C);
+    terminal
+        .wait_for("Ctrl-D or /quit ends the program.")
+        .wait_for_prompt(PROMPT);
+    // What is typed in between makes it the first time again.
+    terminal
+        .line("/nonsense")
+        .wait_for("There is no command /nonsense")
+        .wait_for_prompt(PROMPT);
+    terminal.keys(CTRL_C).wait_for_prompt(PROMPT);
+    let hints = |text: &str| text.matches("Ctrl-D or /quit").count();
+    terminal
+        .wait_until("the second hint", |it| hints(&it.shown()) == 2)
+        .wait_for_prompt(PROMPT);
+    assert_eq!(terminal.keys(CTRL_C).end(), 130);
+    assert!(model.requests().is_empty());
+}
+
+#[test]
+fn commands_say_what_there_is() {
+    let (model, home) = (silent(), Folder::new());
+    let mut terminal = start(&model, &home, &[]);
+    terminal
+        .line("/help")
+        .wait_for("/quit   ends the program")
+        .wait_for_prompt(PROMPT);
+    terminal
+        .line("/tools")
+        .wait_for("calculate")
+        .wait_for_prompt(PROMPT);
+    assert_eq!(terminal.line("/quit").end(), 0);
+    assert!(model.requests().is_empty());
+}
+
+#[test]
+fn an_interrupt_that_is_no_key_leaves_the_line_alone() {
+    let (model, home) = (Model::plays([chat::text("Hi.", 1)]), Folder::new());
+    let mut terminal = start(&model, &home, &[]);
+    terminal
+        .keys("hel")
+        .wait_for_prompt("you › hel")
+        .signal("INT");
+    terminal.line("lo").wait_for("Hi.").wait_for_prompt(PROMPT);
+    assert_eq!(model.messages(0).pop().unwrap()["content"], "hello");
+}
+
+#[test]
+fn a_line_goes_on_after_a_backslash() {
+    let (model, home) = (Model::plays([chat::text("Two lines.", 1)]), Folder::new());
+    let mut terminal = start(&model, &home, &[]);
+    terminal.line("one\\").wait_for_prompt("  … ›").line("two");
+    terminal.wait_for("Two lines.").wait_for_prompt(PROMPT);
+    assert_eq!(model.messages(0).pop().unwrap()["content"], "one\ntwo");
+}
+
+#[test]
+fn the_arrow_key_brings_back_what_was_said_also_in_an_earlier_run() {
+    let said = || [chat::text("One.", 1), chat::text("Two.", 1)];
+    let (model, home) = (Model::plays(said()), Folder::new());
+    let mut terminal = start(&model, &home, &[]);
+    terminal
+        .line("the first question")
+        .wait_for("One.")
+        .wait_for_prompt(PROMPT);
+    terminal
+        .keys(UP)
+        .wait_for_prompt("you › the first question");
+    assert_eq!(
+        terminal
+            .keys(CTRL_C)
+            .wait_for("Ctrl-D")
+            .wait_for_prompt(PROMPT)
+            .keys(CTRL_D)
+            .end(),
+        0
+    );
+
+    let mut terminal = start(&model, &home, &[]);
+    terminal
+        .keys(UP)
+        .wait_for_prompt("you › the first question")
+        .line("");
+    terminal.wait_for("Two.").wait_for_prompt(PROMPT);
+}
+
+#[test]
+fn what_is_typed_while_the_model_talks_waits_for_its_turn() {
+    let (model, home) = (
+        Model::plays([chat::text("One.", 1), chat::text("Two.", 1)]),
+        Folder::new(),
+    );
+    let mut terminal = start(&model, &home, &[]);
+    terminal
+        .keys("first\rsecond\r")
+        .wait_for("Two.")
+        .wait_for_prompt(PROMPT);
+    assert_eq!(model.messages(1).pop().unwrap()["content"], "second");
+}
+
+#[test]
+fn a_terminal_that_only_types_will_do() {
+    let model = Model::plays([says_and_hangs("Something "), says_and_hangs("Else ")]);
+    let home = Folder::new();
+    let mut terminal = launch(&model, &home, &[]).env("TERM", "dumb").start();
+    terminal
+        .wait_for("you ›")
+        .keys("hello\n")
+        .wait_for("Something");
+    terminal.keys(CTRL_C).wait_for("called off");
+    // At the prompt Ctrl-C is a signal here, and no key.
+    let prompts = |text: &str| text.matches("you ›").count();
+    terminal
+        .wait_until("the prompt", |it| prompts(&it.shown()) == 2)
+        .keys(CTRL_C);
+    terminal
+        .wait_for("Ctrl-D or /quit")
+        .wait_until("the prompt", |it| prompts(&it.shown()) == 3);
+    terminal.keys("again\n").wait_for("Else").keys(CTRL_C);
+    terminal
+        .wait_until("the prompt", |it| prompts(&it.shown()) == 4)
+        .keys(CTRL_D);
+    assert_eq!(terminal.end(), 0);
+    assert!(
+        !terminal.written().contains('\u{1b}'),
+        "{:?}",
+        terminal.written()
+    );
+}
+
+#[test]
+fn the_wish_that_it_end_ends_it_and_leaves_the_terminal_as_it_was() {
+    let (model, home) = (Model::plays([says_and_hangs("Something ")]), Folder::new());
+    let mut terminal = start(&model, &home, &[]);
+    assert!(
+        terminal.mode().contains("-icanon"),
+        "a line is being edited"
+    );
+    assert_eq!(terminal.signal("TERM").end(), 0);
+    assert!(terminal.mode().contains(" icanon") && terminal.mode().contains(" echo "));
+    assert!(terminal.written().ends_with("\u{1b}[?2004l\r\n"));
+
+    let mut terminal = start(&model, &home, &[]);
+    terminal.line("talk").wait_for("Something").signal("TERM");
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn a_window_that_becomes_narrower_is_noticed_while_nothing_is_typed() {
+    let (model, home) = (silent(), Folder::new());
+    let mut terminal = start(&model, &home, &[]);
+    terminal
+        .resize(24, 30)
+        .keys("one two three four five six seven");
+    terminal.wait_for("seven").keys("\x01").keys("zero ");
+    terminal.wait_for("you › zero one two three four\nfive six seven");
+    assert_eq!(
+        terminal
+            .keys(CTRL_C)
+            .wait_for("Ctrl-D")
+            .wait_for_prompt(PROMPT)
+            .keys(CTRL_D)
+            .end(),
+        0
+    );
+}
+
+#[test]
+fn a_wide_window_shows_where_it_is() {
+    let (model, home) = (silent(), Folder::new());
+    let folder = home.path().to_str().unwrap().to_owned();
+    let terminal = launch(&model, &home, &["--folder", &folder])
+        .window(24, 200)
+        .start();
+    let mut terminal = terminal;
+    terminal.wait_for_prompt(PROMPT);
+    let shown = terminal.shown();
+    assert!(
+        shown.contains(&format!("scripted at {}", model.url())),
+        "{shown}"
+    );
+    assert!(shown.contains(&format!("reads below {folder}")), "{shown}");
+    assert!(shown.contains("conversation default, new"), "{shown}");
+}

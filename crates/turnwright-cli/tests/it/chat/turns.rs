@@ -1,0 +1,367 @@
+//! Turns at a terminal.
+
+use turnwright_testkit::server::Answer;
+use turnwright_testkit::server::chat;
+
+use super::{CONSENT, PROMPT, chat as start, launch, slow_tool, write_tool};
+use crate::model::{Folder, Model, Plays, says_and_hangs};
+use crate::pty::{CTRL_C, CTRL_D, ENTER, has_colour};
+
+fn note() -> chat::Reply {
+    chat::calls([("call_1", "write_note", r#"{"text": "milk"}"#)])
+}
+
+#[test]
+fn an_answer_is_seen_while_it_is_being_said_and_can_be_called_off() {
+    let model = Model::plays([
+        Plays::from(says_and_hangs("The first half of it ")),
+        chat::text("All of it.", 3).into(),
+    ]);
+    let home = Folder::new();
+    let mut terminal = start(&model, &home, &[]);
+    // The rest is never sent: what is seen was seen before the answer was complete.
+    terminal.line("tell me").wait_for("The first half of it");
+    terminal.keys(CTRL_C).wait_for("called off");
+    terminal.wait_for_prompt(PROMPT).line("again");
+    terminal.wait_for("All of it.").wait_for_prompt(PROMPT);
+    assert!(terminal.cursor_is_seen());
+    assert_eq!(terminal.keys(CTRL_D).end(), 0);
+    assert!(terminal.mode().contains(" icanon") && terminal.mode().contains(" echo "));
+}
+
+#[test]
+fn a_server_that_never_answers_can_be_called_off() {
+    let model = Model::plays([Plays::from(Answer::hang()), chat::text("Here.", 1).into()]);
+    let home = Folder::new();
+    let mut terminal = start(&model, &home, &[]);
+    terminal.line("hello?").wait_for("waiting for the model");
+    terminal.wait_until("the request", |_| model.requests().len() == 1);
+    terminal.keys(CTRL_C).wait_for("called off");
+    terminal.wait_for_prompt(PROMPT);
+    assert!(
+        !terminal.shown().contains("waiting"),
+        "{}",
+        terminal.shown()
+    );
+    terminal.line("hello?").wait_for("Here.");
+    terminal.wait_for_prompt(PROMPT);
+}
+
+#[test]
+fn what_changes_something_runs_when_somebody_said_yes() {
+    let model = Model::plays([note(), chat::text("Done.", 1)]);
+    let home = Folder::new();
+    let (tools, written) = write_tool(&home);
+    let mut terminal = start(&model, &home, &["--tools", &tools]);
+    terminal.line("note it").wait_for_prompt(CONSENT);
+    assert!(
+        terminal
+            .shown()
+            .contains("write_note asks to run\n  {\"text\":\"milk\"}")
+    );
+    assert!(!written.exists());
+    terminal
+        .line("maybe")
+        .wait_for("Type y, n or e, and Enter.");
+    terminal.wait_for_prompt(CONSENT).line("y");
+    terminal
+        .wait_for("it is written")
+        .wait_for("Done.")
+        .wait_for_prompt(PROMPT);
+    assert_eq!(
+        std::fs::read_to_string(written).unwrap(),
+        r#"{"text":"milk"}"#
+    );
+}
+
+#[test]
+fn what_somebody_refused_does_not_run_and_the_model_is_told() {
+    let model = Model::plays([note(), chat::text("As you like.", 1)]);
+    let home = Folder::new();
+    let (tools, written) = write_tool(&home);
+    let mut terminal = start(&model, &home, &["--tools", &tools]);
+    terminal.line("note it").wait_for_prompt(CONSENT).line("no");
+    terminal.wait_for("As you like.").wait_for_prompt(PROMPT);
+    assert!(!written.exists());
+    let told = model.messages(1).pop().unwrap().to_string();
+    assert!(
+        told.contains("the person at the terminal said no"),
+        "{told}"
+    );
+}
+
+#[test]
+fn arguments_can_be_edited_and_are_checked_again() {
+    let model = Model::plays([note(), chat::text("Done.", 1)]);
+    let home = Folder::new();
+    let (tools, written) = write_tool(&home);
+    let mut terminal = start(&model, &home, &["--tools", &tools]);
+    terminal.line("note it").wait_for_prompt(CONSENT).line("e");
+    // It begins as what was asked for; the cursor is at its end.
+    terminal.wait_for_prompt("  arguments: {\"text\":\"milk\"}");
+    terminal
+        .keys("\x7f\x7f and much more than fits")
+        .line("\"}");
+    terminal
+        .wait_for("that does not fit:")
+        .wait_for_prompt(CONSENT)
+        .line("e");
+    terminal.wait_for_prompt("  arguments: {\"text\":\"milk\"}");
+    terminal.keys("\x7f\x7f, eggs").line("\"}");
+    terminal.wait_for("Done.").wait_for_prompt(PROMPT);
+    assert_eq!(
+        std::fs::read_to_string(written).unwrap(),
+        r#"{"text":"milk, eggs"}"#
+    );
+}
+
+#[test]
+fn what_was_typed_before_the_question_is_no_answer_to_it() {
+    let model = Model::plays([note(), chat::text("Done.", 1)]);
+    let home = Folder::new();
+    let (tools, written) = write_tool(&home);
+    let mut terminal = start(&model, &home, &["--tools", &tools]);
+    // All of it at once: the yes is there before the question is.
+    terminal.keys("note it\ry\r").wait_for_prompt(CONSENT);
+    assert!(!written.exists());
+    terminal.line("n").wait_for("Done.").wait_for_prompt(PROMPT);
+    assert!(!written.exists());
+}
+
+#[test]
+fn ctrl_c_at_the_question_calls_the_turn_off() {
+    let model = Model::plays([note(), chat::text("Fine.", 1)]);
+    let home = Folder::new();
+    let (tools, written) = write_tool(&home);
+    let mut terminal = start(&model, &home, &["--tools", &tools]);
+    terminal
+        .line("note it")
+        .wait_for_prompt(CONSENT)
+        .keys(CTRL_C);
+    terminal.wait_for("called off").wait_for_prompt(PROMPT);
+    assert!(!written.exists());
+    terminal
+        .line("well")
+        .wait_for("Fine.")
+        .wait_for_prompt(PROMPT);
+    assert_eq!(terminal.line("/quit").end(), 0);
+}
+
+#[test]
+fn ctrl_c_while_a_tool_runs_calls_the_turn_off() {
+    let model = Model::plays([
+        chat::calls([("call_1", "linger", "{}")]),
+        chat::text("Fine.", 1),
+    ]);
+    let home = Folder::new();
+    let (tools, begun) = slow_tool(&home);
+    let mut terminal = start(&model, &home, &["--tools", &tools]);
+    terminal.line("go").wait_for_prompt(CONSENT).line("y");
+    terminal.wait_for("linger runs");
+    terminal.wait_until("the tool", |_| begun.exists());
+    terminal
+        .keys(CTRL_C)
+        .wait_for("called off")
+        .wait_for_prompt(PROMPT);
+    terminal
+        .line("well")
+        .wait_for("Fine.")
+        .wait_for_prompt(PROMPT);
+}
+
+#[test]
+fn the_wish_that_the_program_end_is_heard_at_the_question() {
+    let model = Model::plays([note()]);
+    let home = Folder::new();
+    let (tools, written) = write_tool(&home);
+    let mut terminal = start(&model, &home, &["--tools", &tools]);
+    terminal
+        .line("note it")
+        .wait_for_prompt(CONSENT)
+        .signal("TERM");
+    assert_eq!(terminal.end(), 0);
+    assert!(!written.exists());
+    assert!(terminal.mode().contains(" icanon") && terminal.mode().contains(" echo "));
+}
+
+#[test]
+fn nobody_is_asked_where_it_was_allowed_beforehand() {
+    let model = Model::plays([note(), chat::text("Done.", 1)]);
+    let home = Folder::new();
+    let (tools, written) = write_tool(&home);
+    let mut terminal = start(&model, &home, &["--tools", &tools, "--yes"]);
+    terminal
+        .line("note it")
+        .wait_for("allowed beforehand, by --yes")
+        .wait_for("Done.");
+    terminal.wait_for_prompt(PROMPT);
+    assert!(written.exists());
+}
+
+#[test]
+fn words_are_whole_in_a_narrow_window() {
+    let words = "A window of thirty columns breaks lines between words and never within them.";
+    let model = Model::plays([
+        Plays::from(note()),
+        chat::text(words, 9).into(),
+        Answer::json(
+            401,
+            serde_json::json!({ "error": { "message": "no such key" } }),
+        )
+        .into(),
+    ]);
+    let home = Folder::new();
+    let (tools, _) = write_tool(&home);
+    let mut terminal = launch(&model, &home, &["--tools", &tools])
+        .window(60, 30)
+        .start();
+    terminal
+        .wait_for_prompt(PROMPT)
+        .line("note it")
+        .wait_for_prompt(CONSENT);
+    terminal
+        .line("n")
+        .wait_for("within them.")
+        .wait_for_prompt(PROMPT);
+    terminal
+        .line("more")
+        .wait_for("no answer:")
+        .wait_for_prompt(PROMPT);
+    let rows = terminal.rows();
+    let at = rows
+        .iter()
+        .position(|row| row.starts_with("A window"))
+        .unwrap();
+    let said = [
+        "A window of thirty columns",
+        "breaks lines between words and",
+        "never within them.",
+    ];
+    assert_eq!(rows[at..at + 3], said);
+    // What is ours keeps to the same: sentences whose words a reader knows.
+    let all = terminal.shown();
+    let all = all.split_whitespace().collect::<Vec<_>>().join(" ");
+    for whole in [
+        "/help shows what you can type",
+        "because it may change something",
+    ] {
+        assert!(all.contains(whole), "{}", terminal.shown());
+    }
+}
+
+#[test]
+fn a_window_that_becomes_narrower_is_noticed() {
+    let model = Model::plays([chat::text(
+        "one two three four five six seven eight nine",
+        5,
+    )]);
+    let home = Folder::new();
+    let mut terminal = start(&model, &home, &[]);
+    terminal.resize(24, 20).line("count");
+    terminal.wait_for("nine").wait_for_prompt(PROMPT);
+    assert!(
+        terminal
+            .shown()
+            .contains("one two three four\nfive six seven eight\nnine"),
+        "{}",
+        terminal.shown()
+    );
+}
+
+#[test]
+fn there_is_colour_at_a_terminal_and_none_where_it_is_not_wanted() {
+    let plays = || Model::plays([note(), chat::text("Done.", 1)]);
+    let look = |args: &[&str], no_color: bool| {
+        let (model, home) = (plays(), Folder::new());
+        let (tools, _) = write_tool(&home);
+        let args: Vec<&str> = ["--tools", &tools]
+            .into_iter()
+            .chain(args.iter().copied())
+            .collect();
+        let mut launch = launch(&model, &home, &args);
+        if no_color {
+            launch = launch.env("NO_COLOR", "1");
+        }
+        let mut terminal = launch.start();
+        terminal
+            .wait_for_prompt(PROMPT)
+            .line("note it")
+            .wait_for_prompt(CONSENT)
+            .line("y");
+        terminal
+            .wait_for("Done.")
+            .wait_for_prompt(PROMPT)
+            .keys(CTRL_D)
+            .end();
+        terminal.written()
+    };
+    assert!(has_colour(&look(&[], false)));
+    assert!(!has_colour(&look(&["--color", "never"], false)));
+    assert!(!has_colour(&look(&[], true)));
+    assert!(has_colour(&look(&["--color", "always"], true)));
+}
+
+#[test]
+fn a_terminal_obeys_nothing_that_a_model_says() {
+    let sly = "before\u{1b}[2J\u{1b}]0;mine\u{7}\u{1b}[31mred\rover\u{9b}2J after";
+    let model = Model::plays([chat::text(sly, 3)]);
+    let home = Folder::new();
+    let mut terminal = start(&model, &home, &["--color", "never"]);
+    terminal
+        .line("go")
+        .wait_for("after")
+        .wait_for_prompt(PROMPT);
+    let shown = terminal.shown();
+    assert!(shown.contains("before\\u{1b}[2J"), "{shown}");
+    assert!(shown.contains("you › go"), "{shown}");
+    let written = terminal.written();
+    assert!(!written.contains("\u{1b}]0;") && !written.contains('\u{9b}') && !has_colour(&written));
+}
+
+#[test]
+fn an_error_of_a_turn_is_one_sentence_and_the_chat_goes_on() {
+    let refused = serde_json::json!({ "error": { "message": "Incorrect API key provided" } });
+    let model = Model::plays([
+        Plays::from(Answer::json(401, refused)),
+        chat::text("Now it works.", 1).into(),
+    ]);
+    let home = Folder::new();
+    let mut terminal = launch(&model, &home, &[])
+        .env("OPENAI_API_KEY", "sk-secret-0815")
+        .start();
+    terminal
+        .wait_for_prompt(PROMPT)
+        .line("hello")
+        .wait_for("no answer:")
+        .wait_for_prompt(PROMPT);
+    assert!(terminal.shown().contains("E_MODEL"), "{}", terminal.shown());
+    terminal
+        .line("hello")
+        .wait_for("Now it works.")
+        .wait_for_prompt(PROMPT);
+    assert_eq!(
+        model.requests()[0].header("authorization"),
+        Some("Bearer sk-secret-0815")
+    );
+    assert!(!terminal.written().contains("0815"));
+}
+
+#[test]
+fn wide_signs_take_two_columns() {
+    let model = Model::plays([chat::text("東京 東京 東京 東京 東京 東京 end", 4)]);
+    let home = Folder::new();
+    let mut terminal = launch(&model, &home, &[]).window(24, 24).start();
+    terminal
+        .wait_for_prompt(PROMPT)
+        .keys("東京")
+        .wait_for("you › 東京")
+        .keys(ENTER);
+    terminal.wait_for("end").wait_for_prompt(PROMPT);
+    assert!(
+        terminal
+            .shown()
+            .contains("東京 東京 東京 東京 東京\n東京 end"),
+        "{}",
+        terminal.shown()
+    );
+}
