@@ -219,14 +219,14 @@ pub(crate) enum Wire {
 
 #[derive(Debug, Args)]
 pub(crate) struct WireDecode {
-    /// The recording, or `-` for standard input.
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) file: PathBuf,
+    /// The recordings; `-` is standard input.
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct WireReplay {
-    /// The recording.
+    /// The recording, or `-` for standard input.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
 }

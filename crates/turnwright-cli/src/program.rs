@@ -69,7 +69,7 @@ impl Program {
             Command::Wire(args::Wire::Decode(told)) => wire::decode(&told, screen),
             Command::Wire(args::Wire::Replay(told)) => in_runtime(wire::replay(told, screen)),
             Command::ServeScript(told) => in_runtime(serve::run(told, screen)),
-            Command::Completions(told) => Ok(complete(&told)),
+            Command::Completions(told) => complete(&told, screen),
         }
     }
 }
@@ -84,15 +84,12 @@ fn in_runtime(work: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Resul
     exit
 }
 
-fn complete(told: &args::Completions) -> Exit {
-    let mut command = Cli::command();
-    clap_complete::generate(
-        told.shell,
-        &mut command,
-        "turnwright",
-        &mut std::io::stdout(),
-    );
-    Exit::Done
+fn complete(told: &args::Completions, mut screen: Screen) -> anyhow::Result<Exit> {
+    let mut text = Vec::new();
+    // Into memory first: it would panic where nobody reads.
+    clap_complete::generate(told.shell, &mut Cli::command(), "turnwright", &mut text);
+    screen.write(String::from_utf8_lossy(&text))?;
+    Ok(Exit::Done)
 }
 
 /// One sentence, and never a backtrace.

@@ -1,9 +1,186 @@
-//! serve
+//! A model server that plays a script, for tests of any client.
 
-use crate::exit::Exit;
-use crate::terminal::Screen;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
 
-pub(crate) async fn run(told: crate::args::ServeScript, screen: Screen) -> anyhow::Result<Exit> {
-    let _ = (told, screen);
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use turnwright_testkit::server::Server;
+use turnwright_testkit::server::chat::{Player, Script, What};
+
+use crate::args::ServeScript;
+use crate::exit::{Exit, Misuse};
+use crate::terminal::style::{self, paint};
+use crate::terminal::{Screen, one_line};
+use crate::text;
+
+/// How much of a path is shown.
+const PATH: usize = 120;
+
+pub(crate) async fn run(told: ServeScript, mut screen: Screen) -> anyhow::Result<Exit> {
+    let script = read(&told.file)?;
+    let of = script.replies().len();
+    let player = match told.repeat {
+        true => script.player().repeat(),
+        false => script.player(),
+    };
+    let player = Arc::new(player);
+    let (server, requests) = start(&told, Arc::clone(&player)).await?;
+    let url = format!("{}/v1", server.url());
+    match screen.is_json() {
+        true => screen.value(&json!({ "url": url }))?,
+        false => screen.line(format_args!("listening on {url}"))?,
+    }
+    let screen = tell_requests(screen, requests, of, called_off()).await?;
+    server.shutdown().await;
+    say_left(screen, &player, of)?;
     Ok(Exit::Done)
+}
+
+fn read(path: &Path) -> anyhow::Result<Script> {
+    let text = text::file(path, "the script")?;
+    text.parse().map_err(|error: io::Error| {
+        let name = match path == Path::new("-") {
+            true => "standard input".to_owned(),
+            false => format!("`{}`", path.display()),
+        };
+        Misuse::new(format!(
+            "{name} is {error}. A script is a JSON array of replies, such as \
+             [{{\"calls\": [{{\"name\": \"weather\", \"arguments\": {{\"city\": \"Bern\"}}}}]}}, {{\"text\": \"It rains.\"}}]; \
+             `turnwright serve-script --help` names all that a reply may have"
+        ))
+    })
+}
+
+/// A request that came, and what it was answered with.
+struct Came {
+    method: String,
+    path: String,
+    what: What,
+}
+
+async fn start(
+    told: &ServeScript,
+    player: Arc<Player>,
+) -> anyhow::Result<(Server, UnboundedReceiver<Came>)> {
+    let (note, requests) = unbounded_channel();
+    let port = told.port;
+    // It may live long, and nobody asks for its requests.
+    let server = Server::builder().port(port).keep_requests(0);
+    let server = server.start(move |request| {
+        let played = player.answer(request);
+        // Nobody listens any more only when it is about to stop.
+        let _ = note.send(Came {
+            method: request.method.clone(),
+            path: request.path.clone(),
+            what: played.what,
+        });
+        played.answer
+    });
+    match server.await {
+        Ok(server) => Ok((server, requests)),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(Misuse::new(format!(
+            "port {port} of 127.0.0.1 is in use: choose another with `--port`, or leave it out for one that is free"
+        ))),
+        Err(error) => Err(Misuse::new(format!(
+            "port {port} of 127.0.0.1 is not to be had ({error}): leave `--port` out for one that is free"
+        ))),
+    }
+}
+
+/// Tells of each request until somebody calls it off.
+async fn tell_requests(
+    mut screen: Screen,
+    mut requests: UnboundedReceiver<Came>,
+    of: usize,
+    called_off: impl Future<Output = io::Result<()>>,
+) -> anyhow::Result<Screen> {
+    let mut called_off = std::pin::pin!(called_off);
+    loop {
+        tokio::select! {
+            biased;
+            Some(came) = requests.recv() => {
+                let told = match screen.is_json() {
+                    true => screen.value(&came.as_json(of)),
+                    false => screen.line(came.in_words(of)).map_err(Into::into),
+                };
+                // A server is of use though nobody reads what it says.
+                drop(told);
+            }
+            ended = &mut called_off => {
+                ended?;
+                return Ok(screen);
+            }
+        }
+    }
+}
+
+/// Ctrl-C, or what asks a process to end.
+async fn called_off() -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        let mut ended = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+        tokio::select! {
+            signal = tokio::signal::ctrl_c() => signal,
+            _ = ended.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await
+}
+
+impl Came {
+    fn in_words(&self, of: usize) -> String {
+        let (method, path) = (one_line(&self.method, PATH), one_line(&self.path, PATH));
+        let answer = match self.what {
+            What::Reply {
+                number, streamed, ..
+            } => {
+                let how = if streamed { "streamed" } else { "whole" };
+                format!("reply {} of {of}, {how}", number + 1)
+            }
+            What::Models => "the list of models".to_owned(),
+            What::Ended => {
+                let text = format!("an error: the script has {of} replies, and all were given");
+                paint(style::BAD, text)
+            }
+            _ => paint(style::BAD, "an error: that is not served"),
+        };
+        format!("{method} {path} → {answer}")
+    }
+
+    fn as_json(&self, of: usize) -> Value {
+        let (answer, reply, streamed) = match self.what {
+            What::Reply {
+                number, streamed, ..
+            } => ("reply", Some(number + 1), Some(streamed)),
+            What::Models => ("models", None, None),
+            What::Ended => ("ended", None, None),
+            _ => ("refused", None, None),
+        };
+        json!({
+            "method": self.method,
+            "path": self.path,
+            "answer": answer,
+            "reply": reply,
+            "of": of,
+            "streamed": streamed,
+        })
+    }
+}
+
+/// Says at the end how many replies nobody asked for.
+fn say_left(mut screen: Screen, player: &Player, of: usize) -> anyhow::Result<()> {
+    let left = player.left();
+    if screen.is_json() {
+        return screen.value(&json!({ "replies": of, "left": left }));
+    }
+    match left {
+        0 => Ok(()),
+        left => {
+            let text = format!("{left} of {of} replies were not asked for");
+            Ok(screen.line(paint(style::CARE, text))?)
+        }
+    }
 }

@@ -17,7 +17,9 @@ pub(crate) fn given(told: &str, what: &str) -> anyhow::Result<String> {
     let is_text = literal || (trimmed.starts_with(begins) && !Path::new(told).is_file());
     match is_text {
         true => Ok(told.to_owned()),
-        false => file(Path::new(told), what),
+        false => file(Path::new(told), what).map_err(|error| {
+            Misuse::new(format!("{error}. JSON text itself begins with `{{` or `[`"))
+        }),
     }
 }
 
@@ -28,13 +30,7 @@ pub(crate) fn file(path: &Path, what: &str) -> anyhow::Result<String> {
     }
     let bytes = std::fs::read(path).map_err(|error| {
         let shown = path.display();
-        let help = match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                ". Is the path right? JSON text itself begins with `{` or `[`"
-            }
-            _ => "",
-        };
-        Misuse::new(format!("{what} `{shown}` cannot be read: {error}{help}"))
+        Misuse::new(format!("{what} `{shown}` cannot be read: {error}"))
     })?;
     text(bytes, what)
 }

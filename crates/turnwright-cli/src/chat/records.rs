@@ -135,13 +135,13 @@ impl RecordsFile {
                 Change::Delete(kind, id) => self.lines.retain(|line| !line.is(*kind, id)),
                 _ => {
                     let message = "this is a change that the conversation's file cannot hold";
-                    return Err(Error::new(turnwright::ErrorCode::Store, message));
+                    return Err(Error::new(ErrorCode::Store, message));
                 }
             }
         }
         prepare(&self.path, self.text().as_bytes()).map_err(|error| {
             let message = format!("`{}` cannot be written", self.path.display());
-            Error::new(turnwright::ErrorCode::Store, message).with_source(error)
+            Error::new(ErrorCode::Store, message).with_source(error)
         })?;
         Ok(self)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnwright_testkit::server::chat::{Call, Reply, text};
-use turnwright_testkit::server::{Answer, ReceivedRequest, Server};
+use turnwright_testkit::server::{ReceivedRequest, Server};
 
 use super::night;
 

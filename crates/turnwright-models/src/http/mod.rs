@@ -59,7 +59,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
 #[non_exhaustive]
 pub struct Request {
     /// Where to.
-    pub url: url::Url,
+    pub url: Url,
     /// Names in lower case, and their values. They hold keys: not shown.
     pub headers: Vec<(String, String)>,
     /// The JSON text.
@@ -68,7 +68,7 @@ pub struct Request {
 
 impl Request {
     /// A request without headers of its own.
-    pub fn new(url: url::Url, body: impl Into<Bytes>) -> Self {
+    pub fn new(url: Url, body: impl Into<Bytes>) -> Self {
         Request {
             url,
             headers: Vec::new(),
@@ -131,14 +131,14 @@ impl fmt::Debug for Request {
 ///
 /// # Errors
 /// `E_INVALID_MODEL_CONFIG`, which says what is wrong with it.
-pub(crate) fn parse_url(what: &str, text: &str) -> Result<url::Url, Error> {
+pub(crate) fn parse_url(what: &str, text: &str) -> Result<Url, Error> {
     let wrong = |why: &dyn fmt::Display| {
         // The address itself may hold a key.
         let message =
             format!("the {what} is not an address: {why}; write it like `https://host/v1`");
         Error::new(ErrorCode::InvalidModelConfig, message)
     };
-    let url = url::Url::parse(text.trim()).map_err(|error| wrong(&error))?;
+    let url = Url::parse(text.trim()).map_err(|error| wrong(&error))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
         scheme => Err(wrong(&format_args!("its scheme is `{scheme}`"))),

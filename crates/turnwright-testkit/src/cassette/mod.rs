@@ -44,7 +44,7 @@
 //! the spelling of numbers make no difference. The host and the query make none either, nor do the codes of fences and the ids in
 //! their tags, which come of a secret and of chance and are not written. What else is left to chance in a turn you say yourself: give it
 //! an id by `TurnInput::turn_id` where the model names calls by their ids, as it does when it reads artifacts. Each recording is played once, equal
-//! ones in the order in which they were recorded.
+//! ones in the order in which they were recorded. With [`Cassette::in_order`] nothing is compared.
 //!
 //! # Secrets
 //!
@@ -56,6 +56,7 @@
 //! like `test` would be found everywhere. A secret that a server streams in several pieces is not found.
 
 mod diff;
+mod exchange;
 mod fences;
 mod file;
 mod miss;
@@ -76,6 +77,7 @@ use async_trait::async_trait;
 use turnwright_core::Error;
 use turnwright_models::http::{Request, Response, Transport};
 
+pub use exchange::Exchange;
 use record::Recorder;
 use replay::Player;
 use scrub::Scrubber;
@@ -89,6 +91,7 @@ const RECORD: &str = "TURNWRIGHT_RECORD";
 #[derive(Clone)]
 pub struct Cassette {
     scrub: Vec<String>,
+    in_order: bool,
     mode: Mode,
 }
 
@@ -107,7 +110,8 @@ impl Cassette {
         let path = path.as_ref();
         let entries = file::load(path)?;
         let name = path.display().to_string();
-        Ok(Cassette::of(Mode::Replay(Player::new(name, entries)?)))
+        let player = Player::of_entries(name, entries)?;
+        Ok(Cassette::with(Mode::Replay(player)))
     }
 
     /// Plays what this text holds: that of such a file.
@@ -117,7 +121,14 @@ impl Cassette {
     pub fn from_json(text: &str) -> Result<Self, Error> {
         let name = "the text that was given".to_owned();
         let entries = file::parse(&name, text.as_bytes())?;
-        Ok(Cassette::of(Mode::Replay(Player::new(name, entries)?)))
+        let player = Player::of_entries(name, entries)?;
+        Ok(Cassette::with(Mode::Replay(player)))
+    }
+
+    /// Plays these exchanges.
+    pub fn playing(exchanges: impl IntoIterator<Item = Exchange>) -> Self {
+        let name = "what was given".to_owned();
+        Cassette::with(Mode::Replay(Player::new(name, exchanges)))
     }
 
     /// Records into this file what goes through `inner`. A file that is there is replaced when the first response is
@@ -127,7 +138,7 @@ impl Cassette {
     /// `E_STORE_ERROR`: its folder is not there and cannot be made.
     pub fn record(path: impl AsRef<Path>, inner: impl Transport + 'static) -> Result<Self, Error> {
         let recorder = Recorder::new(path.as_ref(), Arc::new(inner))?;
-        Ok(Cassette::of(Mode::Record(recorder)))
+        Ok(Cassette::with(Mode::Record(recorder)))
     }
 
     /// Records where the environment says `TURNWRIGHT_RECORD=1` (anything but nothing and `0`); else plays.
@@ -142,9 +153,39 @@ impl Cassette {
         }
     }
 
-    fn of(mode: Mode) -> Self {
-        let scrub = Vec::new();
-        Cassette { scrub, mode }
+    fn with(mode: Mode) -> Self {
+        Cassette {
+            scrub: Vec::new(),
+            in_order: false,
+            mode,
+        }
+    }
+
+    /// Gives the recorded responses in the order in which they were recorded, whatever is asked: to see again what a model
+    /// said, by a client that asks otherwise than the recorded one did. For this clone, and those made of it. While recording
+    /// it changes nothing.
+    ///
+    /// ```
+    /// use turnwright_models::http::{Request, Transport as _};
+    /// use turnwright_testkit::cassette::Cassette;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let cassette = Cassette::from_json(r#"[{
+    ///     "request": { "method": "POST", "path": "/v1/chat/completions", "body": { "model": "m" } },
+    ///     "response": { "status": 200, "body": "first" }
+    /// }]"#)?
+    /// .in_order();
+    /// let url = url::Url::parse("https://elsewhere.example/chat").unwrap();
+    /// let mut response = cassette.send(Request::new(url.clone(), "{}")).await?;
+    /// assert_eq!(response.body.next().await.unwrap()?, "first");
+    /// let beyond = cassette.send(Request::new(url, "{}")).await.unwrap_err();
+    /// assert!(beyond.to_string().contains("no recording is left"));
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn in_order(mut self) -> Self {
+        self.in_order = true;
+        self
     }
 
     /// A further secret: it is replaced wherever it is found, as the keys in headers are. For this clone, and those made of
@@ -196,6 +237,7 @@ impl Transport for Cassette {
     async fn send(&self, request: Request) -> Result<Response, Error> {
         let scrubber = Scrubber::new(&self.scrub, &request);
         match &self.mode {
+            Mode::Replay(player) if self.in_order => player.play_next(),
             Mode::Replay(player) => player.play(&request, &scrubber),
             Mode::Record(recorder) => recorder.send(request, scrubber).await,
         }

@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 use turnwright_core::{Error, ErrorCode};
 use turnwright_models::http::{Body, Request, Response};
 
-use super::file::{self, Asked, Entry};
+use super::exchange::Exchange;
+use super::file::{Asked, Entry};
 use super::miss::miss;
 use super::scrub::Scrubber;
 
@@ -30,17 +31,21 @@ pub(super) struct Recording {
 }
 
 impl Player {
-    pub(super) fn new(name: String, entries: Vec<Entry>) -> Result<Arc<Self>, Error> {
-        let recordings = entries.into_iter().enumerate();
-        let recordings = recordings.map(|(at, entry)| {
-            Recording::new(entry).map_err(|error| {
+    pub(super) fn new(name: String, exchanges: impl IntoIterator<Item = Exchange>) -> Arc<Self> {
+        let recordings = exchanges.into_iter().map(Recording::new).collect();
+        let recordings = Mutex::new(recordings);
+        Arc::new(Player { name, recordings })
+    }
+
+    pub(super) fn of_entries(name: String, entries: Vec<Entry>) -> Result<Arc<Self>, Error> {
+        let exchanges = entries.into_iter().enumerate().map(|(at, entry)| {
+            Exchange::try_from(entry).map_err(|error| {
                 let message = format!("{name}: the body of response {at} is not base64");
                 Error::new(ErrorCode::InvalidModelConfig, message).with_source(error)
             })
         });
-        let recordings = recordings.collect::<Result<Vec<_>, _>>()?;
-        let recordings = Mutex::new(recordings);
-        Ok(Arc::new(Player { name, recordings }))
+        let exchanges = exchanges.collect::<Result<Vec<_>, _>>()?;
+        Ok(Player::new(name, exchanges))
     }
 
     pub(super) fn play(&self, request: &Request, scrubber: &Scrubber) -> Result<Response, Error> {
@@ -57,6 +62,22 @@ impl Player {
         }
     }
 
+    /// The next that was not played, whatever is asked.
+    pub(super) fn play_next(&self) -> Result<Response, Error> {
+        let mut recordings = self.recordings.lock();
+        match recordings.iter_mut().find(|it| !it.played) {
+            Some(recording) => {
+                recording.played = true;
+                Ok(recording.response())
+            }
+            None => {
+                let (name, all) = (&self.name, recordings.len());
+                let message = format!("no recording is left: {name} holds {all}, all were played");
+                Err(Error::new(ErrorCode::InvalidModelConfig, message))
+            }
+        }
+    }
+
     pub(super) fn unused(&self) -> Vec<String> {
         let recordings = self.recordings.lock();
         let unused = recordings.iter().enumerate().filter(|(_, it)| !it.played);
@@ -69,22 +90,21 @@ impl Player {
 }
 
 impl Recording {
-    fn new(entry: Entry) -> Result<Self, base64::DecodeError> {
-        let headers = entry.response.headers.into_iter().map(|(name, value)| {
-            let value = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
-            (name.to_ascii_lowercase(), value)
-        });
-        Ok(Recording {
-            key: entry.request.key(),
-            asked: entry.request,
+    fn new(exchange: Exchange) -> Self {
+        let asked = Asked {
+            method: exchange.method,
+            path: exchange.path,
+            body: exchange.request,
+        };
+        Recording {
+            key: asked.key(),
+            asked,
             played: false,
-            status: entry.response.status,
-            headers: headers.collect(),
-            body: file::bytes(&entry.response.body)?.into(),
-            truncated: entry.response.truncated,
-        })
+            status: exchange.status,
+            headers: exchange.headers,
+            body: exchange.body,
+            truncated: exchange.truncated,
+        }
     }
 
     fn response(&self) -> Response {

@@ -29,6 +29,7 @@
 //! - [`fault`]: the table of everything that goes wrong with model servers
 
 mod answer;
+mod build;
 pub mod chat;
 pub mod fault;
 mod play;
@@ -37,5 +38,6 @@ mod run;
 mod wire;
 
 pub use answer::{Answer, Step};
+pub use build::ServerBuilder;
 pub use received::ReceivedRequest;
 pub use run::{BODY_LIMIT, Server};

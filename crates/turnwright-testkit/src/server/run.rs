@@ -1,5 +1,6 @@
 //! The server: it accepts, notes what came, and answers.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -17,6 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::answer::Answer;
+use super::build::ServerBuilder;
 use super::play;
 use super::received::ReceivedRequest;
 use super::wire::Wire;
@@ -33,14 +35,21 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
+/// What answers a request.
+pub(super) type Answers = Box<dyn Fn(&ReceivedRequest) -> Answer + Send + Sync>;
+
 struct Shared {
-    answers: Box<dyn Fn(&ReceivedRequest) -> Answer + Send + Sync>,
+    answers: Answers,
     noted: Mutex<Noted>,
 }
 
 struct Noted {
     connections: usize,
-    requests: Vec<ReceivedRequest>,
+    /// How many requests came whole.
+    came: usize,
+    /// The last of them, at most so many.
+    requests: VecDeque<ReceivedRequest>,
+    kept: usize,
     /// Gone when the server has stopped.
     open: Option<JoinSet<()>>,
 }
@@ -54,13 +63,35 @@ impl Server {
     pub async fn start(
         answers: impl Fn(&ReceivedRequest) -> Answer + Send + Sync + 'static,
     ) -> io::Result<Server> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        Server::builder().start(answers).await
+    }
+
+    /// A server that is to be otherwise than [`Server::start`] makes it.
+    ///
+    /// ```
+    /// use turnwright_testkit::server::{Answer, Server};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let first = Server::start(|_| Answer::status(200)).await?;
+    /// let port = first.address().port();
+    /// let taken = Server::builder().port(port).start(|_| Answer::status(200)).await;
+    /// assert_eq!(taken.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
+    /// # Ok::<(), std::io::Error>(()) }).unwrap();
+    /// ```
+    pub fn builder() -> ServerBuilder {
+        ServerBuilder::new()
+    }
+
+    pub(super) async fn start_as(told: &ServerBuilder, answers: Answers) -> io::Result<Server> {
+        let listener = TcpListener::bind(("127.0.0.1", told.port)).await?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
-            answers: Box::new(answers),
+            answers,
             noted: Mutex::new(Noted {
                 connections: 0,
-                requests: Vec::new(),
+                came: 0,
+                requests: VecDeque::new(),
+                kept: told.kept,
                 open: Some(JoinSet::new()),
             }),
         });
@@ -98,10 +129,11 @@ impl Server {
         self.address
     }
 
-    /// The requests that came whole, in order.
+    /// The requests that came whole, in order; the last ones, where [no more are kept](ServerBuilder::keep_requests).
     #[must_use]
     pub fn requests(&self) -> Vec<ReceivedRequest> {
-        self.shared.noted.lock().requests.clone()
+        let noted = self.shared.noted.lock();
+        noted.requests.iter().cloned().collect()
     }
 
     /// How many connections were made.
@@ -182,8 +214,14 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
 impl Shared {
     fn note(&self, mut request: ReceivedRequest) -> ReceivedRequest {
         let mut noted = self.noted.lock();
-        request.number = noted.requests.len();
-        noted.requests.push(request.clone());
+        request.number = noted.came;
+        noted.came += 1;
+        if noted.kept > 0 {
+            if noted.requests.len() >= noted.kept {
+                noted.requests.pop_front();
+            }
+            noted.requests.push_back(request.clone());
+        }
         request
     }
 }
@@ -227,7 +265,7 @@ impl fmt::Debug for Server {
         f.debug_struct("Server")
             .field("address", &self.address)
             .field("connections", &noted.connections)
-            .field("requests", &noted.requests.len())
+            .field("requests", &noted.came)
             .finish_non_exhaustive()
     }
 }

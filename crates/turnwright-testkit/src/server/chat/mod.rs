@@ -40,6 +40,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod player;
 mod reply;
 mod script;
 mod write;
@@ -47,6 +48,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use player::{Played, Player, What};
 pub use reply::{Call, Reply};
 pub use script::Script;
 

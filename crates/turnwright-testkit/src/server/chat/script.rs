@@ -3,14 +3,12 @@
 use std::io;
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
+use super::player::Player;
 use super::reply::Reply;
-use crate::server::run::script_ended;
-use crate::server::{Answer, ReceivedRequest, Server};
+use crate::server::Server;
 
 /// The replies of a model, one for each request in order. See the [module](super) for its form in files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,39 +34,24 @@ impl Script {
         &self.0
     }
 
-    /// Starts a server that plays it: a `POST` of JSON to any path that ends in `/chat/completions` gets the next reply.
-    /// Anything else is answered with 404 or 400 and takes no reply; so is a request beyond the last one, as by
-    /// [`Server::script`].
+    /// Starts a server that plays it: a `POST` of JSON to any path that ends in `/chat/completions` gets the next reply, and
+    /// `GET …/models` a list of one model. Anything else is answered with 404 or 400 and takes no reply; so is a request beyond
+    /// the last one, as by [`Server::script`].
     ///
     /// # Errors
     /// No port is to be had.
     pub async fn serve(self) -> io::Result<Server> {
-        let next = AtomicUsize::new(0);
-        Server::start(move |request| {
-            if let Some(refusal) = refuse(request) {
-                return refusal;
-            }
-            match self.0.get(next.fetch_add(1, Ordering::Relaxed)) {
-                Some(reply) => reply.answer(request),
-                None => script_ended(self.0.len()),
-            }
-        })
-        .await
+        let player = self.player();
+        Server::start(move |request| player.answer(request).answer).await
     }
-}
 
-/// What is no request for a reply.
-fn refuse(request: &ReceivedRequest) -> Option<Answer> {
-    let error = |status, message: &str| {
-        let error = json!({ "message": message, "type": "invalid_request_error" });
-        Some(Answer::json(status, json!({ "error": error })))
-    };
-    if request.method != "POST" || !request.route().ends_with("/chat/completions") {
-        return error(404, "only POST …/chat/completions is served");
+    /// What plays it, for a server of your own.
+    pub fn player(self) -> Player {
+        Player::new(self)
     }
-    match request.json() {
-        Some(body) if body.is_object() => None,
-        _ => error(400, "the body is not a JSON object"),
+
+    pub(super) fn into_replies(self) -> Vec<Reply> {
+        self.0
     }
 }
 

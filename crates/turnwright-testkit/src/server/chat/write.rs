@@ -45,6 +45,11 @@ impl Asked {
     }
 }
 
+/// Whether a request asks for a stream.
+pub(super) fn streams(request: &ReceivedRequest) -> bool {
+    Asked::of(request).stream
+}
+
 impl Reply {
     /// The answer to a request: a stream where it says `"stream": true`, else one object.
     pub fn answer(&self, request: &ReceivedRequest) -> Answer {

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use turnwright_core::{Error, ErrorCode};
 use turnwright_models::http::{Body, Request, Response, Transport};
-use turnwright_testkit::cassette::Cassette;
+use turnwright_testkit::cassette::{Cassette, Exchange};
 use url::Url;
 
 /// What a body gives, piece by piece.
@@ -133,6 +133,62 @@ async fn what_was_recorded_is_played_again() {
         assert!(broken.is_none());
     }
     cassette.assert_all_played();
+}
+
+#[tokio::test]
+async fn in_order_the_responses_come_as_they_were_recorded_whatever_is_asked() {
+    let entry = |body: Value, more: Value| {
+        let mut response = json!({ "status": 200, "headers": { "X": 1 }, "body": body });
+        response
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        json!({ "request": { "method": "POST", "path": "/v1", "body": { "n": 1 } }, "response": response })
+    };
+    let tape = json!([
+        entry(json!("one"), json!({})),
+        entry(json!({ "base64": "/wA=" }), json!({ "status": 500 })),
+        entry(json!("cut"), json!({ "truncated": true })),
+    ]);
+    let exchanges: Vec<Exchange> = serde_json::from_value(tape.clone()).unwrap();
+    assert_eq!(exchanges[0].header("x"), Some("1"));
+    assert!(exchanges[2].truncated);
+    assert!(!format!("{exchanges:?}").contains("one"));
+    let read_from_text = Cassette::from_json(&tape.to_string()).unwrap();
+    for cassette in [Cassette::playing(exchanges), read_from_text] {
+        let cassette = cassette.in_order();
+        let mut seen = Vec::new();
+        for number in 0..3 {
+            let other = request(&json!({ "other": number }));
+            let response = cassette.send(other).await.unwrap();
+            let status = response.status;
+            let (bytes, broken) = read(response.body).await;
+            seen.push((status, bytes, broken.is_some()));
+        }
+        assert_eq!(
+            seen,
+            [
+                (200, b"one".to_vec(), false),
+                (500, vec![0xff, 0], false),
+                (200, b"cut".to_vec(), true),
+            ]
+        );
+        cassette.assert_all_played();
+        let beyond = cassette.send(request(&json!({}))).await.unwrap_err();
+        assert!(beyond.is_fatal(), "{beyond}");
+    }
+}
+
+#[test]
+fn an_exchange_that_cannot_be_read_says_why() {
+    let bad = json!({
+        "request": { "method": "POST", "path": "/" },
+        "response": { "status": 200, "body": { "base64": "?" } },
+    });
+    let error = serde_json::from_value::<Exchange>(bad).unwrap_err();
+    assert!(error.to_string().contains("not base64"), "{error}");
+    let missing = serde_json::from_value::<Exchange>(json!({ "request": {} })).unwrap_err();
+    assert!(missing.to_string().contains("missing field"), "{missing}");
 }
 
 #[tokio::test]

@@ -1,10 +1,17 @@
 //! A model by a script.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use turnwright_testkit::server::Server;
 use turnwright_testkit::server::chat::{self, Call, Script};
 
 use super::ALL;
-use super::wire::ask;
+use super::wire::{ask, read};
 
 fn script() -> Script {
     Script::new([
@@ -114,4 +121,86 @@ fn events(text: &str) -> Vec<String> {
     let frames = text.strip_suffix("\n\n").unwrap().split("\n\n");
     let data = frames.map(|frame| frame.strip_prefix("data: ").unwrap().to_owned());
     data.collect()
+}
+
+#[tokio::test]
+async fn a_list_of_models_is_there_for_clients_that_ask() {
+    let server = Script::new([chat::text("Hi", 1)]).serve().await.unwrap();
+    for path in ["/v1/models", "/models?limit=1"] {
+        let list = get(server.address(), path).await;
+        assert_eq!(list["object"], "list");
+        assert_eq!(list["data"][0]["id"], "scripted");
+    }
+    let refused = get(server.address(), "/v1/other").await;
+    assert_eq!(refused["error"]["type"], "invalid_request_error");
+    // None of them took the reply.
+    let reply = ask(server.address(), "{}", ALL).await.json();
+    assert_eq!(reply["choices"][0]["message"]["content"], "Hi");
+}
+
+#[tokio::test]
+async fn a_player_says_what_it_answers_and_begins_again_if_told() {
+    let replies = || Script::new([chat::text("one", 1), chat::text("two", 1)]);
+    for repeats in [false, true] {
+        let player = match repeats {
+            true => replies().player().repeat(),
+            false => replies().player(),
+        };
+        let player = Arc::new(player);
+        let (playing, seen) = (Arc::clone(&player), Arc::new(Mutex::new(Vec::new())));
+        let noted = Arc::clone(&seen);
+        let server = Server::start(move |request| {
+            let played = playing.answer(request);
+            noted.lock().push(format!("{:?}", played.what));
+            played.answer
+        })
+        .await
+        .unwrap();
+        get(server.address(), "/v1/models").await;
+        assert_eq!(player.left(), 2);
+        let mut said = Vec::new();
+        for asked in [r#"{"stream":true}"#, "{}", "{}"] {
+            said.push(ask(server.address(), asked, ALL).await);
+        }
+        ask(server.address(), "not json", ALL).await;
+        assert_eq!(player.left(), 0);
+        let third = said[2].json();
+        let expected = match repeats {
+            true => {
+                assert_eq!(third["choices"][0]["message"]["content"], "one");
+                "Reply { number: 0, streamed: false }"
+            }
+            false => {
+                assert_eq!(third["error"]["type"], "script_ended");
+                "Ended"
+            }
+        };
+        assert_eq!(
+            *seen.lock(),
+            [
+                "Models",
+                "Reply { number: 0, streamed: true }",
+                "Reply { number: 1, streamed: false }",
+                expected,
+                "Refused",
+            ]
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_empty_script_that_repeats_has_ended() {
+    let player = Script::default().player().repeat();
+    let server = Server::start(move |request| player.answer(request).answer)
+        .await
+        .unwrap();
+    let ended = ask(server.address(), "{}", ALL).await.json();
+    assert_eq!(ended["error"]["type"], "script_ended");
+}
+
+async fn get(address: SocketAddr, path: &str) -> Value {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    read(&mut stream, ALL).await.json()
 }

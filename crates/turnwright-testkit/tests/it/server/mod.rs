@@ -57,6 +57,35 @@ async fn read_answer(stream: &mut TcpStream, ending: &str) {
 }
 
 #[tokio::test]
+async fn a_server_keeps_as_many_requests_as_it_is_told_to() {
+    for (most, kept) in [(0, vec![]), (2, vec![3, 4]), (9, vec![0, 1, 2, 3, 4])] {
+        let server = Server::builder()
+            .keep_requests(most)
+            .start(|request| Answer::json(200, json!({ "number": request.number })))
+            .await
+            .unwrap();
+        for number in 0..5 {
+            let answer = ask(server.address(), "{}", ALL).await.json();
+            assert_eq!(answer["number"], number);
+        }
+        let numbers: Vec<usize> = server.requests().iter().map(|it| it.number).collect();
+        assert_eq!(numbers, kept);
+    }
+}
+
+#[tokio::test]
+async fn a_server_takes_the_port_it_is_told_or_none() {
+    let first = Server::start(|_| Answer::status(200)).await.unwrap();
+    let address = first.address();
+    let builder = Server::builder().port(address.port());
+    let taken = builder.clone().start(|_| Answer::status(200)).await;
+    assert_eq!(taken.unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    first.shutdown().await;
+    let second = builder.start(|_| Answer::status(200)).await.unwrap();
+    assert_eq!(second.address(), address);
+}
+
+#[tokio::test]
 async fn a_client_that_expects_100_is_told_to_go_on() {
     let server = Server::script([Answer::status(200)]).await.unwrap();
     let mut stream = TcpStream::connect(server.address()).await.unwrap();

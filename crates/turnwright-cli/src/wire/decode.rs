@@ -1,0 +1,65 @@
+//! What each response of a recording says.
+
+use std::path::{Component, Path};
+
+use serde_json::{Map, Value, json};
+use turnwright::models::chat_completions::decode;
+use turnwright_testkit::cassette::Exchange;
+
+use super::recording;
+use crate::args::WireDecode;
+use crate::exit::Exit;
+use crate::terminal::{Screen, json as shown_json};
+
+pub(crate) fn decode(told: &WireDecode, mut screen: Screen) -> anyhow::Result<Exit> {
+    let mut exit = Exit::Done;
+    for path in &told.files {
+        let file = name_of(path);
+        for (index, exchange) in recording::read(path)?.iter().enumerate() {
+            let said = said(exchange.as_ref().map_err(String::as_str));
+            if said.contains_key("error") {
+                exit = Exit::No;
+            }
+            // Machines read it whether they say so or not.
+            screen.line(shown_json(&line(&file, index, said)))?;
+        }
+    }
+    Ok(exit)
+}
+
+/// A recording by the last two parts of its path, which mostly are a provider and a session.
+pub(super) fn name_of(path: &Path) -> String {
+    let parts: Vec<_> = path
+        .components()
+        .filter(|part| matches!(part, Component::Normal(_)))
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect();
+    let (_, last) = parts.split_at(parts.len().saturating_sub(2));
+    last.join("/")
+}
+
+pub(super) fn line(file: &str, index: usize, said: Map<String, Value>) -> Value {
+    let mut line = Map::new();
+    line.insert("file".to_owned(), file.into());
+    line.insert("index".to_owned(), index.into());
+    line.extend(said);
+    Value::Object(line)
+}
+
+/// What a response says, or its status where it is an error, or why that cannot be told.
+pub(super) fn said(exchange: Result<&Exchange, &str>) -> Map<String, Value> {
+    let said = match exchange {
+        Err(error) => json!({ "error": error }),
+        Ok(response) if !(200..300).contains(&response.status) => {
+            json!({ "status": response.status })
+        }
+        Ok(response) => match decode::decode(response.header("content-type"), &response.body) {
+            Ok(reply) => reply.to_value(),
+            Err(error) => json!({ "error": error.with_causes() }),
+        },
+    };
+    match said {
+        Value::Object(said) => said,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,131 @@
+//! The messages of a recorded request, as what a turn begins with.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+use turnwright::record::ToolResults;
+use turnwright::{ArtifactKind, Message, Record, SpooledArtifact, ToolCall};
+
+/// What a turn begins with.
+#[derive(Default)]
+pub(super) struct Beginning {
+    /// What the model is told about its task.
+    pub(super) system: String,
+    /// What was said and called before.
+    pub(super) before: Vec<Record>,
+    /// What the user says now; nothing where the model is to go on.
+    pub(super) input: Option<String>,
+}
+
+impl Beginning {
+    pub(super) fn of(messages: &[Value]) -> Self {
+        let mut beginning = Beginning::default();
+        let mut before = messages;
+        if let Some((last, rest)) = messages.split_last()
+            && role(last) == "user"
+        {
+            beginning.input = Some(words(last)).filter(|words| !words.is_empty());
+            before = rest;
+        }
+        for (place, message) in before.iter().enumerate() {
+            match role(message) {
+                "system" | "developer" => beginning.add_system(&words(message)),
+                "user" => beginning.add(Message::user(words(message)).build()),
+                "assistant" => {
+                    let after = before.get(place + 1..).unwrap_or_default();
+                    beginning.add_reply(message, after, place);
+                }
+                // What came of calls stands with them.
+                _ => {}
+            }
+        }
+        beginning
+    }
+
+    fn add_system(&mut self, text: &str) {
+        if !self.system.is_empty() {
+            self.system.push_str("\n\n");
+        }
+        self.system.push_str(text);
+    }
+
+    /// What cannot be a record is left out: nothing here is compared with what was sent.
+    fn add(&mut self, message: Result<Arc<Message>, turnwright::Error>) {
+        self.before.extend(message.map(Record::Message));
+    }
+
+    /// A message of the model's, with its calls and what came of them.
+    fn add_reply(&mut self, message: &Value, after: &[Value], place: usize) {
+        let text = words(message);
+        if !text.is_empty() {
+            self.add(Message::assistant(text).build());
+        }
+        let answers: Vec<(&str, String)> = answers(after).collect();
+        let calls = list(message, "tool_calls").iter().enumerate();
+        for (at, call) in calls {
+            let id = text_of(call, "id");
+            let by_id = answers.iter().find(|(answers, _)| *answers == id);
+            let answer = by_id.or_else(|| answers.get(at));
+            let function = call.get("function").unwrap_or(&Value::Null);
+            let artifact = SpooledArtifact::in_memory(
+                answer.map(|(_, text)| text.clone()).unwrap_or_default(),
+                ArtifactKind::TEXT,
+            );
+            // In the order of the conversation, and those of one reply together.
+            let when = SystemTime::UNIX_EPOCH + Duration::from_secs(place as u64 * 10);
+            let done = when + Duration::from_secs(5);
+            let arguments = text_of(function, "arguments").to_owned();
+            let record = ToolCall::builder(text_of(function, "name"), arguments)
+                .provider_id(id)
+                .results(ToolResults::Artifacts(vec![artifact]))
+                .inline(true)
+                .created_at(when)
+                .updated_at(done)
+                .completed_at(done)
+                .build();
+            self.before.extend(record.map(Record::ToolCall));
+        }
+    }
+}
+
+/// What came of calls, as far as nothing else is said: the id of each call, and its answer.
+pub(super) fn answers(messages: &[Value]) -> impl Iterator<Item = (&str, String)> {
+    let answers = messages.iter().take_while(|it| role(it) == "tool");
+    answers.map(|it| (text_of(it, "tool_call_id"), words(it)))
+}
+
+/// The messages of a request.
+pub(super) fn messages(request: &Value) -> &[Value] {
+    list(request, "messages")
+}
+
+pub(super) fn role(message: &Value) -> &str {
+    text_of(message, "role")
+}
+
+/// A list within an object; empty where there is none.
+pub(super) fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
+    let list = value.get(name).and_then(Value::as_array);
+    list.map(Vec::as_slice).unwrap_or_default()
+}
+
+/// A text within an object; empty where there is none.
+pub(super) fn text_of<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The words of a message. What is not words is named by its kind.
+pub(super) fn words(message: &Value) -> String {
+    match message.get("content") {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => {
+            let parts = parts.iter().map(|part| match part.get("text") {
+                Some(Value::String(text)) => text.clone(),
+                _ => format!("[{}]", text_of(part, "type")),
+            });
+            parts.collect::<Vec<_>>().join("\n\n")
+        }
+        _ => String::new(),
+    }
+}

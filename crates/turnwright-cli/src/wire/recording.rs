@@ -1,0 +1,35 @@
+//! The file of a recording.
+
+use std::path::Path;
+
+use serde_json::Value;
+use turnwright_testkit::cassette::Exchange;
+
+use crate::exit::Misuse;
+use crate::text;
+
+/// What a recording holds, in order: each exchange, or what is wrong with it.
+pub(super) type Recording = Vec<Result<Exchange, String>>;
+
+pub(super) fn read(path: &Path) -> anyhow::Result<Recording> {
+    let text = text::file(path, "the recording")?;
+    parse(&text).map_err(|error| {
+        let name = match path == Path::new("-") {
+            true => "standard input".to_owned(),
+            false => format!("`{}`", path.display()),
+        };
+        Misuse::new(format!(
+            "{name} is no recording: {error}. A recording is a JSON array of \
+             {{\"request\": {{method, path, body}}, \"response\": {{status, headers, body}}}}, as the testkit's cassettes write it"
+        ))
+    })
+}
+
+pub(super) fn parse(text: &str) -> serde_json::Result<Recording> {
+    let entries: Vec<Value> = serde_json::from_str(text)?;
+    // One by one: what is wrong with one of them is not wrong with the others.
+    let entries = entries.into_iter().map(|entry| {
+        serde_json::from_value(entry).map_err(|error| format!("no recorded exchange: {error}"))
+    });
+    Ok(entries.collect())
+}

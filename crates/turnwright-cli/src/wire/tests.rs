@@ -1,0 +1,280 @@
+use std::path::Path;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use turnwright::Record;
+use turnwright_testkit::cassette::Exchange;
+
+use super::decode::{line, name_of, said};
+use super::messages::{Beginning, answers, words};
+use super::tools::offered;
+use super::turns::{Said, turns};
+
+fn exchange(messages: &Value, response: &Value) -> Exchange {
+    let request = json!({ "method": "POST", "path": "/v1/chat/completions", "body": { "messages": messages } });
+    serde_json::from_value(json!({ "request": request, "response": response })).unwrap()
+}
+
+fn reply(message: &Value, reason: &str) -> Value {
+    let choice = json!({ "message": message, "finish_reason": reason });
+    json!({ "status": 200, "body": { "choices": [choice] } })
+}
+
+fn calls(id: &str) -> Value {
+    let function = json!({ "name": "look", "arguments": "{}" });
+    json!({ "role": "assistant", "tool_calls": [{ "id": id, "type": "function", "function": function }] })
+}
+
+fn user(text: &str) -> Value {
+    json!({ "role": "user", "content": text })
+}
+
+fn answer(id: &str, text: &str) -> Value {
+    json!({ "role": "tool", "tool_call_id": id, "content": text })
+}
+
+/// How many responses each turn has.
+fn lengths(exchanges: Vec<Exchange>) -> Vec<usize> {
+    let turns = turns(exchanges);
+    turns.iter().map(|turn| turn.exchanges.len()).collect()
+}
+
+#[test]
+fn a_recording_is_named_by_the_end_of_its_path() {
+    let names = [
+        ("/a/wire/chat_completions/openai/x.json", "openai/x.json"),
+        ("openai/x.json", "openai/x.json"),
+        ("./x.json", "x.json"),
+        ("-", "-"),
+        ("../../x.json", "x.json"),
+    ];
+    for (path, name) in names {
+        assert_eq!(name_of(Path::new(path)), name);
+    }
+}
+
+#[test]
+fn a_decoded_line_names_its_file_first() {
+    let decoded = said(Ok(&exchange(
+        &json!([]),
+        &reply(&json!({ "content": "Hi" }), "stop"),
+    )));
+    let line = line("f", 3, decoded);
+    let names: Vec<&str> = line
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let expected = [
+        "file",
+        "index",
+        "text",
+        "reasoning",
+        "refusal",
+        "tool_calls",
+        "finish_reason",
+        "usage",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn a_request_with_what_came_of_the_calls_goes_on_with_the_turn() {
+    let done = json!({ "role": "assistant", "content": "Done." });
+    let first = json!([user("Go")]);
+    let second = json!([user("Go"), calls("a"), answer("a", "seen")]);
+    let third = json!([
+        user("Go"),
+        calls("a"),
+        answer("a", "seen"),
+        calls("b"),
+        answer("b", "more")
+    ]);
+    let fourth = json!([user("Go"), done, user("Again")]);
+    let session = || {
+        vec![
+            exchange(&first, &reply(&calls("a"), "tool_calls")),
+            exchange(&second, &reply(&calls("b"), "tool_calls")),
+            exchange(&third, &reply(&done, "stop")),
+        ]
+    };
+    assert_eq!(lengths(session()), [3]);
+    // Somebody speaks again; somebody else speaks; the same is asked twice.
+    let with = |more: Exchange| lengths(session().into_iter().chain([more]).collect());
+    assert_eq!(with(exchange(&fourth, &reply(&done, "stop"))), [3, 1]);
+    assert_eq!(
+        with(exchange(&json!([user("Other")]), &reply(&done, "stop"))),
+        [3, 1]
+    );
+    assert_eq!(with(exchange(&third, &reply(&done, "stop"))), [3, 1]);
+    // A response that was cut off, or is an error, has no calls that anybody answers.
+    let cut = exchange(&first, &reply(&calls("a"), "length"));
+    let next = exchange(&second, &reply(&done, "stop"));
+    assert_eq!(lengths(vec![cut, next.clone()]), [1, 1]);
+    let refused = exchange(&first, &json!({ "status": 500 }));
+    assert_eq!(lengths(vec![refused, next]), [1, 1]);
+}
+
+#[test]
+fn what_a_response_says_depends_on_whether_it_is_all_there() {
+    let begun = json!("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n");
+    let of = |response: Value| Said::of(&exchange(&json!([]), &response));
+    let whole = reply(&json!({ "content": "Hi" }), "stop");
+    assert!(matches!(of(whole), Said::Reply(_)));
+    assert!(matches!(of(json!({ "status": 302 })), Said::Status(302)));
+    let broken = json!({ "status": 200, "body": begun, "truncated": true });
+    assert!(matches!(of(broken), Said::Broken));
+    assert!(matches!(
+        of(json!({ "status": 200, "body": "" , "truncated": true })),
+        Said::Broken
+    ));
+    assert!(matches!(
+        of(json!({ "status": 200, "body": "?" })),
+        Said::Foreign
+    ));
+}
+
+#[test]
+fn a_turn_begins_with_what_was_said_before_and_what_is_said_now() {
+    let parts =
+        json!([{ "type": "text", "text": "Look:" }, { "type": "image_url", "image_url": {} }]);
+    let messages = [
+        json!({ "role": "system", "content": "Be brief." }),
+        json!({ "role": "developer", "content": "Be kind." }),
+        user("One"),
+        calls("a"),
+        answer("a", "seen"),
+        json!({ "role": "assistant", "content": "Two" }),
+        json!({ "role": "user", "content": parts }),
+    ];
+    let beginning = Beginning::of(&messages);
+    assert_eq!(beginning.system, "Be brief.\n\nBe kind.");
+    assert_eq!(beginning.input.as_deref(), Some("Look:\n\n[image_url]"));
+    let kinds: Vec<&str> = beginning
+        .before
+        .iter()
+        .map(|record| match record {
+            Record::Message(message) => message.text(),
+            Record::ToolCall(call) => call.provider_id().unwrap(),
+            _ => "?",
+        })
+        .collect();
+    assert_eq!(kinds, ["One", "a", "Two"]);
+    // Where the last word is a tool's, the model goes on.
+    let goes_on = Beginning::of(&messages[..5]);
+    assert_eq!((goes_on.input, goes_on.before.len()), (None, 2));
+}
+
+#[test]
+fn tools_are_offered_as_they_were_recorded_or_it_is_said_why_not() {
+    let function = |name: &str, parameters: Value| json!({ "type": "function", "function": { "name": name, "parameters": parameters } });
+    let width = json!({ "type": "object", "properties": { "n": { "type": "integer", "format": "uint32" } } });
+    let request = json!({ "tools": [
+        function("good", width),
+        function("good", json!({})),
+        function("bad", json!({ "type": "array" })),
+        function("none", Value::Null),
+        function("no name", json!({ "type": "object" })),
+        { "type": "web_search" },
+        7,
+    ] });
+    let (tools, notes) = offered(&request, &Arc::default());
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
+    assert_eq!(names, ["good", "bad", "none"]);
+    assert_eq!(
+        tools[1].describe().input_schema,
+        &json!({ "type": "object" })
+    );
+    let notes = notes.join("\n");
+    for part in [
+        "`good` is offered twice",
+        "`bad` takes any object",
+        "`no name` cannot be one",
+        "`web_search` runs at the provider",
+    ] {
+        assert!(notes.contains(part), "{part} is missing in {notes}");
+    }
+}
+
+/// Whatever may stand in a recording, often with the names that mean something.
+fn anything() -> impl Strategy<Value = Value> {
+    let word = prop::sample::select(vec![
+        "user",
+        "assistant",
+        "tool",
+        "system",
+        "a",
+        "",
+        "look",
+        "{}",
+        "text",
+        "function",
+        "object",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        word.prop_map(Value::from),
+    ];
+    let name = prop::sample::select(vec![
+        "role",
+        "content",
+        "tool_calls",
+        "tool_call_id",
+        "id",
+        "function",
+        "name",
+        "arguments",
+        "type",
+        "text",
+        "messages",
+        "tools",
+        "parameters",
+        "choices",
+        "message",
+        "finish_reason",
+    ]);
+    leaf.prop_recursive(5, 40, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::vec((name.clone(), inner), 0..6).prop_map(|fields| {
+                let fields = fields.into_iter();
+                fields
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .collect()
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_exchange_is_in_one_turn_in_order(
+        bodies in prop::collection::vec((anything(), anything(), any::<bool>()), 0..6),
+    ) {
+        let exchanges: Vec<Exchange> = bodies.iter().enumerate().map(|(at, (request, response, truncated))| {
+            let mut exchange = exchange(request, &json!({ "status": 200, "body": response, "truncated": truncated }));
+            exchange.path = at.to_string();
+            exchange
+        }).collect();
+        let turns = turns(exchanges);
+        let paths: Vec<&str> = turns.iter().flat_map(|turn| &turn.exchanges).map(|it| it.path.as_str()).collect();
+        let all: Vec<String> = (0..bodies.len()).map(|at| at.to_string()).collect();
+        prop_assert_eq!(paths, all);
+        prop_assert!(turns.iter().all(|turn| !turn.exchanges.is_empty()));
+    }
+
+    #[test]
+    fn whatever_stands_in_a_request_is_no_reason_to_panic(request in anything(), list in prop::collection::vec(anything(), 0..6)) {
+        let beginning = Beginning::of(&list);
+        prop_assert!(beginning.before.len() <= list.len() * 5);
+        let (tools, _) = offered(&request, &Arc::default());
+        prop_assert!(tools.len() <= 5);
+        for (_, text) in answers(&list) {
+            prop_assert!(list.iter().any(|it| words(it) == text));
+        }
+    }
+}

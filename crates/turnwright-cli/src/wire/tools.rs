@@ -1,0 +1,112 @@
+//! Tools that answer what was recorded.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+use turnwright::{Effects, Error, Inline, Schema, Tool, ToolContext};
+
+use super::messages::{list, text_of};
+
+/// What is answered to a call of which the recording does not say what came.
+const NOT_RECORDED: &str = "(what came of this call was not recorded)";
+
+/// What came of calls, by the id of each call: an id may come twice.
+#[derive(Default)]
+pub(super) struct Answers(Mutex<HashMap<String, VecDeque<String>>>);
+
+impl Answers {
+    pub(super) fn add(&self, id: &str, answer: String) {
+        let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.entry(id.to_owned()).or_default().push_back(answer);
+    }
+
+    fn take(&self, id: &str) -> String {
+        let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = answers.get_mut(id).and_then(VecDeque::pop_front);
+        answer.unwrap_or_else(|| NOT_RECORDED.to_owned())
+    }
+}
+
+/// The tools that a request offers, and what is to be said of them.
+pub(super) fn offered(request: &Value, answers: &Arc<Answers>) -> (Vec<Tool>, Vec<String>) {
+    let (mut tools, mut notes) = (Vec::new(), Vec::new());
+    let mut names = HashSet::new();
+    for offered in list(request, "tools") {
+        let Some(function) = offered.get("function") else {
+            let kind = text_of(offered, "type");
+            notes.push(format!("a tool of the type `{kind}` runs at the provider"));
+            continue;
+        };
+        let name = text_of(function, "name");
+        if !names.insert(name) {
+            notes.push(format!(
+                "the tool `{name}` is offered twice: the first counts"
+            ));
+            continue;
+        }
+        let schema = schema(function).or_else(|refused| {
+            let why = refused.message();
+            notes.push(format!(
+                "the tool `{name}` takes any object here, because its schema cannot be enforced: {why}"
+            ));
+            Schema::from_document(json!({ "type": "object" }))
+        });
+        match tool(name, text_of(function, "description"), schema, answers) {
+            Ok(tool) => tools.push(tool),
+            Err(refused) => {
+                let why = refused.with_causes();
+                notes.push(format!("the tool `{name}` cannot be one: {why}"));
+            }
+        }
+    }
+    (tools, notes)
+}
+
+/// The schema of a recorded tool, where it can be enforced.
+fn schema(function: &Value) -> Result<Schema, Error> {
+    let document = function.get("parameters").filter(|it| !it.is_null());
+    let document = document.cloned().unwrap_or(json!({ "type": "object" }));
+    // Formats that only describe, such as the widths of numbers, are everywhere.
+    let mut formats = Vec::new();
+    find_formats(&document, &mut formats);
+    let options = formats.into_iter().fold(Schema::options(), |options, it| {
+        options.annotation_format(it)
+    });
+    options.document(document.clone())
+}
+
+/// The formats that a document names. Of what the parser read, which refuses what is deep.
+fn find_formats<'d>(document: &'d Value, found: &mut Vec<&'d str>) {
+    match document {
+        Value::Object(fields) => {
+            found.extend(document.get("format").and_then(Value::as_str));
+            fields.values().for_each(|it| find_formats(it, found));
+        }
+        Value::Array(items) => items.iter().for_each(|it| find_formats(it, found)),
+        _ => {}
+    }
+}
+
+fn tool(
+    name: &str,
+    description: &str,
+    schema: Result<Schema, Error>,
+    answers: &Arc<Answers>,
+) -> Result<Tool, Error> {
+    let description = match description.trim().is_empty() {
+        true => "(no description was recorded)",
+        false => description,
+    };
+    let answers = Arc::clone(answers);
+    Tool::dynamic(name, schema)
+        .description(description)
+        // It changes nothing: what it did was done when it was recorded.
+        .effects(Effects::ReadOnly)
+        .inline(Inline::Always)
+        .handler(move |_: Value, ctx: ToolContext| {
+            let answer = answers.take(ctx.provider_id().unwrap_or_default());
+            async move { answer }
+        })
+        .build()
+}

@@ -1,0 +1,85 @@
+//! The turns of a recording: which responses belong together, and how each turn ended.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use turnwright::models::chat_completions::decode::{Reply, decode};
+use turnwright_testkit::cassette::Exchange;
+
+use super::messages::{answers, messages, role};
+use super::tools::Answers;
+
+/// A turn as it was recorded.
+pub(super) struct RecordedTurn {
+    /// Its requests and responses; at least one.
+    pub(super) exchanges: Vec<Exchange>,
+    /// What its tools answered.
+    pub(super) answers: Arc<Answers>,
+    /// What its last response says.
+    pub(super) last: Said,
+}
+
+/// What a response says.
+pub(super) enum Said {
+    Reply(Box<Reply>),
+    /// An error of the server's.
+    Status(u16),
+    /// A reply that ends in the middle, since the recording does.
+    Broken,
+    /// Nothing of this protocol.
+    Foreign,
+}
+
+impl Said {
+    pub(super) fn of(exchange: &Exchange) -> Self {
+        if !(200..300).contains(&exchange.status) {
+            return Said::Status(exchange.status);
+        }
+        match decode(exchange.header("content-type"), &exchange.body) {
+            Ok(reply) if exchange.truncated && !reply.is_whole() => Said::Broken,
+            Ok(reply) => Said::Reply(Box::new(reply)),
+            Err(_) if exchange.truncated => Said::Broken,
+            Err(_) => Said::Foreign,
+        }
+    }
+
+    /// Whether tools are called by it, and the model is asked again once they answered.
+    fn calls_tools(&self) -> bool {
+        matches!(self, Said::Reply(reply) if reply.is_whole() && !reply.tool_calls.is_empty())
+    }
+}
+
+/// A request goes on with the turn of the one before it if it says what came of that one's calls. Any other is a turn of its
+/// own: somebody speaks again, or it has nothing to do with what came before.
+pub(super) fn turns(exchanges: impl IntoIterator<Item = Exchange>) -> Vec<RecordedTurn> {
+    let mut turns: Vec<RecordedTurn> = Vec::new();
+    for exchange in exchanges {
+        let said = Said::of(&exchange);
+        if let Some(turn) = turns.last_mut()
+            && let Some(new) = turn.continued_by(&exchange)
+        {
+            for (id, answer) in answers(new) {
+                turn.answers.add(id, answer);
+            }
+            turn.exchanges.push(exchange);
+            turn.last = said;
+            continue;
+        }
+        turns.push(RecordedTurn {
+            exchanges: vec![exchange],
+            answers: Arc::default(),
+            last: said,
+        });
+    }
+    turns
+}
+
+impl RecordedTurn {
+    /// Where this is its next request: the messages from what came of the last calls on.
+    fn continued_by<'e>(&self, exchange: &'e Exchange) -> Option<&'e [Value]> {
+        let before = self.exchanges.last().filter(|_| self.last.calls_tools())?;
+        let new = messages(&exchange.request).strip_prefix(messages(&before.request))?;
+        let answers = new.iter().position(|it| role(it) == "tool")?;
+        new.get(answers..)
+    }
+}

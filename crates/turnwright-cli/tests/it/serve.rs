@@ -1,0 +1,255 @@
+//! `turnwright serve-script`: a model server for other people's tests.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, ChildStdout, Stdio};
+
+use serde_json::{Value, json};
+use turnwright::prelude::*;
+
+use crate::folder::Folder;
+use crate::program::{program, run, run_with};
+
+const SCRIPT: &str = r#"[
+    { "calls": [{ "name": "weather", "arguments": { "city": "Bern" } }] },
+    { "text": "It rains in Bern." }
+]"#;
+
+/// A server that runs until the test is over.
+struct Served {
+    child: Child,
+    /// Nothing once nobody reads any more.
+    out: Option<BufReader<ChildStdout>>,
+    /// What it said first.
+    first: String,
+}
+
+impl Served {
+    fn new(script: &str, more: &[&str]) -> Self {
+        let mut child = program()
+            .args(["serve-script", "-"])
+            .args(more)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(script.as_bytes()).unwrap();
+        drop(input);
+        let mut served = Served {
+            out: child.stdout.take().map(BufReader::new),
+            child,
+            first: String::new(),
+        };
+        served.first = served.line();
+        served
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.out.as_mut().unwrap().read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    fn json(&mut self) -> Value {
+        let line = self.line();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+    }
+
+    /// Up to and with `/v1`.
+    fn url(&self) -> String {
+        match serde_json::from_str::<Value>(&self.first) {
+            Ok(told) => told["url"].as_str().unwrap().to_owned(),
+            Err(_) => self.first.strip_prefix("listening on ").unwrap().to_owned(),
+        }
+    }
+
+    /// Asks it to end, and gives its code and what it said last.
+    fn end(mut self, signal: &str) -> (i32, String) {
+        let pid = self.child.id().to_string();
+        let sent = std::process::Command::new("kill")
+            .args([signal, &pid])
+            .status();
+        assert!(sent.unwrap().success());
+        let mut rest = String::new();
+        self.out
+            .as_mut()
+            .unwrap()
+            .read_to_string(&mut rest)
+            .unwrap();
+        (self.child.wait().unwrap().code().unwrap_or(-1), rest)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The answer to a request as any client may make it: the status, and the body.
+fn ask(url: &str, method: &str, path: &str, body: &str) -> (u16, String) {
+    let host = url
+        .strip_prefix("http://")
+        .unwrap()
+        .strip_suffix("/v1")
+        .unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    let length = body.len();
+    let head = format!("{method} /v1{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n");
+    write!(stream, "{head}content-length: {length}\r\n\r\n{body}").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap();
+    (status.parse().unwrap(), body.to_owned())
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_with_a_tool_is_served_and_every_request_told() {
+    let mut served = Served::new(SCRIPT, &[]);
+    assert!(
+        served.url().starts_with("http://127.0.0.1:"),
+        "{}",
+        served.first
+    );
+    let model = ChatCompletions::builder(served.url()).model("m").no_proxy();
+    let weather = Tool::dynamic("weather", json!({ "type": "object" }))
+        .description("The weather.")
+        .effects(Effects::ReadOnly)
+        .handler(|args: Value, _: ToolContext| async move { format!("rain in {}", args["city"]) })
+        .build();
+    let runner = turnwright::runner(model.build().unwrap());
+    let runner = runner.tool(weather).build().unwrap();
+    let outcome = runner.run("How is Bern?").await;
+    assert_eq!(outcome.tool_calls().count(), 1);
+    assert_eq!(outcome.into_answer().unwrap(), "It rains in Bern.");
+    for number in [1, 2] {
+        let told = format!("POST /v1/chat/completions → reply {number} of 2, streamed");
+        assert_eq!(served.line(), told);
+    }
+    assert_eq!(served.end("-INT"), (0, String::new()));
+}
+
+#[cfg(unix)]
+#[test]
+fn machines_are_told_of_requests_and_of_replies_that_are_left() {
+    let mut served = Served::new(SCRIPT, &["--json"]);
+    let url = served.url();
+    let (status, models) = ask(&url, "GET", "/models", "");
+    let models: Value = serde_json::from_str(&models).unwrap();
+    assert_eq!(
+        (status, &models["data"][0]["id"]),
+        (200, &json!("scripted"))
+    );
+    assert_eq!(
+        served.json(),
+        json!({ "method": "GET", "path": "/v1/models", "answer": "models", "reply": null, "of": 2, "streamed": null })
+    );
+    let (status, reply) = ask(&url, "POST", "/chat/completions", "{}");
+    assert_eq!(status, 200);
+    assert!(
+        reply.contains("\"finish_reason\":\"tool_calls\""),
+        "{reply}"
+    );
+    assert_eq!(
+        served.json(),
+        json!({ "method": "POST", "path": "/v1/chat/completions", "answer": "reply", "reply": 1, "of": 2, "streamed": false })
+    );
+    assert_eq!(ask(&url, "POST", "/responses", "{}").0, 404);
+    assert_eq!(served.json()["answer"], "refused");
+    let (code, rest) = served.end("-TERM");
+    assert_eq!((code, rest.as_str()), (0, "{\"replies\":2,\"left\":1}\n"));
+}
+
+#[cfg(unix)]
+#[test]
+fn after_its_last_reply_a_script_has_ended_or_begins_again() {
+    let mut once = Served::new(r#"[{ "text": "Hi" }]"#, &[]);
+    let mut again = Served::new(r#"[{ "text": "Hi" }]"#, &["--repeat"]);
+    for served in [&mut once, &mut again] {
+        let (_, reply) = ask(&served.url(), "POST", "/chat/completions", "{}");
+        assert!(reply.contains("\"Hi\""), "{reply}");
+        served.line();
+    }
+    let (status, reply) = ask(&once.url(), "POST", "/chat/completions", "{}");
+    assert_eq!(status, 400);
+    assert!(reply.contains("script_ended"), "{reply}");
+    assert!(once.line().contains("all were given"));
+    let (status, reply) = ask(&again.url(), "POST", "/chat/completions", "{}");
+    assert_eq!(status, 200);
+    assert!(reply.contains("\"Hi\""), "{reply}");
+    assert!(again.line().ends_with("reply 1 of 1, whole"));
+    assert_eq!(again.end("-INT"), (0, String::new()));
+    let unasked = Served::new(SCRIPT, &[]);
+    let (code, rest) = unasked.end("-INT");
+    assert_eq!(
+        (code, rest.as_str()),
+        (0, "2 of 2 replies were not asked for\n")
+    );
+}
+
+#[test]
+fn it_serves_on_though_nobody_reads_what_it_says() {
+    let mut served = Served::new(r#"[{ "text": "Hi" }, { "text": "Ho" }]"#, &[]);
+    let url = served.url();
+    // Whoever wanted the address only has it.
+    served.out = None;
+    for word in ["Hi", "Ho"] {
+        let (status, reply) = ask(&url, "POST", "/chat/completions", "{}");
+        assert_eq!(status, 200);
+        assert!(reply.contains(word), "{reply}");
+    }
+}
+
+#[test]
+fn a_port_in_use_is_said_in_one_sentence_with_what_to_do() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let ran = run_with(&["serve-script", "-", "--port", &port], SCRIPT);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    let said = format!(
+        "error: port {port} of 127.0.0.1 is in use: choose another with `--port`, or leave it out for one that is free\n"
+    );
+    assert_eq!(ran.err, said);
+}
+
+#[test]
+fn a_port_that_is_free_is_taken_as_told() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port().to_string();
+    drop(free);
+    let served = Served::new(SCRIPT, &["--port", &port]);
+    assert_eq!(served.url(), format!("http://127.0.0.1:{port}/v1"));
+}
+
+#[test]
+fn a_bad_script_is_said_with_file_line_and_column_and_how_a_script_looks() {
+    let folder = Folder::new("serve");
+    let file = folder.file("bad.json", "[\n  { \"txet\": \"Hello\" }\n]");
+    let ran = run(&["serve-script", &file]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    for word in [
+        "bad.json` is not a script",
+        "`txet`",
+        "line 2 column 10",
+        "{\"text\": ",
+    ] {
+        assert!(ran.err.contains(word), "{word} is missing in {}", ran.err);
+    }
+    let missing = run(&["serve-script", "no-such-script.json"]);
+    assert_eq!(missing.code, 2);
+    assert!(missing.err.contains("`no-such-script.json` cannot be read"));
+    for text in ["", "{}", "[1]", "[{\"calls\": [{}]}]"] {
+        let ran = run_with(&["serve-script", "-"], text);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{text}");
+        assert!(
+            ran.err.contains("standard input is not a script"),
+            "{}",
+            ran.err
+        );
+    }
+}

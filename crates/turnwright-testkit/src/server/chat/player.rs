@@ -1,0 +1,140 @@
+//! A script that is being played.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::json;
+
+use super::reply::Reply;
+use super::script::Script;
+use super::write::streams;
+use crate::server::run::script_ended;
+use crate::server::{Answer, ReceivedRequest};
+
+/// Plays a script: it says what answers a request, and what that is. [`Script::serve`] is a server with one of these; for a
+/// server of your own there is [`Script::player`].
+///
+/// ```
+/// use turnwright_testkit::server::Server;
+/// use turnwright_testkit::server::chat::{self, Script};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let player = Script::new([chat::text("Hello", 2)]).player().repeat();
+/// let server = Server::builder()
+///     .keep_requests(10)
+///     .start(move |request| {
+///         let played = player.answer(request);
+///         eprintln!("{} {}: {:?}", request.method, request.route(), played.what);
+///         played.answer
+///     })
+///     .await?;
+/// # Ok::<(), std::io::Error>(()) }).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct Player {
+    replies: Vec<Reply>,
+    repeats: bool,
+    /// How many replies were asked for.
+    asked: AtomicUsize,
+}
+
+/// The answer to a request, and what it is.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Played {
+    /// What is answered.
+    pub answer: Answer,
+    /// What that is.
+    pub what: What,
+}
+
+/// What a request was answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum What {
+    /// A reply of the script.
+    #[non_exhaustive]
+    Reply {
+        /// Which, from 0.
+        number: usize,
+        /// Whether it is streamed.
+        streamed: bool,
+    },
+    /// The list of models: one, `scripted`.
+    Models,
+    /// Nothing that the script has: it came to its end before.
+    Ended,
+    /// A refusal: it is no request for a reply.
+    Refused,
+}
+
+impl Player {
+    pub(super) fn new(script: Script) -> Self {
+        Player {
+            replies: script.into_replies(),
+            repeats: false,
+            asked: AtomicUsize::new(0),
+        }
+    }
+
+    /// Begins again with the first reply after the last one.
+    #[must_use]
+    pub fn repeat(mut self) -> Self {
+        self.repeats = true;
+        self
+    }
+
+    /// What answers a request: a `POST` of JSON to any path that ends in `/chat/completions` takes the next reply, streamed
+    /// where it says so; `GET …/models` gets a list of one model. Anything else takes no reply.
+    pub fn answer(&self, request: &ReceivedRequest) -> Played {
+        let (what, answer) = self.choose(request);
+        Played { answer, what }
+    }
+
+    /// How many replies were not given yet, of the first round where it repeats.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        let asked = self.asked.load(Ordering::Relaxed);
+        self.replies.len().saturating_sub(asked)
+    }
+
+    fn choose(&self, request: &ReceivedRequest) -> (What, Answer) {
+        let route = request.route();
+        if request.method == "GET" && route.ends_with("/models") {
+            return (What::Models, models());
+        }
+        if request.method != "POST" || !route.ends_with("/chat/completions") {
+            let served = "only POST …/chat/completions and GET …/models are served";
+            return (What::Refused, refusal(404, served));
+        }
+        if !request.json().is_some_and(|body| body.is_object()) {
+            return (What::Refused, refusal(400, "the body is not a JSON object"));
+        }
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed);
+        let number = match self.repeats {
+            true => asked.checked_rem(self.replies.len()).unwrap_or(0),
+            false => asked,
+        };
+        match self.replies.get(number) {
+            Some(reply) => {
+                let streamed = streams(request);
+                (What::Reply { number, streamed }, reply.answer(request))
+            }
+            None => (What::Ended, script_ended(self.replies.len())),
+        }
+    }
+}
+
+fn models() -> Answer {
+    let model = json!({
+        "id": "scripted",
+        "object": "model",
+        "created": 1_700_000_000,
+        "owned_by": "turnwright",
+    });
+    Answer::json(200, json!({ "object": "list", "data": [model] }))
+}
+
+fn refusal(status: u16, message: &str) -> Answer {
+    let error = json!({ "message": message, "type": "invalid_request_error" });
+    Answer::json(status, json!({ "error": error }))
+}

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# The official OpenAI clients for Python and for JavaScript, each in a conversation with tools against
+# `turnwright serve-script`: streamed, and whole.
+#
+#     scripts/openai-clients.sh [FOLDER]
+#
+# The clients are installed into FOLDER, a temporary one unless told, and kept there. Where one cannot be had, that is said
+# as SKIPPED and counts as no failure; where one disagrees, that is said as FAILED, and the script fails.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+here=$PWD/scripts/openai-clients
+
+if [ $# -gt 0 ]; then
+  mkdir -p "$1"
+  folder=$(cd "$1" && pwd)
+else
+  folder=$(mktemp -d)
+fi
+server=
+finish() {
+  [ -z "$server" ] || kill "$server" 2>/dev/null || true
+  [ $# -gt 0 ] || rm -rf "$folder"
+}
+# Only what was made here is taken away again.
+if [ $# -gt 0 ]; then trap 'finish kept' EXIT; else trap finish EXIT; fi
+
+failed=0
+skip() {
+  echo "SKIPPED: $*"
+}
+
+cargo build --quiet -p turnwright-cli
+program=${CARGO_TARGET_DIR:-target}/debug/turnwright
+
+# Starts a server with the script anew, and has a client talk to it.
+converse() {
+  local name=$1
+  shift
+  # Emptied first: the address of the server before is not to be read.
+  : >"$folder/server.log"
+  "$program" serve-script "$here/script.json" >"$folder/server.log" 2>&1 &
+  server=$!
+  local url=
+  for _ in $(seq 100); do
+    url=$(sed -n 's/^listening on //p' "$folder/server.log")
+    [ -z "$url" ] || break
+    kill -0 "$server" 2>/dev/null || break
+    sleep 0.1
+  done
+  if [ -z "$url" ]; then
+    echo "FAILED: the server did not start: $(cat "$folder/server.log")"
+    failed=1
+  elif timeout 120 env "$@" "$url" "$folder/npm"; then
+    # Asked to end, it ends well, and every reply was asked for.
+    local code=0
+    kill -INT "$server"
+    wait "$server" || code=$?
+    if [ "$code" != 0 ] || grep -q 'not asked for' "$folder/server.log"; then
+      echo "FAILED: the server did not end as it should (code $code): $(tail -n 1 "$folder/server.log")"
+      failed=1
+    fi
+  else
+    echo "FAILED: $name; the server said:"
+    cat "$folder/server.log"
+    failed=1
+  fi
+  kill "$server" 2>/dev/null || true
+  wait "$server" 2>/dev/null || true
+  server=
+}
+
+python=$folder/venv/bin/python
+if ! command -v python3 >/dev/null; then
+  skip 'the client for Python: there is no python3'
+elif [ ! -x "$python" ] && ! python3 -m venv "$folder/venv" >"$folder/venv.log" 2>&1; then
+  skip 'the client for Python: a virtual environment cannot be made'
+elif ! "$python" -c 'import openai' 2>/dev/null && ! "$python" -m pip install --quiet openai >"$folder/pip.log" 2>&1; then
+  skip "the client for Python cannot be installed: $(tail -n 1 "$folder/pip.log")"
+else
+  converse 'the client for Python' "$python" "$here/client.py"
+fi
+
+if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+  skip 'the client for JavaScript: there is no node, or no npm'
+elif [ ! -d "$folder/npm/node_modules/openai" ] &&
+  ! npm install --prefix "$folder/npm" --no-audit --no-fund --loglevel error openai >"$folder/npm.log" 2>&1; then
+  skip "the client for JavaScript cannot be installed: $(head -n 1 "$folder/npm.log")"
+else
+  converse 'the client for JavaScript' node "$here/client.mjs"
+fi
+
+exit "$failed"
