@@ -16,7 +16,7 @@ use crate::{chat, demo, schema, serve, tools, wire};
 /// The program `turnwright`, with tools of yours beside those that are built in.
 ///
 /// See the [crate](crate) for an example.
-#[derive(Default)]
+#[derive(Debug, Default)]
 #[must_use = "a program does nothing until `main` is called"]
 pub struct Program {
     tools: Vec<Result<Tool, Error>>,

@@ -90,7 +90,7 @@ impl Cost {
             (
                 "calls",
                 format!(
-                    "{} ran, {} refused before its handler",
+                    "{} ran, {} refused before the handler",
                     self.calls, self.refused
                 ),
             ),

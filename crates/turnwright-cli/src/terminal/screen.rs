@@ -132,8 +132,8 @@ impl Screen {
             return;
         }
         match &self.busy {
-            Some(busy) => busy.says(doing),
-            None => self.busy = Some(Busy::new(doing)),
+            Some(busy) => busy.says(doing.to_owned()),
+            None => self.busy = Some(Busy::new(doing.to_owned())),
         }
     }
 

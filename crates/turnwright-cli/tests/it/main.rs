@@ -9,6 +9,7 @@
 #[cfg(unix)]
 mod chat;
 mod completions;
+mod demo;
 mod folder;
 mod model;
 mod program;
