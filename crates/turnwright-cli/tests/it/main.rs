@@ -7,3 +7,4 @@
 )]
 
 mod program;
+mod tools;

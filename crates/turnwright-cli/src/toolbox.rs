@@ -1,1 +1,0 @@
-//! The tools that are built in, and those that files describe.
