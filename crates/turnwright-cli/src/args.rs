@@ -31,7 +31,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Demo(Demo),
     Chat(Chat),
-    #[command(subcommand)]
+    #[command(subcommand, after_help = TOOLS_FILE)]
     Tools(Tools),
     #[command(subcommand)]
     Schema(Schema),
@@ -109,6 +109,44 @@ pub(crate) struct OwnTools {
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// What a file of tools looks like.
+const TOOLS_FILE: &str = r#"A file of tools:
+  [
+    {
+      "name": "disk_free",
+      "description": "How much room is left on a disk.",
+      "parameters": {
+        "type": "object",
+        "properties": { "mount": { "type": "string", "pattern": "^/" } },
+        "required": ["mount"],
+        "additionalProperties": false
+      },
+      "command": ["./disk-free.sh", "--human"],
+      "effects": "read_only",
+      "timeout_secs": 10,
+      "kind": "text"
+    }
+  ]
+
+  parameters    a JSON Schema; what it forbids never reaches the program
+  command       the program and its first arguments, run without a shell, where
+                this program was started. A path with a slash is taken from the
+                file's folder, any other name is looked for in PATH
+  effects       read_only or writes. Writes unless told: then it asks first
+  timeout_secs  60 unless told; then it is ended, with what it started
+  kind          what its output is: text, json or markdown. Text unless told
+
+The program gets its arguments as JSON on standard input. What it writes to
+standard output is the result; lines on standard error are its progress, and
+the reason if it ends with another code than 0. Environment variables that look
+like keys (*_KEY, *TOKEN, *SECRET*, *PASSWORD*) are not handed on.
+
+Examples:
+  turnwright tools list
+  turnwright tools call search_files '{"pattern": "TODO", "glob": "*.rs"}'
+  turnwright tools call disk_free '{"mount": "/"}' --tools disk.json
+  turnwright tools fuzz --tools disk.json"#;
+
 /// Look at tools, and call them as a model would.
 ///
 /// The tools are those that are built in, those of the program if it is yours (see the library `turnwright_cli`), and those
@@ -170,8 +208,8 @@ pub(crate) struct ToolsFuzz {
     /// Which tool; all unless told.
     pub(crate) name: Option<String>,
     /// How many values are made for each tool.
-    #[arg(long, default_value_t = 1_000, value_name = "N")]
-    pub(crate) cases: usize,
+    #[arg(long, default_value_t = 1_000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) cases: u32,
     /// Where chance begins, to see the same again.
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,

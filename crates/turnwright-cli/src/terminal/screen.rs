@@ -118,6 +118,24 @@ impl Screen {
         self.line(paint(style, text))
     }
 
+    /// Writes what a tool gave, whole, and ends its last line: as it is where nothing but a program reads, and so that nothing
+    /// of it is obeyed where a terminal does.
+    pub(crate) fn content(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let end = match bytes.last() {
+            Some(b'\n') | None => "",
+            Some(_) => "\n",
+        };
+        if io::stdout().is_terminal() {
+            let text = String::from_utf8_lossy(bytes);
+            return self.write(format_args!("{}{end}", super::plain(&text)));
+        }
+        self.rest();
+        let mut out = io::stdout().lock();
+        out.write_all(bytes)?;
+        out.write_all(end.as_bytes())?;
+        out.flush()
+    }
+
     /// Writes a value as one line of JSON.
     pub(crate) fn value(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
         let line = serde_json::to_string(value)?;

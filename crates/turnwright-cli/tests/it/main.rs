@@ -18,6 +18,7 @@ mod pty;
 mod schema;
 mod screens;
 mod serve;
+mod tools;
 mod wire;
 
 /// Says something that is to be seen of a test that passes too: straight to the stream, since what goes through the

@@ -1,0 +1,127 @@
+//! Tools that are programs of the user's, described by a file.
+
+mod environment;
+mod run;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use turnwright::prelude::*;
+
+use crate::exit::Misuse;
+use crate::text;
+use run::Program;
+
+/// One tool of a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Described {
+    name: String,
+    description: String,
+    parameters: Value,
+    command: Vec<String>,
+    #[serde(default)]
+    effects: Does,
+    #[serde(default = "a_minute")]
+    timeout_secs: u64,
+    #[serde(default)]
+    kind: Gives,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Does {
+    ReadOnly,
+    #[default]
+    Writes,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Gives {
+    #[default]
+    Text,
+    Json,
+    Markdown,
+}
+
+fn a_minute() -> u64 {
+    60
+}
+
+/// The tools of a file.
+pub(super) fn tools(file: &Path) -> anyhow::Result<Vec<Tool>> {
+    let text = text::file(file, "the tools file")?;
+    let shown = file.display();
+    let wrong = |why: String| {
+        Misuse::new(format!(
+            "the tools file `{shown}` does not fit: {why}. `turnwright tools --help` shows what it should look like"
+        ))
+    };
+    let described: Vec<Described> =
+        serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let folder = folder_of(file);
+    let made = described.into_iter().enumerate().map(|(at, described)| {
+        let made = described.into_tool(&folder);
+        made.map_err(|why| wrong(format!("number {} in it: {why}", at + 1)))
+    });
+    made.collect()
+}
+
+impl Described {
+    fn into_tool(self, folder: &Path) -> Result<Tool, String> {
+        let Some((program, args)) = self.command.split_first() else {
+            return Err(format!(
+                "the command of `{}` is empty: name a program, and then its arguments",
+                self.name
+            ));
+        };
+        let program = Arc::new(Program {
+            path: program_path(program, folder),
+            args: args.to_vec(),
+        });
+        let effects = match self.effects {
+            Does::ReadOnly => Effects::ReadOnly,
+            Does::Writes => Effects::Writes,
+        };
+        let kind = match self.kind {
+            Gives::Text => ArtifactKind::TEXT,
+            Gives::Json => ArtifactKind::JSON,
+            Gives::Markdown => ArtifactKind::MARKDOWN,
+        };
+        Tool::dynamic(self.name, self.parameters)
+            .description(self.description)
+            .effects(effects)
+            .timeout(Duration::from_secs(self.timeout_secs))
+            .artifact_kind(kind)
+            .handler(move |args: Value, ctx: ToolContext| {
+                let program = Arc::clone(&program);
+                async move { program.run(&args, &ctx).await }
+            })
+            .build()
+            .map_err(|error| error.message().to_owned())
+    }
+}
+
+/// One with a slash is where the file says; any other is looked for where programs are.
+fn program_path(program: &str, folder: &Path) -> PathBuf {
+    match program.contains(std::path::is_separator) {
+        true => folder.join(program),
+        false => PathBuf::from(program),
+    }
+}
+
+/// Where a file is, also if the program goes elsewhere later.
+fn folder_of(file: &Path) -> PathBuf {
+    let folder = match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
+}

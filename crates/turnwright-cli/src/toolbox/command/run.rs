@@ -1,0 +1,164 @@
+//! One run of a program: arguments in, result out, and no way to outlive its call.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStdin, Command};
+use turnwright::prelude::*;
+
+use super::environment;
+
+/// How much of its output is taken.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// How much is kept of what it says beside its output.
+const LAST_WORDS: usize = 2_000;
+
+/// How many of its lines are told as progress.
+const MOST_PROGRESS: usize = 1_000;
+
+/// A program with its first arguments.
+pub(super) struct Program {
+    pub(super) path: PathBuf,
+    pub(super) args: Vec<String>,
+}
+
+/// What it takes to run one to its end.
+struct Running {
+    child: Child,
+}
+
+impl Program {
+    /// Runs it: no shell, its arguments as JSON on its input, its output as the result. What it says on standard error is its
+    /// progress and, if it fails, the reason.
+    pub(super) async fn run(
+        &self,
+        args: &Value,
+        ctx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let mut running = self.start()?;
+        let input = running.child.stdin.take();
+        let (Some(output), Some(words)) =
+            (running.child.stdout.take(), running.child.stderr.take())
+        else {
+            return Err(ToolError::internal("the program has no output"));
+        };
+        let (_, output, words) = tokio::join!(
+            write(input, args.to_string()),
+            all(output),
+            last_words(words, ctx)
+        );
+        let Some(output) = output? else {
+            let told = "It gave more than 64 MiB and was stopped.";
+            return Err(ToolError::internal("its output is larger than 64 MiB").for_model(told));
+        };
+        let status = running.child.wait().await?;
+        match status.success() {
+            true => Ok(ToolOutput::bytes(output)),
+            false => Err(failed(status, &words)),
+        }
+    }
+
+    fn start(&self) -> Result<Running, ToolError> {
+        let mut command = Command::new(&self.path);
+        command
+            .args(&self.args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        for name in environment::secret_names() {
+            command.env_remove(name);
+        }
+        // A group of its own, so that what it starts can be ended with it.
+        #[cfg(unix)]
+        command.process_group(0);
+        let child = command.spawn().map_err(|error| {
+            let message = format!("`{}` cannot be started: {error}", self.path.display());
+            ToolError::unavailable(message)
+                .for_model("The program behind this tool cannot be started.")
+                .with_source(error)
+        })?;
+        Ok(Running { child })
+    }
+}
+
+impl Drop for Running {
+    /// Its time is over, or it was called off: what it started ends with it.
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(group) = self.child.id().and_then(group_of) {
+            // It may have ended just now.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+/// The id of one that was not waited for, and so is still its own.
+#[cfg(unix)]
+fn group_of(id: u32) -> Option<rustix::process::Pid> {
+    rustix::process::Pid::from_raw(i32::try_from(id).ok()?)
+}
+
+async fn write(input: Option<ChildStdin>, args: String) {
+    if let Some(mut input) = input {
+        // A program that does not read its arguments needs none.
+        let _ = input.write_all(args.as_bytes()).await;
+        let _ = input.shutdown().await;
+    }
+}
+
+/// All of it; none if it is too much.
+async fn all(output: impl AsyncRead + Unpin) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let mut bounded = output.take(MOST_BYTES + 1);
+    bounded.read_to_end(&mut bytes).await?;
+    Ok((bytes.len() as u64 <= MOST_BYTES).then_some(bytes))
+}
+
+/// What it said last; each line is told as it comes.
+async fn last_words(mut words: impl AsyncRead + Unpin, ctx: &ToolContext) -> String {
+    let mut kept = VecDeque::new();
+    let mut line = Vec::new();
+    let mut told = 0;
+    let mut piece = [0; 4096];
+    while let Ok(length @ 1..) = words.read(&mut piece).await {
+        for byte in piece.iter().take(length).copied() {
+            if kept.len() == LAST_WORDS {
+                kept.pop_front();
+            }
+            kept.push_back(byte);
+            if byte != b'\n' && line.len() < LAST_WORDS {
+                line.push(byte);
+            } else if byte == b'\n' {
+                if told < MOST_PROGRESS && !line.is_empty() {
+                    ctx.progress(String::from_utf8_lossy(&line));
+                    told += 1;
+                }
+                line.clear();
+            }
+        }
+    }
+    let kept: Vec<u8> = kept.into();
+    String::from_utf8_lossy(&kept).trim().to_owned()
+}
+
+fn failed(status: ExitStatus, words: &str) -> ToolError {
+    let how = match status.code() {
+        Some(code) => format!("it ended with code {code}"),
+        None => format!("it was ended ({status})"),
+    };
+    let message = match words.lines().last() {
+        Some(last) => format!("{how}: {last}"),
+        None => how.clone(),
+    };
+    let told = match words.is_empty() {
+        true => format!("The tool failed: {how}, and said nothing."),
+        false => format!("The tool failed: {how}. It said last:\n{words}"),
+    };
+    ToolError::internal(message).for_model(told)
+}

@@ -1,0 +1,222 @@
+//! Programs as tools.
+#![cfg(unix)]
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use turnwright::prelude::*;
+
+use super::tools;
+use crate::exit::Misuse;
+use crate::toolbox::tests::{Scratch, call, said};
+
+/// A tool that is a script for a shell, with more said of it.
+fn script(text: &str, more: &Value) -> Value {
+    let mut described = json!({
+        "name": "it",
+        "description": "Does it.",
+        "parameters": { "type": "object", "properties": { "n": { "type": "integer" } } },
+        "command": ["sh", "-c", text],
+    });
+    for (name, value) in more.as_object().unwrap() {
+        described[name] = value.clone();
+    }
+    json!([described])
+}
+
+fn made(folder: &Scratch, described: &Value) -> Vec<Tool> {
+    let file = folder.write("tools.json", described.to_string());
+    tools(&file).unwrap()
+}
+
+fn refused(folder: &Scratch, text: &str) -> String {
+    let file = folder.write("tools.json", text);
+    let error = tools(&file).unwrap_err();
+    assert!(error.is::<Misuse>());
+    let text = error.to_string();
+    assert!(text.contains("tools.json"), "{text}");
+    text
+}
+
+#[tokio::test]
+async fn a_program_gets_its_arguments_as_json_and_its_output_is_the_result() {
+    let folder = Scratch::new("command-run");
+    let tools = made(
+        &folder,
+        &script("cat", &json!({ "effects": "read_only", "kind": "json" })),
+    );
+    assert_eq!(tools[0].effects(), Effects::ReadOnly);
+    assert_eq!(tools[0].artifact_kind(), ArtifactKind::JSON);
+    assert_eq!(tools[0].timeout(), Some(Duration::from_secs(60)));
+    assert_eq!(
+        said(tools, "it", json!({ "n": "7" })).await.unwrap(),
+        r#"{"n":7}"#
+    );
+}
+
+#[tokio::test]
+async fn what_breaks_the_schema_reaches_no_program() {
+    let folder = Scratch::new("command-contract");
+    let tools = made(&folder, &script("touch ran; exit 0", &json!({})));
+    turnwright_testkit::contract::fuzz(&tools[0]);
+    let told = said(tools, "it", json!({ "n": "seven" }))
+        .await
+        .unwrap_err();
+    assert!(told.contains("/n"), "{told}");
+    assert!(!Path::new("ran").exists());
+}
+
+#[tokio::test]
+async fn what_is_not_said_to_be_harmless_may_write() {
+    let folder = Scratch::new("command-writes");
+    assert_eq!(
+        made(&folder, &script("true", &json!({})))[0].effects(),
+        Effects::Writes
+    );
+}
+
+#[tokio::test]
+async fn a_failure_says_how_it_ended_and_what_was_said_last() {
+    let folder = Scratch::new("command-fails");
+    let tools = made(
+        &folder,
+        &script("echo half; echo no disk >&2; exit 3", &json!({})),
+    );
+    let told = said(tools, "it", json!({})).await.unwrap_err();
+    assert_eq!(
+        told,
+        "The tool failed: it ended with code 3. It said last:\nno disk"
+    );
+    let tools = made(&folder, &script("exit 1", &json!({})));
+    let told = said(tools, "it", json!({})).await.unwrap_err();
+    assert!(told.ends_with("and said nothing."), "{told}");
+    let tools = made(
+        &folder,
+        &script("yes 0123456789 | head -c 100000 >&2; exit 1", &json!({})),
+    );
+    let told = said(tools, "it", json!({})).await.unwrap_err();
+    assert!(told.len() < 2_200, "{}", told.len());
+    let mut described = script("", &json!({}));
+    described[0]["command"] = json!(["no-such-program-anywhere"]);
+    let told = said(made(&folder, &described), "it", json!({}))
+        .await
+        .unwrap_err();
+    assert_eq!(told, "The program behind this tool cannot be started.");
+}
+
+#[tokio::test]
+async fn a_program_that_does_not_read_is_no_trouble() {
+    let folder = Scratch::new("command-deaf");
+    let tools = made(&folder, &script("exec <&-; echo done", &json!({})));
+    let mut args = json!({});
+    args["more"] = json!("x".repeat(500_000));
+    assert_eq!(said(tools, "it", args).await.unwrap(), "done\n");
+}
+
+#[tokio::test]
+async fn a_program_is_found_beside_its_file() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Scratch::new("command-beside");
+    let script_file = folder.write("bin/say.sh", "#!/bin/sh\necho \"said $1\"\n");
+    std::fs::set_permissions(script_file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut described = script("", &json!({}));
+    described[0]["command"] = json!(["bin/say.sh", "a b; c"]);
+    let tools = made(&folder, &described);
+    assert_eq!(said(tools, "it", json!({})).await.unwrap(), "said a b; c\n");
+}
+
+#[tokio::test]
+async fn when_its_time_is_over_it_ends_with_all_that_it_started() {
+    let folder = Scratch::new("command-time");
+    let ids = folder.path().join("ids");
+    let text = format!("sleep 600 & echo $! $$ > '{}'; wait", ids.display());
+    let tools = made(&folder, &script(&text, &json!({ "timeout_secs": 1 })));
+    let call = call(tools, "it", json!({})).await;
+    assert!(call.is_error());
+    let ids = std::fs::read_to_string(ids).unwrap();
+    for id in ids.split_whitespace() {
+        until_gone(id).await;
+    }
+}
+
+/// Waits until no process has this id, or only one that nobody has asked about yet.
+async fn until_gone(id: &str) {
+    for _ in 0..500 {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat"));
+        match stat {
+            Err(_) => return,
+            Ok(stat) if stat.contains(") Z ") => return,
+            Ok(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    }
+    panic!("process {id} is still there");
+}
+
+#[tokio::test]
+async fn what_it_says_beside_its_output_is_its_progress() {
+    let folder = Scratch::new("command-progress");
+    let tools = made(
+        &folder,
+        &script("echo one >&2; echo two >&2; echo done", &json!({})),
+    );
+    let heard = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let hears = std::sync::Arc::clone(&heard);
+    let runner = turnwright::runner(|ctx: DispatchContext| async move {
+        ctx.call("it", "{}").await;
+        ctx.ack()?;
+        Ok(())
+    })
+    .tools(tools)
+    .observer(move |event| {
+        if let EventKind::ToolExecutionProgress { message, .. } = &event.kind {
+            hears.lock().unwrap().push(message.clone());
+        }
+    })
+    .build()
+    .unwrap();
+    runner.run("go").await.into_answer().unwrap();
+    assert_eq!(*heard.lock().unwrap(), ["one", "two"]);
+}
+
+#[test]
+fn a_file_that_does_not_fit_is_told_where() {
+    let folder = Scratch::new("command-wrong");
+    let text = refused(&folder, "[\n  { \"name\": \"x\", \"nmae\": 1 }\n]");
+    assert!(
+        text.contains("unknown field `nmae`") && text.contains("line 2"),
+        "{text}"
+    );
+    let text = refused(&folder, "{");
+    assert!(text.contains("line 1"), "{text}");
+    let text = refused(&folder, "[{ \"name\": \"x\" }]");
+    assert!(text.contains("missing field `description`"), "{text}");
+    let text = refused(
+        &folder,
+        &script("true", &json!({ "effects": "none" })).to_string(),
+    );
+    assert!(text.contains("unknown variant `none`"), "{text}");
+    let text = refused(
+        &folder,
+        &script("true", &json!({ "command": [] })).to_string(),
+    );
+    assert!(text.contains("the command of `it` is empty"), "{text}");
+    let text = refused(
+        &folder,
+        &script("true", &json!({ "name": "a b" })).to_string(),
+    );
+    assert!(
+        text.contains("number 1 in it") && text.contains("name"),
+        "{text}"
+    );
+    let text = refused(
+        &folder,
+        &script("true", &json!({ "timeout_secs": 0 })).to_string(),
+    );
+    assert!(text.contains("timeout"), "{text}");
+    let wrong = json!({ "parameters": { "type": "object", "minLenght": 3 } });
+    let text = refused(&folder, &script("true", &wrong).to_string());
+    assert!(text.contains("minLenght"), "{text}");
+    let error = tools(Path::new("/no/such/file.json")).unwrap_err();
+    assert!(error.is::<Misuse>());
+}

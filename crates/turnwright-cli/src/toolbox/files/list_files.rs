@@ -1,0 +1,103 @@
+//! What there is.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde::Deserialize;
+use turnwright::prelude::*;
+use turnwright::schemars::JsonSchema;
+
+use super::folder::{Folder, unreadable};
+use super::walk::{Kind, Walk, Wanted, glob};
+
+/// How many lines are given.
+const MOST: usize = 1_000;
+
+/// How deep it goes if nobody says how deep, nor what is looked for.
+const USUAL_DEPTH: usize = 3;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(crate = "turnwright::schemars")]
+struct Args {
+    /// The folder to list, from the folder that may be read.
+    #[serde(default = "super::here")]
+    #[schemars(length(min = 1, max = 1000))]
+    path: String,
+    /// Only files whose path fits: `*.rs`, `src/**/*.toml`, `!*.lock`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(min = 1, max = 200))]
+    glob: Option<String>,
+    /// How many levels. 3 unless told; all of them with a glob.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u8", range(min = 1, max = 64))]
+    depth: Option<u8>,
+    /// Names that begin with a dot too.
+    #[serde(default)]
+    hidden: bool,
+}
+
+pub(super) fn tool(folder: Folder) -> Result<Tool, Error> {
+    Tool::typed::<Args>("list_files")
+        .description(
+            "Lists files and folders, one path a line, sorted; a folder ends with `/`. What a .gitignore leaves out is not \
+             listed. Use it to find out what there is before you read or search. Lists at most 1000 and says when there is more.",
+        )
+        .effects(Effects::ReadOnly)
+        .timeout(Duration::from_secs(30))
+        .handler_blocking(move |args: Args, ctx: ToolContext| list(&folder, &args, &ctx))
+        .build()
+}
+
+fn list(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, ToolError> {
+    let pattern = args.glob.as_deref().map(glob).transpose();
+    let glob = pattern.map_err(|error| bad_glob(&error))?;
+    let only_files = glob.is_some();
+    let depth = match (args.depth, &glob) {
+        (Some(depth), _) => Some(usize::from(depth)),
+        (None, None) => Some(USUAL_DEPTH),
+        (None, Some(_)) => None,
+    };
+    let wanted = Wanted {
+        depth,
+        hidden: args.hidden,
+        glob,
+    };
+    let mut walk =
+        Walk::new(folder, &args.path, wanted).map_err(|error| unreadable(&args.path, &error))?;
+    let mut text = String::new();
+    let mut listed = 0;
+    for found in walk.by_ref() {
+        if ctx.cancellation().is_cancelled() {
+            return Err(ToolError::cancelled("it was called off"));
+        }
+        if only_files && found.kind == Kind::Folder {
+            continue;
+        }
+        if listed == MOST {
+            let note = "… and more: name a folder below this one, a glob, or a smaller depth";
+            return Ok(text + note);
+        }
+        let mark = match found.kind {
+            Kind::File => "",
+            Kind::Folder => "/",
+            Kind::Link => " (a link)",
+            Kind::Other => " (not a file)",
+        };
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "{}{mark}", found.path.display());
+        listed += 1;
+    }
+    if walk.is_cut() {
+        text.push_str("… not everything was looked at: name a folder below this one");
+    }
+    if text.is_empty() {
+        text.push_str("Nothing was found.");
+    }
+    Ok(text)
+}
+
+pub(super) fn bad_glob(error: &ignore::Error) -> ToolError {
+    let told = format!("The glob cannot be read: {error}");
+    ToolError::invalid_arguments(error.to_string()).for_model(told)
+}

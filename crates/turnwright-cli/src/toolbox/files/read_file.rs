@@ -1,0 +1,117 @@
+//! The whole of a file.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::io::AsyncReadExt as _;
+use turnwright::prelude::*;
+use turnwright::schemars::JsonSchema;
+use turnwright::{Body, ByteSender, ByteStream};
+
+use super::folder::{Folder, unreadable};
+use crate::show::size;
+use crate::toolbox::content::{ENOUGH, not_text};
+
+const MOST_BYTES: u64 = 64 << 20;
+
+/// What is read at once, and what is given whole.
+const PIECE: usize = 64 << 10;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(crate = "turnwright::schemars")]
+struct Args {
+    /// The file, from the folder that may be read: `src/main.rs`.
+    #[schemars(length(min = 1, max = 1000))]
+    path: String,
+}
+
+pub(super) fn tool(folder: Folder) -> Result<Tool, Error> {
+    Tool::typed::<Args>("read_file")
+        .description(
+            "Reads a text file, all of it. A long one is kept for you: you get a handle and ask for lines or search it. Files \
+             that are not text, or larger than 64 MiB, are refused.",
+        )
+        .effects(Effects::ReadOnly)
+        .timeout(Duration::from_secs(60))
+        .handler(move |args: Args, _: ToolContext| {
+            let folder = folder.clone();
+            async move { read(folder, args.path).await }
+        })
+        .build()
+}
+
+async fn read(folder: Folder, path: String) -> Result<ToolOutput, ToolError> {
+    let kind = kind_of(&path);
+    let asked = path.clone();
+    let opened = tokio::task::spawn_blocking(move || {
+        let file = folder.file(Path::new(&asked))?;
+        let bytes = file.metadata()?.len();
+        Ok::<_, io::Error>((file, bytes))
+    });
+    let trouble = |error: io::Error| unreadable(&path, &error);
+    let (file, bytes) = opened.await?.map_err(trouble)?;
+    if bytes > MOST_BYTES {
+        let told = format!(
+            "`{path}` has {}, which is too large to be read. search_files finds lines in it.",
+            size(bytes)
+        );
+        return Err(ToolError::invalid_arguments("the file is too large").for_model(told));
+    }
+    // It may have grown, and what is more than that is not read.
+    let mut file = tokio::fs::File::from_std(file).take(MOST_BYTES);
+    let first = piece(&mut file).await.map_err(trouble)?;
+    if let Some(what) = not_text(&first) {
+        let told = format!("`{path}` is not text but {what}, which cannot be read here.");
+        return Err(ToolError::invalid_arguments("the file is not text").for_model(told));
+    }
+    if first.len() < PIECE {
+        return Ok(ToolOutput::bytes(first).of_kind(kind));
+    }
+    let (sender, stream) = ByteStream::channel(2);
+    tokio::spawn(feed(first, file, sender));
+    Ok(ToolOutput::from(Body::Stream(stream)).of_kind(kind))
+}
+
+type Bounded = tokio::io::Take<tokio::fs::File>;
+
+/// The next piece, as large as there is; an empty one is the end.
+async fn piece(file: &mut Bounded) -> io::Result<Vec<u8>> {
+    let mut piece = Vec::with_capacity(ENOUGH);
+    file.take(PIECE as u64).read_to_end(&mut piece).await?;
+    Ok(piece)
+}
+
+async fn feed(first: Vec<u8>, mut file: Bounded, sender: ByteSender) {
+    let mut next = Ok(first);
+    loop {
+        match next {
+            Ok(bytes) if bytes.is_empty() => return,
+            // Nobody reads any more: the call was called off.
+            Ok(bytes) => {
+                if sender.send(bytes).await.is_err() {
+                    return;
+                }
+            }
+            Err(error) => {
+                let _ = sender.fail(error).await;
+                return;
+            }
+        }
+        next = piece(&mut file).await;
+    }
+}
+
+/// What can be asked of it beyond what can be asked of any text, by its name.
+fn kind_of(path: &str) -> ArtifactKind {
+    let ending = Path::new(path).extension().unwrap_or_default();
+    match ending.to_string_lossy().to_ascii_lowercase().as_str() {
+        "json" => ArtifactKind::JSON,
+        "jsonl" | "ndjson" => ArtifactKind::JSON_LINES,
+        "json5" | "jsonc" => ArtifactKind::JSON5,
+        "md" | "markdown" => ArtifactKind::MARKDOWN,
+        _ => ArtifactKind::TEXT,
+    }
+}

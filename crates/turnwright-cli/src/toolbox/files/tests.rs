@@ -1,0 +1,395 @@
+//! Below one folder, and nowhere else.
+
+use serde_json::{Value, json};
+use turnwright::ArtifactKind;
+use turnwright::record::ToolResults;
+
+use super::tools;
+use crate::toolbox::tests::{Scratch, call, said};
+
+async fn done(folder: &Scratch, name: &str, args: Value) -> String {
+    let tools = tools(folder.path()).unwrap();
+    said(tools, name, args).await.unwrap()
+}
+
+async fn told(folder: &Scratch, name: &str, args: Value) -> String {
+    let tools = tools(folder.path()).unwrap();
+    said(tools, name, args).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn a_file_is_read_whole() {
+    let folder = Scratch::new("read");
+    folder.write("a/b.txt", "Grüße\n");
+    folder.write("empty", "");
+    for path in ["a/b.txt", "./a/b.txt", "a/../a/b.txt"] {
+        assert_eq!(
+            done(&folder, "read_file", json!({ "path": path })).await,
+            "Grüße\n"
+        );
+    }
+    assert_eq!(
+        done(&folder, "read_file", json!({ "path": "empty" })).await,
+        ""
+    );
+    let none = told(&folder, "read_file", json!({ "path": "a/c.txt" })).await;
+    assert_eq!(
+        none,
+        "There is no `a/c.txt` here. list_files shows what there is."
+    );
+    let is_folder = told(&folder, "read_file", json!({ "path": "a" })).await;
+    assert!(is_folder.contains("not an ordinary file"), "{is_folder}");
+}
+
+#[tokio::test]
+async fn a_large_file_is_kept_and_nothing_of_it_is_lost() {
+    let folder = Scratch::new("large");
+    let text: String = (0..200_000).map(|n| format!("line {n}\n")).collect();
+    folder.write("log.txt", &text);
+    folder.write("exact.json", "1".repeat(64 << 10));
+    let log = call(
+        tools(folder.path()).unwrap(),
+        "read_file",
+        json!({ "path": "log.txt" }),
+    )
+    .await;
+    assert_eq!(log.text().await, Some(text));
+    assert!(!log.is_inline() && !log.is_trusted());
+    let exact = json!({ "path": "exact.json" });
+    let exact = call(tools(folder.path()).unwrap(), "read_file", exact).await;
+    let ToolResults::Artifacts(artifacts) = exact.results() else {
+        panic!("{exact:?}");
+    };
+    assert_eq!(
+        (artifacts[0].kind(), artifacts[0].byte_length()),
+        (ArtifactKind::JSON, 64 << 10)
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_large_is_refused_before_it_is_read() {
+    let folder = Scratch::new("huge");
+    let path = folder.write("huge", "");
+    // It takes no room: it is all hole.
+    let file = std::fs::File::options().write(true).open(path).unwrap();
+    file.set_len((64 << 20) + 1).unwrap();
+    let told = told(&folder, "read_file", json!({ "path": "huge" })).await;
+    assert!(
+        told.contains("67.1 MB") && told.contains("too large"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_not_text_is_refused_by_its_name() {
+    let folder = Scratch::new("binary");
+    folder.write("a.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
+    folder.write("b.txt", b"abc\0def");
+    let png = told(&folder, "read_file", json!({ "path": "a.txt" })).await;
+    assert_eq!(
+        png,
+        "`a.txt` is not text but image/png, which cannot be read here."
+    );
+    let data = told(&folder, "read_file", json!({ "path": "b.txt" })).await;
+    assert!(data.contains("binary data"), "{data}");
+}
+
+#[tokio::test]
+async fn no_path_leads_out() {
+    let outside = Scratch::new("paths-outside");
+    let secret = outside.write("secret.txt", "SECRET");
+    let folder = Scratch::new("paths");
+    folder.write("in/a.txt", "inside");
+    let name = outside.path().file_name().unwrap().to_str().unwrap();
+    for path in [
+        format!("../{name}/secret.txt"),
+        format!("in/../../{name}/secret.txt"),
+        secret.to_str().unwrap().to_owned(),
+        "/etc/passwd".to_owned(),
+        "..".to_owned(),
+        "/".to_owned(),
+        "in/a.txt/../../../etc/passwd".to_owned(),
+        "a\0b".to_owned(),
+    ] {
+        for (tool, args) in [
+            ("read_file", json!({ "path": path })),
+            ("list_files", json!({ "path": path })),
+            (
+                "search_files",
+                json!({ "path": path, "pattern": "SECRET|root" }),
+            ),
+        ] {
+            let told = told(&folder, tool, args).await;
+            assert!(!told.contains("SECRET"), "{tool} {path}: {told}");
+        }
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::io::Read as _;
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+
+    use proptest::prelude::prop;
+    use proptest::strategy::{Strategy as _, ValueTree as _};
+
+    use super::*;
+    use crate::toolbox::files::folder::Folder;
+
+    #[test]
+    fn no_path_that_can_be_written_leads_out() {
+        let outside = Scratch::new("any-outside");
+        outside.write("a.txt", "SECRET");
+        let folder = Scratch::new("any");
+        folder.write("in/a.txt", "inside");
+        folder.write("a.txt", "inside");
+        let to = |target: &Path, name: &str| symlink(target, folder.path().join(name)).unwrap();
+        to(outside.path(), "out");
+        to(Path::new(".."), "up");
+        to(Path::new("in"), "within");
+        to(Path::new("../.."), "in/up");
+        to(&folder.path().join("in"), "whole");
+        let beside = outside.path().file_name().unwrap().to_str().unwrap();
+        let steps = [
+            "..", ".", "", "/", "in", "out", "up", "within", "whole", "a.txt", "tmp", beside,
+        ];
+        let opened = Folder::open(folder.path()).unwrap();
+        let mut reached = 0;
+        let paths = prop::collection::vec(
+            prop::sample::select(steps.map(str::to_owned).to_vec()),
+            1..7,
+        );
+        let mut runner = proptest::test_runner::TestRunner::deterministic();
+        for _ in 0..5_000 {
+            let path = paths.new_tree(&mut runner).unwrap().current().join("/");
+            if let Ok(mut file) = opened.file(Path::new(&path)) {
+                let mut text = String::new();
+                file.read_to_string(&mut text).unwrap();
+                assert_eq!(text, "inside", "{path}");
+                reached += 1;
+            }
+        }
+        assert!(reached > 50, "{reached}");
+    }
+
+    #[tokio::test]
+    async fn no_link_leads_out() {
+        let outside = Scratch::new("links-outside");
+        outside.write("secret.txt", "SECRET");
+        let folder = Scratch::new("links");
+        folder.write("in/a.txt", "inside");
+        symlink(
+            outside.path().join("secret.txt"),
+            folder.path().join("file"),
+        )
+        .unwrap();
+        symlink(outside.path(), folder.path().join("folder")).unwrap();
+        symlink("../..", folder.path().join("in/up")).unwrap();
+        for path in ["file", "folder/secret.txt", "in/up/etc/passwd"] {
+            let told = told(&folder, "read_file", json!({ "path": path })).await;
+            assert!(told.contains("may not be read"), "{path}: {told}");
+        }
+        for path in ["folder", "in/up"] {
+            told(&folder, "list_files", json!({ "path": path })).await;
+            let search = json!({ "path": path, "pattern": "SECRET" });
+            told(&folder, "search_files", search).await;
+        }
+        let listed = done(&folder, "list_files", json!({})).await;
+        assert_eq!(
+            listed,
+            "file (a link)\nfolder (a link)\nin/\nin/a.txt\nin/up (a link)\n"
+        );
+        let found = done(
+            &folder,
+            "search_files",
+            json!({ "pattern": "SECRET|inside" }),
+        )
+        .await;
+        assert_eq!(found, "in/a.txt:1: inside\n");
+    }
+
+    #[tokio::test]
+    async fn a_link_within_the_folder_is_read_and_a_circle_is_no_trouble() {
+        let folder = Scratch::new("circle");
+        folder.write("real/a.txt", "inside");
+        symlink("real/a.txt", folder.path().join("a")).unwrap();
+        symlink("circle", folder.path().join("circle")).unwrap();
+        symlink("..", folder.path().join("real/back")).unwrap();
+        assert_eq!(
+            done(&folder, "read_file", json!({ "path": "a" })).await,
+            "inside"
+        );
+        assert_eq!(
+            done(&folder, "read_file", json!({ "path": "real/back/a" })).await,
+            "inside"
+        );
+        told(&folder, "read_file", json!({ "path": "circle" })).await;
+        let listed = done(&folder, "list_files", json!({ "depth": 64 })).await;
+        assert_eq!(
+            listed,
+            "a (a link)\ncircle (a link)\nreal/\nreal/a.txt\nreal/back (a link)\n"
+        );
+    }
+
+    #[tokio::test]
+    async fn pipes_and_sockets_are_not_waited_for() {
+        let folder = Scratch::new("pipes");
+        folder.write("a.txt", "needle");
+        let made = std::process::Command::new("mkfifo")
+            .arg(folder.path().join("pipe"))
+            .status();
+        assert!(made.unwrap().success());
+        std::process::Command::new("mkfifo")
+            .arg(folder.path().join(".gitignore"))
+            .status()
+            .unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("sock")).unwrap();
+        for path in ["pipe", "sock"] {
+            let told = told(&folder, "read_file", json!({ "path": path })).await;
+            assert!(told.contains("not an ordinary file"), "{told}");
+        }
+        let found = done(&folder, "search_files", json!({ "pattern": "needle" })).await;
+        assert_eq!(found, "a.txt:1: needle\n");
+        let listed = done(&folder, "list_files", json!({})).await;
+        assert_eq!(listed, "a.txt\npipe (not a file)\nsock (not a file)\n");
+    }
+
+    #[tokio::test]
+    async fn a_link_that_is_swapped_in_while_it_is_read_leads_nowhere_either() {
+        let outside = Scratch::new("swap-outside");
+        outside.write("a.txt", "SECRET");
+        let folder = Scratch::new("swap");
+        folder.write("real/a.txt", "inside");
+        let (path, target) = (folder.path().to_owned(), outside.path().to_owned());
+        let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let stopped = std::sync::Arc::clone(&stop);
+        let swapper = std::thread::spawn(move || {
+            while !stopped.load(std::sync::atomic::Ordering::Relaxed) {
+                let now = path.join("now");
+                let _ = symlink(path.join("real"), &now);
+                let _ = std::fs::remove_file(&now);
+                let _ = symlink(&target, &now);
+                let _ = std::fs::remove_file(&now);
+                let _ = std::fs::rename(path.join("real"), &now);
+                let _ = std::fs::rename(&now, path.join("real"));
+            }
+        });
+        for _ in 0..300 {
+            let tools = tools(folder.path()).unwrap();
+            let args = json!({ "path": "now/a.txt" });
+            if let Ok(text) = said(tools.clone(), "read_file", args).await {
+                assert_eq!(text, "inside");
+            }
+            let args = json!({ "pattern": "SECRET|inside", "path": "." });
+            let found = said(tools, "search_files", args).await.unwrap();
+            assert!(!found.contains("SECRET"), "{found}");
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        swapper.join().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_git_ignores_is_left_out_and_so_is_what_is_hidden() {
+    let folder = Scratch::new("ignore");
+    folder.write(".gitignore", "*.log\n/target\n!keep.log\n");
+    folder.write("sub/.gitignore", "local.txt\n!b.log\n");
+    for name in [
+        "a.txt",
+        "a.log",
+        "keep.log",
+        "target/x.txt",
+        "sub/target/y.txt",
+        "sub/local.txt",
+        "sub/b.log",
+        ".env",
+        ".git/config",
+    ] {
+        folder.write(name, "needle");
+    }
+    let listed = done(&folder, "list_files", json!({})).await;
+    assert_eq!(
+        listed,
+        "a.txt\nkeep.log\nsub/\nsub/b.log\nsub/target/\nsub/target/y.txt\n"
+    );
+    let listed = done(&folder, "list_files", json!({ "path": "sub" })).await;
+    assert_eq!(listed, "sub/b.log\nsub/target/\nsub/target/y.txt\n");
+    let listed = done(&folder, "list_files", json!({ "hidden": true, "depth": 1 })).await;
+    assert_eq!(listed, ".env\n.gitignore\na.txt\nkeep.log\nsub/\n");
+    // What is named is meant.
+    let listed = done(&folder, "list_files", json!({ "path": "target/" })).await;
+    assert_eq!(listed, "target/x.txt\n");
+    let found = done(&folder, "search_files", json!({ "pattern": "needle" })).await;
+    assert_eq!(
+        found,
+        "a.txt:1: needle\nkeep.log:1: needle\nsub/b.log:1: needle\nsub/target/y.txt:1: needle\n"
+    );
+}
+
+#[tokio::test]
+async fn a_glob_and_a_depth_narrow_what_is_listed() {
+    let folder = Scratch::new("glob");
+    for name in ["a.rs", "a.md", "x/b.rs", "x/y/c.rs", "x/y/z/d.rs"] {
+        folder.write(name, "");
+    }
+    let list = async |args: Value| done(&folder, "list_files", args).await;
+    assert_eq!(
+        list(json!({ "glob": "*.rs" })).await,
+        "a.rs\nx/b.rs\nx/y/c.rs\nx/y/z/d.rs\n"
+    );
+    assert_eq!(
+        list(json!({ "glob": "x/**/*.rs", "depth": 3 })).await,
+        "x/b.rs\nx/y/c.rs\n"
+    );
+    assert_eq!(list(json!({ "glob": "!*.rs" })).await, "a.md\n");
+    assert_eq!(list(json!({ "depth": 1 })).await, "a.md\na.rs\nx/\n");
+    assert_eq!(list(json!({ "glob": "*.py" })).await, "Nothing was found.");
+    let bad = told(&folder, "list_files", json!({ "glob": "[" })).await;
+    assert!(bad.starts_with("The glob cannot be read"), "{bad}");
+}
+
+#[tokio::test]
+async fn a_list_that_is_cut_says_so() {
+    let folder = Scratch::new("many");
+    for n in 0..1_001 {
+        folder.write(&format!("{n:04}"), "");
+    }
+    let listed = done(&folder, "list_files", json!({})).await;
+    assert_eq!(listed.lines().count(), 1_001);
+    assert!(listed.lines().last().unwrap().starts_with("… and more"));
+    std::fs::remove_file(folder.path().join("0000")).unwrap();
+    let listed = done(&folder, "list_files", json!({})).await;
+    assert_eq!(listed.lines().last(), Some("1000"));
+}
+
+#[tokio::test]
+async fn lines_are_found_where_they_are() {
+    let folder = Scratch::new("search");
+    folder.write("a.txt", "one\nTwo\r\nthree two\n");
+    folder.write("sub/b.rs", "// two\n");
+    folder.write("bin", b"two\0two");
+    folder.write("long.txt", "two".repeat(1_000));
+    let search = async |args: Value| done(&folder, "search_files", args).await;
+    let glob = json!({ "pattern": "two", "glob": "!long.txt" });
+    assert_eq!(
+        search(glob).await,
+        "a.txt:3: three two\nsub/b.rs:1: // two\n"
+    );
+    let any_case = json!({ "pattern": "^two", "case_insensitive": true, "path": "a.txt" });
+    assert_eq!(search(any_case).await, "a.txt:2: Two\n");
+    let long = search(json!({ "pattern": "two", "glob": "long.txt" })).await;
+    assert_eq!(
+        long.chars().count(),
+        "long.txt:1: …\n".chars().count() + 300
+    );
+    let cut = search(json!({ "pattern": "o", "limit": 1 })).await;
+    assert!(cut.starts_with("a.txt:1: one\n… and more"), "{cut}");
+    let none = search(json!({ "pattern": "four" })).await;
+    assert_eq!(none, "No line of 4 files fits.");
+    let bad = told(&folder, "search_files", json!({ "pattern": "(" })).await;
+    assert!(bad.starts_with("The pattern cannot be read"), "{bad}");
+    let bomb = json!({ "pattern": "((((a{99}){99}){99}){99})" });
+    let bomb = told(&folder, "search_files", bomb).await;
+    assert!(bomb.contains("pattern"), "{bomb}");
+}

@@ -1,0 +1,246 @@
+//! What is below a folder, in order, without what `.gitignore` files leave out. No link is followed.
+
+use std::io::{self, Read as _};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::overrides::{Override, OverrideBuilder};
+
+use super::folder::Folder;
+
+/// How many things are looked at.
+const MOST_SEEN: usize = 200_000;
+
+/// How deep it goes, whoever asks.
+const DEEPEST: usize = 64;
+
+/// How much of a `.gitignore` is read.
+const MOST_RULES: u64 = 1 << 20;
+
+/// What is looked for.
+pub(super) struct Wanted {
+    /// How many levels; all unless told.
+    pub(super) depth: Option<usize>,
+    /// Names that begin with a dot too.
+    pub(super) hidden: bool,
+    /// Which files.
+    pub(super) glob: Option<Override>,
+}
+
+/// A way through all that is below a folder.
+pub(super) struct Walk<'f> {
+    folder: &'f Folder,
+    wanted: Wanted,
+    waiting: Vec<Waiting>,
+    seen: usize,
+    cut: bool,
+}
+
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// From the folder.
+    pub(super) path: PathBuf,
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    Folder,
+    Link,
+    /// A pipe, a device, a socket.
+    Other,
+}
+
+struct Waiting {
+    found: Found,
+    depth: usize,
+    rules: Rules,
+}
+
+/// What `.gitignore` files say, the nearest first.
+#[derive(Clone, Default)]
+struct Rules(Option<Arc<Level>>);
+
+struct Level {
+    here: Gitignore,
+    above: Rules,
+}
+
+/// A pattern for paths, as `.gitignore` files and `rg -g` have them.
+pub(super) fn glob(pattern: &str) -> Result<Override, ignore::Error> {
+    let mut builder = OverrideBuilder::new(".");
+    builder.add(pattern)?;
+    builder.build()
+}
+
+impl<'f> Walk<'f> {
+    /// Begins at this path.
+    pub(super) fn new(folder: &'f Folder, start: &str, wanted: Wanted) -> io::Result<Self> {
+        let start = tidy(Path::new(start));
+        let mut walk = Walk {
+            folder,
+            wanted,
+            waiting: Vec::new(),
+            seen: 0,
+            cut: false,
+        };
+        if folder.root().metadata(&start)?.is_file() {
+            walk.waiting.push(Waiting {
+                found: Found {
+                    path: start,
+                    kind: Kind::File,
+                },
+                depth: 0,
+                rules: Rules::default(),
+            });
+            return Ok(walk);
+        }
+        let mut rules = Rules::default();
+        for above in above(&start) {
+            rules = rules.with(folder, &above);
+        }
+        walk.enter(&start, 0, &rules)?;
+        Ok(walk)
+    }
+
+    /// Whether there is more than was looked at.
+    pub(super) fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// Looks into a folder.
+    fn enter(&mut self, path: &Path, depth: usize, rules: &Rules) -> io::Result<()> {
+        let rules = rules.with(self.folder, path);
+        let mut found = Vec::new();
+        for (name, kind) in names(self.folder.root(), path)? {
+            if self.seen >= MOST_SEEN {
+                self.cut = true;
+                break;
+            }
+            self.seen += 1;
+            let path = match path == Path::new(".") {
+                true => PathBuf::from(&name),
+                false => path.join(&name),
+            };
+            if self.is_wanted(&path, &name, kind, &rules) {
+                found.push(Found { path, kind });
+            }
+        }
+        found.sort_by(|one, other| other.path.cmp(&one.path));
+        self.waiting.extend(found.into_iter().map(|found| Waiting {
+            found,
+            depth: depth + 1,
+            rules: rules.clone(),
+        }));
+        Ok(())
+    }
+
+    fn is_wanted(&self, path: &Path, name: &str, kind: Kind, rules: &Rules) -> bool {
+        let is_folder = kind == Kind::Folder;
+        if name == ".git" || (!self.wanted.hidden && name.starts_with('.')) {
+            return false;
+        }
+        if rules.leave_out(path, is_folder) {
+            return false;
+        }
+        let glob = self.wanted.glob.as_ref();
+        !glob.is_some_and(|glob| glob.matched(path, is_folder).is_ignore())
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Found;
+
+    fn next(&mut self) -> Option<Found> {
+        let next = self.waiting.pop()?;
+        let deepest = self.wanted.depth.unwrap_or(DEEPEST).min(DEEPEST);
+        if next.found.kind == Kind::Folder && next.depth < deepest {
+            // One that cannot be looked into, or is gone, is still found.
+            let _ = self.enter(&next.found.path, next.depth, &next.rules);
+        } else if next.found.kind == Kind::Folder && self.wanted.depth.is_none() {
+            self.cut = true;
+        }
+        Some(next.found)
+    }
+}
+
+/// What stands in a folder. Names that are not text are shown as well as they can be.
+fn names(root: &Dir, path: &Path) -> io::Result<impl Iterator<Item = (String, Kind)>> {
+    let entries = root.open_dir(path)?.entries()?;
+    Ok(entries.filter_map(|entry| {
+        let entry = entry.ok()?;
+        let kind = match entry.file_type().ok()? {
+            it if it.is_symlink() => Kind::Link,
+            it if it.is_dir() => Kind::Folder,
+            it if it.is_file() => Kind::File,
+            _ => Kind::Other,
+        };
+        Some((entry.file_name().to_string_lossy().into_owned(), kind))
+    }))
+}
+
+impl Rules {
+    /// With those of this folder, if it has any.
+    fn with(&self, folder: &Folder, path: &Path) -> Rules {
+        let Some(text) = rules_of(folder, path) else {
+            return self.clone();
+        };
+        let mut builder = GitignoreBuilder::new(path);
+        for line in text.lines() {
+            // A line that is no pattern says nothing.
+            let _ = builder.add_line(None, line);
+        }
+        match builder.build() {
+            Ok(here) if !here.is_empty() => {
+                let above = self.clone();
+                Rules(Some(Arc::new(Level { here, above })))
+            }
+            _ => self.clone(),
+        }
+    }
+
+    fn leave_out(&self, path: &Path, is_folder: bool) -> bool {
+        let mut rules = self;
+        while let Some(level) = &rules.0 {
+            match level.here.matched(path, is_folder) {
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+                Match::None => rules = &level.above,
+            }
+        }
+        false
+    }
+}
+
+fn rules_of(folder: &Folder, path: &Path) -> Option<String> {
+    let file = folder.file(&path.join(".gitignore")).ok()?;
+    let mut bytes = Vec::new();
+    file.take(MOST_RULES).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Without `./` and a last `/`. Steps back stay: where they lead is for the folder to say.
+fn tidy(path: &Path) -> PathBuf {
+    let steps = path.components().filter(|step| *step != Component::CurDir);
+    let tidy: PathBuf = steps.collect();
+    match tidy.as_os_str().is_empty() {
+        true => PathBuf::from("."),
+        false => tidy,
+    }
+}
+
+/// The folders above a path, the outermost first, where there is no doubt which they are.
+fn above(path: &Path) -> Vec<PathBuf> {
+    let plain = |step: Component<'_>| matches!(step, Component::Normal(_));
+    if !path.components().all(plain) {
+        return Vec::new();
+    }
+    let mut above: Vec<PathBuf> = path.ancestors().skip(1).map(tidy).collect();
+    above.reverse();
+    above
+}

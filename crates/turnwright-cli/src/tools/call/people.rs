@@ -1,0 +1,165 @@
+//! A call as people read it: its id, what was repaired, how it goes, all that came of it.
+
+use std::borrow::Cow;
+use std::io;
+use std::time::Duration;
+
+use serde_json::Value;
+use turnwright::record::ToolResults;
+use turnwright::{Repair, RepairKind, ToolCall, TurnEvent};
+
+use super::View;
+use super::account::Facts;
+use crate::show::size;
+use crate::terminal::style::{self, paint};
+use crate::terminal::{fit, json, one_line, plain};
+
+/// How much of a line is shown where nobody counts columns.
+const LINE: usize = 160;
+
+impl View {
+    pub(super) fn follow_for_people(&mut self, event: &TurnEvent) -> io::Result<()> {
+        match event {
+            TurnEvent::ToolCallStarted { tool, .. } => {
+                self.screen.busy(&format!("{} runs", plain(tool)));
+            }
+            TurnEvent::ToolCallProgress { message, .. } => {
+                // Handlers tell of progress once they run, and then it is known what runs.
+                if !self.is_named {
+                    self.name(&self.account.facts())?;
+                }
+                let message = one_line(message, LINE);
+                self.fact("progress", style::DIM, &message)?;
+                self.screen.busy(&message);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(super) async fn end_for_people(
+        &mut self,
+        call: &ToolCall,
+        facts: &Facts,
+    ) -> anyhow::Result<()> {
+        if facts.call_id.is_none() {
+            self.fact("call id", style::NAME, call.checksum())?;
+        }
+        self.name(facts)?;
+        match call.is_error() || !call.is_complete() {
+            true => self.failure(call, facts).await?,
+            false => self.result(call).await?,
+        }
+        if let Some(took) = facts.took {
+            self.fact("took", style::DIM, &time(took))?;
+        }
+        Ok(())
+    }
+
+    /// Which call it is and what runs, once.
+    fn name(&mut self, facts: &Facts) -> io::Result<()> {
+        let Some(call_id) = facts.call_id.as_ref().filter(|_| !self.is_named) else {
+            return Ok(());
+        };
+        self.is_named = true;
+        self.fact("call id", style::NAME, call_id)?;
+        let columns = self.screen.width().unwrap_or(LINE);
+        if let Some(args) = &facts.args {
+            let args = fit(&json(args), columns.saturating_sub(10).max(8));
+            self.fact("arguments", style::NAME, &args)?;
+        }
+        for repair in &facts.repairs {
+            let (name, look) = match repair.kind {
+                RepairKind::Default => ("filled in", style::DIM),
+                _ => ("repaired", style::CARE),
+            };
+            self.fact(name, look, &said(repair))?;
+        }
+        Ok(())
+    }
+
+    async fn result(&mut self, call: &ToolCall) -> anyhow::Result<()> {
+        match call.results() {
+            ToolResults::Artifacts(artifacts) => {
+                let how = match call.is_inline() {
+                    true => "which a model reads itself",
+                    false => "of which a model gets a handle",
+                };
+                for artifact in artifacts {
+                    let (kind, bytes) = (artifact.kind(), size(artifact.byte_length()));
+                    self.fact("result", style::GOOD, &format!("{kind}, {bytes}, {how}"))?;
+                    self.screen.line("")?;
+                    self.screen.content(&artifact.as_bytes().await?)?;
+                }
+            }
+            ToolResults::Media(media) => {
+                for media in media {
+                    let name = one_line(media.filename(), LINE);
+                    let about = format!("media {}, {name}", media.mime_type());
+                    self.fact("result", style::GOOD, &about)?;
+                }
+            }
+            _ => {
+                let text = call.text().await.unwrap_or_default();
+                self.screen.line("")?;
+                self.screen.content(text.as_bytes())?;
+            }
+        }
+        self.screen.line("")?;
+        Ok(())
+    }
+
+    async fn failure(&mut self, call: &ToolCall, facts: &Facts) -> anyhow::Result<()> {
+        let what = match call.results() {
+            ToolResults::Failure(_) => "failed",
+            ToolResults::Refusal(_) => "refused",
+            _ => "did not run",
+        };
+        let code = facts.code.unwrap_or("it was called off");
+        self.fact(what, style::BAD, code)?;
+        // What is wrong with arguments is said in full to the model already.
+        if let (Some(message), true) = (&facts.message, facts.faults.is_empty()) {
+            self.fact("why", style::BAD, &one_line(message, 2_000))?;
+        }
+        if let Some(told) = call.text().await {
+            self.screen.line("")?;
+            self.screen.line(paint(style::DIM, "the model is told"))?;
+            self.screen.content(told.as_bytes())?;
+            self.screen.line("")?;
+        }
+        Ok(())
+    }
+
+    fn fact(&mut self, name: &str, look: anstyle::Style, is: &str) -> io::Result<()> {
+        let name = paint(look, format_args!("{name:9}"));
+        self.screen.line(format_args!("{name} {is}"))
+    }
+}
+
+/// A repair in words.
+fn said(repair: &Repair) -> String {
+    let shown = |value: &Option<Value>| match value {
+        Some(value) => Cow::Owned(fit(&json(value), 60)),
+        None => Cow::Borrowed("nothing"),
+    };
+    let place = match repair.pointer.as_str() {
+        "" => "the arguments",
+        pointer => pointer,
+    };
+    let (place, before, after) = (
+        one_line(place, 80),
+        shown(&repair.before),
+        shown(&repair.after),
+    );
+    match repair.kind {
+        RepairKind::Default => format!("{place}: {after}"),
+        _ => format!("{place}: {before} → {after}"),
+    }
+}
+
+fn time(took: Duration) -> String {
+    match took.as_secs_f64() {
+        seconds @ 1.0.. => format!("{seconds:.1} s"),
+        seconds => format!("{:.1} ms", seconds * 1e3),
+    }
+}

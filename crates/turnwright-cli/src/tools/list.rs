@@ -1,0 +1,69 @@
+//! `turnwright tools list`
+
+use serde_json::json;
+use turnwright::Tool;
+
+use super::effects;
+use crate::exit::Exit;
+use crate::terminal::style::{self, paint};
+use crate::terminal::{Screen, fit, one_line};
+
+/// How much of a description is shown where nobody counts columns.
+const LINE: usize = 160;
+
+pub(super) fn run(tools: &[Tool], screen: &mut Screen) -> anyhow::Result<Exit> {
+    if screen.is_json() {
+        for tool in tools {
+            screen.value(&json!({
+                "name": tool.name(),
+                "description": tool.description(),
+                "effects": tool.effects(),
+                "timeoutSecs": tool.timeout().map(|timeout| timeout.as_secs_f64()),
+                "kind": tool.artifact_kind(),
+                "trusted": tool.is_trusted(),
+                "fingerprint": tool.fingerprint(),
+            }))?;
+        }
+        return Ok(Exit::Done);
+    }
+    let longest = tools.iter().map(|tool| tool.name().len()).max();
+    let longest = longest.unwrap_or_default();
+    let columns = screen.width().unwrap_or(LINE);
+    for tool in tools {
+        let name = tool.name();
+        let gap = " ".repeat(longest.saturating_sub(name.len()));
+        let does = effects(tool);
+        let does = match does {
+            "reads" => paint(style::DIM, "reads "),
+            _ => paint(style::CARE, "writes"),
+        };
+        let room = columns.saturating_sub(longest + 10).max(8);
+        let about = fit(&one_line(first_sentence(tool.description()), 1_000), room);
+        screen.line(format_args!(
+            "{}{gap}  {does}  {about}",
+            paint(style::NAME, name)
+        ))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// A point ends a sentence where white space follows.
+fn first_sentence(text: &str) -> &str {
+    let text = text.trim();
+    let end = text.match_indices(". ").map(|(at, _)| at).next();
+    let end = end.or_else(|| text.find(['\n']));
+    let sentence = end.and_then(|end| text.get(..end)).unwrap_or(text);
+    sentence.trim_end_matches('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_sentence_is_taken() {
+        assert_eq!(first_sentence("Adds. Well."), "Adds");
+        assert_eq!(first_sentence("Knows 3.14 and v1.2"), "Knows 3.14 and v1.2");
+        assert_eq!(first_sentence("One line\nand more"), "One line");
+    }
+}

@@ -1,0 +1,47 @@
+//! `turnwright tools`: a look at tools, and calls as a model makes them.
+
+mod call;
+mod describe;
+mod fuzz;
+mod id;
+mod list;
+mod which;
+
+use turnwright::Tool;
+
+use crate::args::{self, Sources};
+use crate::exit::Exit;
+use crate::terminal::Screen;
+use crate::toolbox;
+
+pub(crate) async fn run(
+    told: args::Tools,
+    own: Vec<Tool>,
+    mut screen: Screen,
+) -> anyhow::Result<Exit> {
+    match told {
+        args::Tools::List(told) => list::run(&gather(&told.where_from, own)?, &mut screen),
+        args::Tools::Describe(told) => {
+            let tools = gather(&told.where_from, own)?;
+            describe::run(which::named(&tools, &told.name)?, &mut screen)
+        }
+        args::Tools::Call(told) => {
+            let tools = gather(&told.where_from, own)?;
+            call::run(which::named(&tools, &told.name)?, &told, screen).await
+        }
+        args::Tools::Fuzz(told) => fuzz::run(&gather(&told.where_from, own)?, &told, &mut screen),
+        args::Tools::Id(told) => id::run(&told, &mut screen),
+    }
+}
+
+fn gather(where_from: &Sources, own: Vec<Tool>) -> anyhow::Result<Vec<Tool>> {
+    toolbox::gather(&where_from.folder, true, own, &where_from.own.files)
+}
+
+/// What a tool may do, in a word.
+fn effects(tool: &Tool) -> &'static str {
+    match tool.effects() {
+        turnwright::Effects::ReadOnly => "reads",
+        _ => "writes",
+    }
+}

@@ -1,0 +1,269 @@
+//! `turnwright tools call`
+
+use serde_json::{Value, json};
+
+use super::{Scratch, only, own};
+use crate::program::{program, run, run_with};
+
+#[test]
+fn a_call_shows_its_id_its_repairs_and_its_whole_result() {
+    let folder = Scratch::new("call");
+    let file = own(&folder, "echo working >&2; cat", &json!({}));
+    let ran = run(&["tools", "call", "it", r#"{"n": "7"}"#, "--tools", &file]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let id = run(&["tools", "id", "it", r#"{"n":"7"}"#]);
+    for words in [
+        format!("call id   {}", id.out).as_str(),
+        r#"repaired  /n: "7" → 7"#,
+        "progress  working",
+        "result    text, 7 bytes, which a model reads itself\n\n{\"n\":7}\n\ntook",
+    ] {
+        assert!(ran.out.contains(words), "{words}\nis not in\n{}", ran.out);
+    }
+}
+
+#[test]
+fn a_call_is_told_to_machines_as_one_object() {
+    let folder = Scratch::new("call-json");
+    let file = own(&folder, "echo working >&2; cat", &json!({}));
+    let ran = run(&[
+        "tools",
+        "call",
+        "it",
+        r#"{"n": "7"}"#,
+        "--json",
+        "--tools",
+        &file,
+    ]);
+    let told = only(&ran);
+    assert_eq!(ran.code, 0);
+    assert_eq!(
+        (&told["ok"], &told["args"], &told["result"]),
+        (&json!(true), &json!({ "n": 7 }), &json!("{\"n\":7}"))
+    );
+    assert_eq!(
+        told["repairs"],
+        json!([{ "pointer": "/n", "kind": "number", "before": "7", "after": 7 }])
+    );
+    assert_eq!(
+        told["callId"],
+        run(&["tools", "id", "it", r#"{"n":"7"}"#]).out.trim_end()
+    );
+    let events = told["events"].as_array().unwrap();
+    let names: Vec<&str> = events
+        .iter()
+        .filter_map(|it| it["event"].as_str())
+        .collect();
+    for name in [
+        "turnStart",
+        "toolExecutionStart",
+        "toolExecutionProgress",
+        "toolExecutionEnd",
+        "turnEnd",
+    ] {
+        assert!(names.contains(&name), "{name} is not in {names:?}");
+    }
+}
+
+#[test]
+fn a_refusal_says_every_fault_and_runs_nothing() {
+    let folder = Scratch::new("refusal");
+    let ran_file = folder.0.join("ran");
+    let file = own(
+        &folder,
+        &format!("touch '{}'", ran_file.display()),
+        &json!({}),
+    );
+    let args = r#"{"n": 0, "to": "x", "more": true}"#;
+    let ran = run(&["tools", "call", "it", args, "--tools", &file]);
+    assert_eq!((ran.code, ran.err.as_str()), (1, ""));
+    for words in [
+        "refused   E_INVALID_TOOL_ARGS",
+        "/n: must be at least 1",
+        "/to: must be at least 2",
+        "/more: is not a known property",
+    ] {
+        assert!(ran.out.contains(words), "{words}\nis not in\n{}", ran.out);
+    }
+    let ran = run(&["tools", "call", "it", args, "--tools", &file, "--json"]);
+    let told = only(&ran);
+    assert_eq!((ran.code, &told["ok"]), (1, &json!(false)));
+    assert_eq!(
+        (&told["code"], &told["ended"]),
+        (&json!("E_INVALID_TOOL_ARGS"), &json!("refused"))
+    );
+    let faults = told["faults"].as_array().unwrap();
+    let mut places: Vec<&str> = faults
+        .iter()
+        .filter_map(|it| it["pointer"].as_str())
+        .collect();
+    places.sort_unstable();
+    assert_eq!(places, ["/more", "/n", "/to"]);
+    assert!(told["told"].as_str().unwrap().contains("Mend these"));
+    assert_eq!(
+        told["callId"].as_str().unwrap(),
+        run(&["tools", "id", "it", args]).out.trim_end()
+    );
+    assert!(!ran_file.exists());
+}
+
+#[test]
+fn what_is_not_json_is_for_the_call_path_to_say() {
+    for args in ["{oops", "[1]", "7", "\"text\"", "null", ""] {
+        let ran = run(&["tools", "call", "calculate", args, "--json"]);
+        let told = only(&ran);
+        assert_eq!(
+            (ran.code, &told["code"]),
+            (1, &json!("E_INVALID_TOOL_ARGS")),
+            "{args}"
+        );
+        let id = run(&["tools", "id", "calculate", args, "--json"]);
+        assert_eq!(told["callId"], only(&id)["callId"], "{args}");
+    }
+}
+
+#[test]
+fn arguments_come_from_files_and_from_standard_input() {
+    let folder = Scratch::new("arguments");
+    let file = folder.write("args.json", r#"{"expression": "6 * 7"}"#);
+    let ran = run(&["tools", "call", "calculate", &file, "--json"]);
+    assert_eq!(only(&ran)["result"], "42");
+    let ran = run_with(
+        &["tools", "call", "calculate", "-", "--json"],
+        r#"{"expression": "6 * 8"}"#,
+    );
+    assert_eq!(only(&ran)["result"], "48");
+    let ran = run(&["tools", "call", "calculate", "no-such-file.json"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains("no-such-file.json"), "{}", ran.err);
+}
+
+#[test]
+fn what_may_write_is_refused_where_nobody_can_be_asked() {
+    let folder = Scratch::new("consent");
+    let ran_file = folder.0.join("ran");
+    let script = format!("touch '{}'; echo done", ran_file.display());
+    let file = own(&folder, &script, &json!({ "effects": "writes" }));
+    let ran = run(&["tools", "call", "it", "--tools", &file]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("no terminal to ask at"), "{}", ran.out);
+    let ran = run(&["tools", "call", "it", "--tools", &file, "--json"]);
+    let told = only(&ran);
+    assert_eq!((ran.code, &told["ok"]), (1, &json!(false)));
+    assert!(told["code"].is_string(), "{told}");
+    assert!(!ran_file.exists());
+
+    let ran = run(&["tools", "call", "it", "--tools", &file, "--yes"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("allowed beforehand"), "{}", ran.out);
+    assert!(ran_file.exists());
+    let ran = run(&["tools", "call", "it", "--tools", &file, "--yes", "--json"]);
+    assert_eq!(only(&ran)["result"], "done\n");
+}
+
+#[test]
+fn a_program_that_fails_ends_with_one_and_its_last_words() {
+    let folder = Scratch::new("fails");
+    let file = own(&folder, "echo no disk >&2; exit 3", &json!({}));
+    let ran = run(&["tools", "call", "it", "--tools", &file, "--json"]);
+    let told = only(&ran);
+    assert_eq!(
+        (ran.code, &told["ended"], &told["code"]),
+        (1, &json!("failed"), &json!("E_TOOL_DOWNSTREAM_ERROR"))
+    );
+    assert!(told["told"].as_str().unwrap().contains("code 3"));
+    assert!(told["told"].as_str().unwrap().ends_with("no disk"));
+    let ran = run(&["tools", "call", "it", "--tools", &file]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.out.contains("the model is told\nThe tool failed"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn a_program_that_takes_too_long_is_ended() {
+    let folder = Scratch::new("slow");
+    let file = own(&folder, "sleep 600", &json!({ "timeout_secs": 1 }));
+    let ran = run(&["tools", "call", "it", "--tools", &file, "--json"]);
+    assert_eq!(
+        (ran.code, &only(&ran)["code"]),
+        (1, &json!("E_TOOL_TIMEOUT"))
+    );
+}
+
+#[test]
+fn no_backtrace_is_seen_where_something_panics() {
+    let args = ["tools", "call", "calculate", r#"{"expression": "i^-1"}"#];
+    let output = program()
+        .args(args)
+        .env("RUST_BACKTRACE", "1")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+#[test]
+fn keys_are_not_handed_to_programs() {
+    let folder = Scratch::new("keys");
+    let file = own(&folder, "env", &json!({}));
+    let output = program()
+        .args(["tools", "call", "it", "--json", "--tools", &file])
+        .env("OPENAI_API_KEY", "sk-hidden-one")
+        .env("DB_PASSWORD", "hidden-two")
+        .env("COLOUR", "blue-and-seen")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("blue-and-seen") && !text.contains("hidden-"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_a_tool_gives_is_written_as_it_is() {
+    let folder = Scratch::new("bytes");
+    let file = own(&folder, r"printf 'a\033[2Jb\302\233c\377'", &json!({}));
+    let output = program()
+        .args(["tools", "call", "it", "--tools", &file])
+        .output()
+        .unwrap();
+    let wanted = b"\n\na\x1b[2Jb\xc2\x9bc\xff\n\n";
+    assert!(output.stdout.windows(wanted.len()).any(|it| it == wanted));
+    let ran = run(&["tools", "call", "it", "--tools", &file, "--json"]);
+    let told = only(&ran);
+    assert_eq!((ran.code, &told["result"]), (0, &Value::Null));
+    assert_eq!(told["resultBase64"], "YRtbMkpiwptj/w==");
+
+    let file = own(&folder, r"printf 'a\033[2Jb\302\233c'", &json!({}));
+    let ran = run(&["tools", "call", "it", "--tools", &file, "--json"]);
+    assert_eq!(only(&ran)["result"], "a\u{1b}[2Jb\u{9b}c");
+}
+
+#[test]
+fn files_are_read_below_one_folder() {
+    let folder = Scratch::new("folder");
+    folder.write("a.txt", "inside\n");
+    let call = |args: &str| {
+        let ran = run(&[
+            "tools",
+            "call",
+            "read_file",
+            args,
+            "--folder",
+            folder.path(),
+            "--json",
+        ]);
+        (ran.code, only(&ran))
+    };
+    let (code, told) = call(r#"{"path": "a.txt"}"#);
+    assert_eq!((code, &told["result"]), (0, &json!("inside\n")));
+    let (code, told) = call(r#"{"path": "../../../../etc/passwd"}"#);
+    assert_eq!((code, &told["ok"]), (1, &json!(false)));
+    let ran = run(&["tools", "list", "--folder", "/no/such/folder"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains("/no/such/folder"), "{}", ran.err);
+}
