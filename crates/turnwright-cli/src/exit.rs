@@ -29,12 +29,6 @@ impl From<Exit> for ExitCode {
 #[derive(Debug)]
 pub(crate) struct Misuse(String);
 
-impl Misuse {
-    pub(crate) fn new(sentence: impl Into<String>) -> anyhow::Error {
-        anyhow::Error::new(Misuse(sentence.into()))
-    }
-}
-
 impl fmt::Display for Misuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -42,6 +36,11 @@ impl fmt::Display for Misuse {
 }
 
 impl std::error::Error for Misuse {}
+
+/// An error of whoever gave the command, in one sentence that says what to do.
+pub(crate) fn misuse(sentence: impl Into<String>) -> anyhow::Error {
+    anyhow::Error::new(Misuse(sentence.into()))
+}
 
 /// What to say of an error: one sentence, and the code to end with.
 pub(crate) fn verdict(error: &anyhow::Error) -> (String, u8) {
@@ -105,7 +104,7 @@ mod tests {
     #[test]
     fn a_misuse_ends_with_two() {
         assert_eq!(
-            verdict(&Misuse::new("there is no tool `x`")),
+            verdict(&misuse("there is no tool `x`")),
             ("there is no tool `x`".into(), 2)
         );
     }

@@ -30,3 +30,8 @@ mod tools;
 mod wire;
 
 pub use program::Program;
+
+/// The book's page on the program, whose example is compiled like any other.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/src/program.md")]
+struct Page;

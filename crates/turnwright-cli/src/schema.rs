@@ -1,17 +1,18 @@
 //! What the call path would say to arguments.
 
 use serde_json::{Value, json};
-use turnwright::{CheckedArgs, Error, Repair, RepairKind, Schema};
+use turnwright::{CheckedArgs, Error, Schema};
 
 use crate::args::SchemaCheck;
-use crate::exit::{Exit, Misuse};
+use crate::exit::{Exit, misuse};
+use crate::show::repair::{in_words, is_default};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, json as shown_json, plain};
 use crate::text;
 
 pub(crate) fn check(told: &SchemaCheck, mut screen: Screen) -> anyhow::Result<Exit> {
     if told.schema == "-" && told.args == "-" {
-        return Err(Misuse::new(
+        return Err(misuse(
             "the schema and the arguments cannot both come from standard input: give one of them as a file or as text",
         ));
     }
@@ -44,7 +45,12 @@ fn accept(checked: &CheckedArgs, screen: &mut Screen) -> anyhow::Result<()> {
     let args = shown_json(checked.value());
     screen.line(format_args!("{} {args}", paint(style::GOOD, "ok")))?;
     for repair in checked.repairs() {
-        screen.line(format_args!("  {}", in_words(repair)))?;
+        let what = if is_default(repair) {
+            "filled in"
+        } else {
+            "repaired"
+        };
+        screen.line(format_args!("  {what} {}", in_words(repair)))?;
     }
     Ok(())
 }
@@ -83,7 +89,7 @@ fn refuse_schema(refused: &Error, screen: &mut Screen) -> anyhow::Result<Exit> {
         true => format!(": {}", refused.message()),
         false => format!(". Mend these, or say less:{}", listed.concat()),
     };
-    Err(Misuse::new(format!(
+    Err(misuse(format!(
         "the schema cannot be enforced as it stands{listed}"
     )))
 }
@@ -96,57 +102,9 @@ fn place(pointer: &str, root: &str) -> String {
     }
 }
 
-/// A repair in words.
-fn in_words(repair: &Repair) -> String {
-    let shown = |value: &Option<Value>| value.as_ref().map(shown_json).unwrap_or_default();
-    let (before, after) = (shown(&repair.before), shown(&repair.after));
-    let place = place(&repair.pointer, "the arguments");
-    match repair.kind {
-        RepairKind::Number | RepairKind::Boolean => {
-            format!("{place}: the text {before} was taken for {after}")
-        }
-        RepairKind::Json => format!("{place}: the JSON text {before} was read: {after}"),
-        RepairKind::Integer => format!("{place}: {before} was taken for the whole number {after}"),
-        RepairKind::NullAsAbsent => format!("{place}: null was taken for absent"),
-        RepairKind::Default => format!("{place}: was absent, {after} is the default"),
-        RepairKind::NoArguments => format!("{place}: {before} was taken for no arguments"),
-        kind => format!("{place}: {before} became {after} ({})", kind.as_str()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_repair_is_said_in_words() {
-        let schema = Schema::from_document(json!({
-            "type": "object",
-            "properties": {
-                "n": { "type": "integer" },
-                "m": { "type": "integer" },
-                "yes": { "type": "boolean" },
-                "tags": { "type": "array", "items": { "type": "string" } },
-                "unit": { "type": "string", "default": "cm" },
-                "note": { "type": "string" },
-            },
-        }));
-        let args = r#"{"n": "7", "m": 7.0, "yes": "true", "tags": "[\"a\"]", "note": null}"#;
-        let checked = schema.unwrap().check(args).unwrap();
-        let mut said: Vec<String> = checked.repairs().iter().map(in_words).collect();
-        said.sort();
-        assert_eq!(
-            said,
-            [
-                "/m: 7.0 was taken for the whole number 7",
-                "/n: the text \"7\" was taken for 7",
-                "/note: null was taken for absent",
-                "/tags: the JSON text \"[\\\"a\\\"]\" was read: [\"a\"]",
-                "/unit: was absent, \"cm\" is the default",
-                "/yes: the text \"true\" was taken for true",
-            ]
-        );
-    }
 
     #[test]
     fn the_root_has_a_name() {

@@ -10,7 +10,7 @@ use turnwright_testkit::server::Server;
 use turnwright_testkit::server::chat::{Player, Script, What};
 
 use crate::args::ServeScript;
-use crate::exit::{Exit, Misuse};
+use crate::exit::{Exit, misuse};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, one_line};
 use crate::text;
@@ -45,7 +45,7 @@ fn read(path: &Path) -> anyhow::Result<Script> {
             true => "standard input".to_owned(),
             false => format!("`{}`", path.display()),
         };
-        Misuse::new(format!(
+        misuse(format!(
             "{name} is {error}. A script is a JSON array of replies, such as \
              [{{\"calls\": [{{\"name\": \"weather\", \"arguments\": {{\"city\": \"Bern\"}}}}]}}, {{\"text\": \"It rains.\"}}]; \
              `turnwright serve-script --help` names all that a reply may have"
@@ -80,10 +80,10 @@ async fn start(
     });
     match server.await {
         Ok(server) => Ok((server, requests)),
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(Misuse::new(format!(
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(misuse(format!(
             "port {port} of 127.0.0.1 is in use: choose another with `--port`, or leave it out for one that is free"
         ))),
-        Err(error) => Err(Misuse::new(format!(
+        Err(error) => Err(misuse(format!(
             "port {port} of 127.0.0.1 is not to be had ({error}): leave `--port` out for one that is free"
         ))),
     }

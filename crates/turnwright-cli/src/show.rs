@@ -1,5 +1,6 @@
 //! A turn as it is seen: what the model says, what it calls, what comes of it, who is asked.
 
+pub(crate) mod repair;
 mod result;
 mod tally;
 
@@ -156,9 +157,19 @@ impl Show {
             TurnEvent::MessageDelta(delta) => self.say(&delta, anstyle::Style::new())?,
             TurnEvent::ThoughtDelta(delta) => self.say(&delta, style::DIM)?,
             TurnEvent::Message(_) | TurnEvent::Thought(_) => self.end_speech()?,
-            TurnEvent::ToolCallStarted { id, tool, args, .. } => {
-                let args = result::as_written(&args, &self.tally.repairs_of(&id));
+            TurnEvent::ToolCallStarted {
+                id,
+                tool,
+                args,
+                repairs,
+                ..
+            } => {
+                let args = repair::as_written(&args, &repairs);
                 self.announce(id, &tool, &shown_json(&args))?;
+                for repair in repairs.iter().filter(|it| !repair::is_default(it)) {
+                    let text = format!("  repaired {}", repair::in_words(repair));
+                    self.screen.line(paint(style::CARE, text))?;
+                }
                 self.screen.busy(&format!("{} runs", plain(&tool)));
             }
             // Within a line that is being written there is no place for it.
@@ -175,7 +186,7 @@ impl Show {
                     };
                     self.announce(call.id().into(), call.tool(), &args)?;
                 }
-                result::show(&mut self.screen, &call, self.tally.repairs_of(call.id())).await?;
+                result::show(&mut self.screen, &call).await?;
                 self.wait();
             }
             TurnEvent::Discarded { id }

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use crate::exit::Misuse;
+use crate::exit::misuse;
 
 /// JSON text as it was given on a command line: the text itself, a file that holds it, or `-` for standard input.
 pub(crate) fn given(told: &str, what: &str) -> anyhow::Result<String> {
@@ -17,9 +17,8 @@ pub(crate) fn given(told: &str, what: &str) -> anyhow::Result<String> {
     let is_text = literal || (trimmed.starts_with(begins) && !Path::new(told).is_file());
     match is_text {
         true => Ok(told.to_owned()),
-        false => file(Path::new(told), what).map_err(|error| {
-            Misuse::new(format!("{error}. JSON text itself begins with `{{` or `[`"))
-        }),
+        false => file(Path::new(told), what)
+            .map_err(|error| misuse(format!("{error}. JSON text itself begins with `{{` or `[`"))),
     }
 }
 
@@ -30,7 +29,7 @@ pub(crate) fn file(path: &Path, what: &str) -> anyhow::Result<String> {
     }
     let bytes = std::fs::read(path).map_err(|error| {
         let shown = path.display();
-        Misuse::new(format!("{what} `{shown}` cannot be read: {error}"))
+        misuse(format!("{what} `{shown}` cannot be read: {error}"))
     })?;
     text(bytes, what)
 }
@@ -39,7 +38,7 @@ fn standard_input(what: &str) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().read_to_end(&mut bytes);
     read.map_err(|error| {
-        Misuse::new(format!(
+        misuse(format!(
             "{what} cannot be read from standard input: {error}"
         ))
     })?;
@@ -49,6 +48,6 @@ fn standard_input(what: &str) -> anyhow::Result<String> {
 fn text(bytes: Vec<u8>, what: &str) -> anyhow::Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Misuse::new(format!("{what} is not text in UTF-8: byte {at} is not"))
+        misuse(format!("{what} is not text in UTF-8: byte {at} is not"))
     })
 }

@@ -19,7 +19,6 @@ pages! {
     "storage.md" => Storage;
     "testing.md" => Testing;
     "executor.md" => Executor;
-    "program.md" => Program;
     "typescript.md" => TypeScript;
     "errors.md" => Errors;
 }

@@ -15,7 +15,7 @@ use turnwright::spool::DiskSpool;
 use turnwright::trust::ConversationSecret;
 
 use super::records::Records;
-use crate::exit::Misuse;
+use crate::exit::misuse;
 
 /// Names another folder for what is kept.
 const HOME: &str = "TURNWRIGHT_HOME";
@@ -41,7 +41,7 @@ impl Home {
             )
         };
         let system = etcetera::choose_base_strategy()
-            .map_err(|error| Misuse::new(format!("{}: {error}", nowhere())))?;
+            .map_err(|error| misuse(format!("{}: {error}", nowhere())))?;
         Ok(Home(system.data_dir().join("turnwright")))
     }
 }
@@ -77,7 +77,7 @@ impl Kept {
                 folder,
                 _lock: lock,
             }),
-            Err(TryLockError::WouldBlock) => Err(Misuse::new(format!(
+            Err(TryLockError::WouldBlock) => Err(misuse(format!(
                 "the conversation `{name}` is in use by another program: name another one with `--conversation NAME`, \
                  or keep nothing with `--forget`"
             ))),
@@ -152,7 +152,7 @@ impl Kept {
 /// A file of this conversation cannot be read, and what to do about it.
 pub(super) fn broken(file: &Path, why: impl std::fmt::Display) -> anyhow::Error {
     let file = file.display();
-    Misuse::new(format!(
+    misuse(format!(
         "the conversation cannot be gone on with: {why} in `{file}`. `--new` begins anew and sets it aside; \
          `--conversation NAME` leaves it alone"
     ))
@@ -234,7 +234,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
         && !name.contains("..");
     match plain {
         true => Ok(()),
-        false => Err(Misuse::new(format!(
+        false => Err(misuse(format!(
             "a conversation's name has 1 to {LONGEST_NAME} of the signs A-Z a-z 0-9 . _ - and begins with no dot"
         ))),
     }

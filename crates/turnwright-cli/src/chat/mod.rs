@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use turnwright::Tool;
 
 use crate::args;
-use crate::exit::{Exit, Misuse};
+use crate::exit::{Exit, misuse};
 use crate::terminal::{Screen, Signals, Told};
 
 use kept::{Home, Kept};
@@ -51,7 +51,7 @@ pub(crate) async fn run(
         .model()
         .system_prompt(told.system.as_deref().unwrap_or(SYSTEM))
         .build()
-        .map_err(|error| Misuse::new(error.with_causes()))?;
+        .map_err(|error| misuse(error.with_causes()))?;
     let kept = match told.forget {
         true => None,
         false => Some(Kept::open(&Home::find()?, &told.conversation)?),
@@ -77,9 +77,9 @@ fn existing(folder: &Path) -> anyhow::Result<PathBuf> {
     let shown = folder.display();
     let whole = folder
         .canonicalize()
-        .map_err(|error| Misuse::new(format!("the folder `{shown}` cannot be read: {error}")))?;
+        .map_err(|error| misuse(format!("the folder `{shown}` cannot be read: {error}")))?;
     match whole.is_dir() {
         true => Ok(whole),
-        false => Err(Misuse::new(format!("`{shown}` is no folder"))),
+        false => Err(misuse(format!("`{shown}` is no folder"))),
     }
 }

@@ -10,7 +10,7 @@ use turnwright::models::chat_completions::ChatCompletionsBuilder;
 use url::{Host, Url};
 
 use crate::args;
-use crate::exit::Misuse;
+use crate::exit::misuse;
 use crate::terminal::one_line;
 
 /// Where requests go if there is a key and no address.
@@ -37,7 +37,7 @@ impl Server {
             (Some(base), _) => base,
             (None, Some(_)) => OPENAI.to_owned(),
             (None, None) => {
-                return Err(Misuse::new(
+                return Err(misuse(
                     "no model server is named: give `--base-url http://127.0.0.1:8080/v1` for one on this machine \
                      (llama.cpp; Ollama has port 11434, vLLM 8000, LM Studio 1234), or set OPENAI_API_KEY for OpenAI's",
                 ));
@@ -47,7 +47,7 @@ impl Server {
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
             .ok_or_else(|| {
-                Misuse::new("the base URL is no address: write it like `http://127.0.0.1:8080/v1`")
+                misuse("the base URL is no address: write it like `http://127.0.0.1:8080/v1`")
             })?;
         let mut server = Server {
             base,
@@ -168,12 +168,12 @@ fn only(mut models: Vec<String>, at: &str) -> anyhow::Result<String> {
             named.push_str(&format!(" and {} more", models.len() - SHOWN));
         }
         let choose = "choose one with `--model NAME` or OPENAI_MODEL";
-        return Err(Misuse::new(format!(
+        return Err(misuse(format!(
             "{at} has several models: {choose}. It has {named}"
         )));
     }
     models.pop().ok_or_else(|| {
-        Misuse::new(format!(
+        misuse(format!(
             "{at} says that it has no model: load one there, or name it with `--model NAME`"
         ))
     })

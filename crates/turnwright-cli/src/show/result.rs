@@ -1,12 +1,10 @@
 //! What came of a call.
 
-use serde_json::Value;
 use turnwright::record::ToolResults;
-use turnwright::{ArtifactKind, Repair, ToolCall};
+use turnwright::{ArtifactKind, ToolCall};
 
-use super::tally::is_default;
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Screen, fit, json, one_line, plain, wrap};
+use crate::terminal::{Screen, fit, one_line, plain, wrap};
 
 /// How many lines of a result are shown.
 const LINES: usize = 6;
@@ -15,15 +13,7 @@ const LINES: usize = 6;
 const LINE: usize = 160;
 
 /// Shows what came of a call, in a few lines.
-pub(crate) async fn show(
-    screen: &mut Screen,
-    call: &ToolCall,
-    repairs: Vec<Repair>,
-) -> anyhow::Result<()> {
-    for repair in repairs.iter().filter(|repair| !is_default(repair)) {
-        let text = format!("  repaired {}", said(repair));
-        screen.line(paint(style::CARE, text))?;
-    }
+pub(crate) async fn show(screen: &mut Screen, call: &ToolCall) -> anyhow::Result<()> {
     match call.results() {
         ToolResults::Artifacts(_) if !call.handles().is_empty() => {
             for artifact in call.handles() {
@@ -92,37 +82,6 @@ fn excerpt(screen: &mut Screen, text: &str) -> anyhow::Result<()> {
         screen.line(paint(style::DIM, text))?;
     }
     Ok(())
-}
-
-/// The arguments without what was filled in for the model.
-pub(crate) fn as_written(args: &Value, repairs: &[Repair]) -> Value {
-    let mut args = args.clone();
-    if let Value::Object(args) = &mut args {
-        for repair in repairs.iter().filter(|repair| is_default(repair)) {
-            // Only of the arguments themselves: what stands deeper is small.
-            args.shift_remove(repair.pointer.trim_start_matches('/'));
-        }
-    }
-    args
-}
-
-/// A repair in words.
-fn said(repair: &Repair) -> String {
-    let shown = |value: &Option<Value>| match value {
-        Some(value) => fit(&json(value), 40),
-        None => "nothing".to_owned(),
-    };
-    let place = if repair.pointer.is_empty() {
-        "the arguments"
-    } else {
-        &repair.pointer
-    };
-    format!(
-        "{}: {} → {}",
-        one_line(place, 80),
-        shown(&repair.before),
-        shown(&repair.after)
-    )
 }
 
 /// A number with its thousands apart.

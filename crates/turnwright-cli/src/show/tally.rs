@@ -1,9 +1,10 @@
 //! What happened in turns, counted.
 
-use std::collections::HashMap;
 use std::sync::Mutex;
 
-use turnwright::{Event, EventKind, Repair, RepairKind};
+use turnwright::{Event, EventKind};
+
+use super::repair::is_default;
 
 /// Counts what happens.
 #[derive(Default)]
@@ -11,35 +12,25 @@ pub(crate) struct Tally(Mutex<Counts>);
 
 #[derive(Default)]
 struct Counts {
-    /// By the call's id.
-    repairs: HashMap<String, Vec<Repair>>,
+    repairs: usize,
     calls: usize,
     refused: usize,
     warnings: Vec<String>,
-}
-
-/// Whether it only fills in what the model left out.
-pub(crate) fn is_default(repair: &Repair) -> bool {
-    repair.kind == RepairKind::Default
 }
 
 impl Tally {
     pub(crate) fn note(&self, event: &Event) {
         let mut counts = self.lock();
         match &event.kind {
-            EventKind::ToolExecutionStart { id, repairs, .. } => {
+            EventKind::ToolExecutionStart { repairs, .. } => {
                 counts.calls += 1;
-                counts.repairs.insert(id.to_string(), repairs.clone());
+                let repairs = repairs.iter().filter(|repair| !is_default(repair));
+                counts.repairs += repairs.count();
             }
             EventKind::ToolCallRefused { .. } => counts.refused += 1,
             EventKind::Warning { message, .. } => counts.warnings.push(message.clone()),
             _ => {}
         }
-    }
-
-    /// What checking changed in the arguments of this call.
-    pub(crate) fn repairs_of(&self, call: &str) -> Vec<Repair> {
-        self.lock().repairs.get(call).cloned().unwrap_or_default()
     }
 
     /// The calls that ran.
@@ -54,9 +45,7 @@ impl Tally {
 
     /// All repairs, save for defaults that were filled in.
     pub(crate) fn repairs(&self) -> usize {
-        let counts = self.lock();
-        let repairs = counts.repairs.values().flatten();
-        repairs.filter(|repair| !is_default(repair)).count()
+        self.lock().repairs
     }
 
     /// Words to operators, which are told once.

@@ -47,7 +47,7 @@ impl Consent {
                 note(
                     screen,
                     style::CARE,
-                    "refused: there is no terminal to ask at",
+                    "refused: there is no terminal to ask at; --yes allows it beforehand",
                 )?;
                 gates.refuse(&gate.id, "there is nobody to ask")?;
             }

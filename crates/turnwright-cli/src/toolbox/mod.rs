@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use turnwright::Tool;
 use turnwright::models::fetch::AddressGuard;
 
-use crate::exit::Misuse;
+use crate::exit::misuse;
 
 /// The tools that are built in.
 pub(crate) fn tools(folder: &Path, fetch: bool) -> anyhow::Result<Vec<Tool>> {
@@ -65,7 +65,7 @@ impl Shelf {
             let mut same = there.filter(|(other, _)| other.name() == tool.name());
             if let Some((_, other)) = same.next() {
                 let name = tool.name();
-                return Err(Misuse::new(format!(
+                return Err(misuse(format!(
                     "there are two tools `{name}`: one {other} and one {whose}; rename one of them"
                 )));
             }

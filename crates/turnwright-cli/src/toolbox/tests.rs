@@ -11,6 +11,7 @@ use turnwright_testkit::contract;
 use turnwright_testkit::server::{Answer, Server, Step};
 
 use super::*;
+use crate::exit::Misuse;
 
 /// A folder that is gone when this is.
 pub(super) struct Scratch(PathBuf);

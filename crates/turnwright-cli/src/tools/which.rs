@@ -2,7 +2,7 @@
 
 use turnwright::Tool;
 
-use crate::exit::Misuse;
+use crate::exit::misuse;
 
 /// The tool of this name.
 pub(super) fn named<'t>(tools: &'t [Tool], name: &str) -> anyhow::Result<&'t Tool> {
@@ -19,7 +19,7 @@ fn unknown(tools: &[Tool], name: &str) -> anyhow::Error {
         None => String::new(),
     };
     let all = names.join(", ");
-    Misuse::new(format!(
+    misuse(format!(
         "there is no tool `{name}`.{meant} There are: {all}"
     ))
 }

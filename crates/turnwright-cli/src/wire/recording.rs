@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use turnwright_testkit::cassette::Exchange;
 
-use crate::exit::Misuse;
+use crate::exit::misuse;
 use crate::text;
 
 /// What a recording holds, in order: each exchange, or what is wrong with it.
@@ -18,7 +18,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Recording> {
             true => "standard input".to_owned(),
             false => format!("`{}`", path.display()),
         };
-        Misuse::new(format!(
+        misuse(format!(
             "{name} is no recording: {error}. A recording is a JSON array of \
              {{\"request\": {{method, path, body}}, \"response\": {{status, headers, body}}}}, as the testkit's cassettes write it"
         ))

@@ -12,7 +12,7 @@ use super::messages::{Beginning, messages, text_of};
 use super::turns::{RecordedTurn, Said, turns};
 use super::{recording, tools};
 use crate::args::WireReplay;
-use crate::exit::{Exit, Misuse};
+use crate::exit::{Exit, misuse};
 use crate::show::Show;
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Consent, Screen, one_line, plain};
@@ -27,9 +27,8 @@ pub(crate) async fn replay(told: WireReplay, screen: Screen) -> anyhow::Result<E
     let exchanges = recording::read(&told.file)?.into_iter().enumerate();
     let exchanges = exchanges.map(|(at, exchange)| {
         let name = told.file.display();
-        exchange.map_err(|error| {
-            Misuse::new(format!("`{name}` cannot be played: number {at} is {error}"))
-        })
+        exchange
+            .map_err(|error| misuse(format!("`{name}` cannot be played: number {at} is {error}")))
     });
     let turns = turns(exchanges.collect::<anyhow::Result<Vec<_>>>()?);
     let mut show = Show::new(screen, Consent::Nobody);

@@ -136,6 +136,7 @@ impl Checked {
             id: self.call.id.shared(),
             tool: Arc::clone(&self.call.name),
             args: Arc::new(self.args.value().clone()),
+            repairs: self.args.repairs().into(),
         };
         self.call.ctx.emit(started).await;
     }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use crate::cancel::Cancellation;
 use crate::gate::OpenGate;
 use crate::record::{Message, Record, Thought, ToolCall};
-use crate::schema::Schema;
+use crate::schema::{Repair, Schema};
 use crate::within::{TimeLimit, within};
 
 /// What a turn says as it goes: pieces, each with its offset, and the records that they become.
@@ -42,6 +42,8 @@ pub enum TurnEvent {
         tool: Arc<str>,
         /// The checked arguments.
         args: Arc<Value>,
+        /// What checking changed to make them so.
+        repairs: Arc<[Repair]>,
     },
     /// A call says how far it is. Missed by a reader that is slow.
     #[non_exhaustive]
@@ -132,9 +134,14 @@ impl Serialize for TurnEvent {
                 let Delta { id, offset, text } = delta;
                 json!({ "event": name, "id": id, "tool": tool, "offset": offset, "text": text })
             }
-            TurnEvent::ToolCallStarted { id, tool, args } => {
-                json!({ "event": name, "id": id, "tool": tool, "args": args })
-            }
+            TurnEvent::ToolCallStarted {
+                id,
+                tool,
+                args,
+                repairs,
+            } => json!({
+                "event": name, "id": id, "tool": tool, "args": args, "repairs": repairs,
+            }),
             TurnEvent::ToolCallProgress { id, message } => {
                 json!({ "event": name, "id": id, "message": message })
             }

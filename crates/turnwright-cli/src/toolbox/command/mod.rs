@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use turnwright::prelude::*;
 
-use crate::exit::Misuse;
+use crate::exit::misuse;
 use crate::text;
 use run::Program;
 
@@ -60,7 +60,7 @@ pub(super) fn tools(file: &Path) -> anyhow::Result<Vec<Tool>> {
     let text = text::file(file, "the tools file")?;
     let shown = file.display();
     let wrong = |why: String| {
-        Misuse::new(format!(
+        misuse(format!(
             "the tools file `{shown}` does not fit: {why}. `turnwright tools --help` shows what it should look like"
         ))
     };

@@ -8,7 +8,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use turnwright::ToolError;
 
-use crate::exit::Misuse;
+use crate::exit::misuse;
 
 /// A folder. Every path is taken from here, step by step, and none leads out: neither `..`, nor one from the root, nor a
 /// link, also not one that is put in place between two looks.
@@ -19,7 +19,7 @@ impl Folder {
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| {
             let shown = path.display();
-            Misuse::new(format!(
+            misuse(format!(
                 "the folder `{shown}` cannot be read: {error}. Name another with --folder"
             ))
         })?;

@@ -1,16 +1,14 @@
 //! A call as people read it: its id, what was repaired, how it goes, all that came of it.
 
-use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
-use serde_json::Value;
 use turnwright::record::ToolResults;
-use turnwright::{Repair, RepairKind, ToolCall, TurnEvent};
+use turnwright::{ToolCall, TurnEvent};
 
 use super::View;
 use super::account::Facts;
-use crate::show::size;
+use crate::show::{repair, size};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{fit, json, one_line, plain};
 
@@ -69,11 +67,11 @@ impl View {
             self.fact("arguments", style::NAME, &args)?;
         }
         for repair in &facts.repairs {
-            let (name, look) = match repair.kind {
-                RepairKind::Default => ("filled in", style::DIM),
-                _ => ("repaired", style::CARE),
+            let (name, look) = match repair::is_default(repair) {
+                true => ("filled in", style::DIM),
+                false => ("repaired", style::CARE),
             };
-            self.fact(name, look, &said(repair))?;
+            self.fact(name, look, &repair::in_words(repair))?;
         }
         Ok(())
     }
@@ -133,27 +131,6 @@ impl View {
     fn fact(&mut self, name: &str, look: anstyle::Style, is: &str) -> io::Result<()> {
         let name = paint(look, format_args!("{name:9}"));
         self.screen.line(format_args!("{name} {is}"))
-    }
-}
-
-/// A repair in words.
-fn said(repair: &Repair) -> String {
-    let shown = |value: &Option<Value>| match value {
-        Some(value) => Cow::Owned(fit(&json(value), 60)),
-        None => Cow::Borrowed("nothing"),
-    };
-    let place = match repair.pointer.as_str() {
-        "" => "the arguments",
-        pointer => pointer,
-    };
-    let (place, before, after) = (
-        one_line(place, 80),
-        shown(&repair.before),
-        shown(&repair.after),
-    );
-    match repair.kind {
-        RepairKind::Default => format!("{place}: {after}"),
-        _ => format!("{place}: {before} → {after}"),
     }
 }
 

@@ -1,0 +1,82 @@
+//! What checking changed, for people.
+
+use serde_json::Value;
+use turnwright::{Repair, RepairKind};
+
+use crate::terminal::{fit, json, one_line};
+
+/// How much of a value is shown.
+const VALUE: usize = 60;
+
+/// Whether it only fills in what was left out.
+pub(crate) fn is_default(repair: &Repair) -> bool {
+    repair.kind == RepairKind::Default
+}
+
+/// A repair in a few words: `/days: "3" → 3`.
+pub(crate) fn in_words(repair: &Repair) -> String {
+    let shown = |value: &Option<Value>| match value {
+        Some(value) => fit(&json(value), VALUE),
+        None => "nothing".to_owned(),
+    };
+    let (before, after) = (shown(&repair.before), shown(&repair.after));
+    let place = match repair.pointer.as_str() {
+        "" => "the arguments".to_owned(),
+        pointer => one_line(pointer, 80),
+    };
+    match repair.kind {
+        RepairKind::Default => format!("{place}: {after}"),
+        _ => format!("{place}: {before} → {after}"),
+    }
+}
+
+/// The arguments without what was filled in for the model.
+pub(crate) fn as_written(args: &Value, repairs: &[Repair]) -> Value {
+    let mut args = args.clone();
+    if let Value::Object(args) = &mut args {
+        for repair in repairs.iter().filter(|repair| is_default(repair)) {
+            // Only of the arguments themselves: what stands deeper is small.
+            args.shift_remove(repair.pointer.trim_start_matches('/'));
+        }
+    }
+    args
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use turnwright::Schema;
+
+    #[test]
+    fn every_repair_is_said_in_words() {
+        let schema = Schema::from_document(json!({
+            "type": "object",
+            "properties": {
+                "n": { "type": "integer" },
+                "m": { "type": "integer" },
+                "yes": { "type": "boolean" },
+                "tags": { "type": "array", "items": { "type": "string" } },
+                "unit": { "type": "string", "default": "cm" },
+                "note": { "type": "string" },
+            },
+        }));
+        let args = r#"{"n": "7", "m": 7.0, "yes": "true", "tags": "[\"a\"]", "note": null}"#;
+        let checked = schema.unwrap().check(args).unwrap();
+        let mut said: Vec<String> = checked.repairs().iter().map(in_words).collect();
+        said.sort();
+        assert_eq!(
+            said,
+            [
+                "/m: 7.0 → 7",
+                "/n: \"7\" → 7",
+                "/note: null → nothing",
+                "/tags: \"[\\\"a\\\"]\" → [\"a\"]",
+                "/unit: \"cm\"",
+                "/yes: \"true\" → true",
+            ]
+        );
+        let written = json!({ "n": 7, "m": 7, "yes": true, "tags": ["a"] });
+        assert_eq!(as_written(checked.value(), checked.repairs()), written);
+    }
+}
