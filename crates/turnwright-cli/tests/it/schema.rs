@@ -46,7 +46,7 @@ fn accepted_arguments_come_with_what_was_repaired() {
     let text = run(&["schema", "check", SCHEMA, r#"{"n": "7"}"#]);
     assert_eq!(
         text.out,
-        "ok {\"n\":7,\"unit\":\"cm\"}\n  /n: the text \"7\" was taken for 7\n  /unit: was absent, \"cm\" is the default\n"
+        "ok {\"n\":7,\"unit\":\"cm\"}\n  repaired /n: \"7\" → 7\n  filled in /unit: \"cm\"\n"
     );
     assert_eq!((text.code, text.err.as_str()), (0, ""));
 }
