@@ -11,7 +11,7 @@ mod tests;
 
 use std::path::Path;
 
-use turnwright::Tool;
+use turnwright::prelude::*;
 
 use folder::Folder;
 
@@ -23,6 +23,23 @@ pub(super) fn tools(folder: &Path) -> anyhow::Result<Vec<Tool>> {
         read_file::tool(folder.clone())?,
         search_files::tool(folder)?,
     ])
+}
+
+/// Asks before what is hidden is read: that is where keys are kept.
+fn asks_for_hidden() -> impl ApprovalPolicy {
+    let hidden = |call: &PendingCall<'_>| {
+        let named = call.args().get("path").and_then(|path| path.as_str());
+        call.args().get("hidden") == Some(&true.into()) || named.is_some_and(is_hidden)
+    };
+    when(hidden, "hidden files often hold keys")
+}
+
+/// Whether a part of the path begins with a dot.
+fn is_hidden(path: &str) -> bool {
+    let parts = path.split(['/', '\\']);
+    parts
+        .into_iter()
+        .any(|part| part.starts_with('.') && part != "." && part != "..")
 }
 
 /// The folder itself.

@@ -32,10 +32,11 @@ pub(super) fn tool(folder: Folder) -> Result<Tool, Error> {
     Tool::typed::<Args>("read_file")
         .description(
             "Reads a text file, all of it. A long one is kept for you: you get a handle and ask for lines or search it. Files \
-             that are not text, or larger than 64 MiB, are refused.",
+             that are not text, or larger than 64 MiB, are refused. Hidden files are asked for first.",
         )
         .effects(Effects::ReadOnly)
         .timeout(Duration::from_secs(60))
+        .approval(super::asks_for_hidden())
         .handler(move |args: Args, _: ToolContext| {
             let folder = folder.clone();
             async move { read(folder, args.path).await }

@@ -46,7 +46,7 @@ struct Args {
     /// Whether `a` finds `A`.
     #[serde(default)]
     case_insensitive: bool,
-    /// Files whose names begin with a dot too.
+    /// Files whose names begin with a dot too; somebody is asked first.
     #[serde(default)]
     hidden: bool,
     /// How many lines at most.
@@ -68,6 +68,7 @@ pub(super) fn tool(folder: Folder) -> Result<Tool, Error> {
         )
         .effects(Effects::ReadOnly)
         .timeout(Duration::from_secs(60))
+        .approval(super::asks_for_hidden())
         .handler_blocking(move |args: Args, ctx: ToolContext| search(&folder, &args, &ctx))
         .build()
 }

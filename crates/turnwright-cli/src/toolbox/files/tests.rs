@@ -393,3 +393,29 @@ async fn lines_are_found_where_they_are() {
     let bomb = told(&folder, "search_files", bomb).await;
     assert!(bomb.contains("pattern"), "{bomb}");
 }
+
+#[tokio::test]
+async fn what_is_hidden_is_read_only_if_somebody_allows_it() {
+    let folder = Scratch::new("hidden");
+    folder.write(".env", "KEY=1\n");
+    folder.write("a/.git/config", "KEY=1\n");
+    folder.write("a.b/c.txt", "KEY=1\n");
+    for path in [".env", "./.env", "a/.git/config", "a.b/../.env"] {
+        let refused = told(&folder, "read_file", json!({ "path": path })).await;
+        assert!(refused.contains("not approved"), "{path}: {refused}");
+        let search = json!({ "pattern": "KEY", "path": path });
+        let refused = told(&folder, "search_files", search).await;
+        assert!(refused.contains("not approved"), "{path}: {refused}");
+    }
+    let search = json!({ "pattern": "KEY", "hidden": true });
+    let refused = told(&folder, "search_files", search).await;
+    assert!(refused.contains("not approved"), "{refused}");
+
+    let plain = json!({ "path": "a.b/../a.b/c.txt" });
+    assert_eq!(done(&folder, "read_file", plain).await, "KEY=1\n");
+    let found = done(&folder, "search_files", json!({ "pattern": "KEY" })).await;
+    assert!(
+        found.contains("c.txt:1: KEY=1") && !found.contains(".env"),
+        "{found}"
+    );
+}
