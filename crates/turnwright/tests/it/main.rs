@@ -1,5 +1,6 @@
 //! Tests of the facade, in one binary.
 
 mod book;
+mod examples;
 mod outside_package;
 mod tool_macro;
