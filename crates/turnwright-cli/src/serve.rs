@@ -12,7 +12,7 @@ use turnwright_testkit::server::chat::{Player, Script, What};
 use crate::args::ServeScript;
 use crate::exit::{Exit, misuse};
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Screen, one_line};
+use crate::terminal::{Screen, Signals, one_line};
 use crate::text;
 
 /// How much of a path is shown.
@@ -32,7 +32,7 @@ pub(crate) async fn run(told: ServeScript, mut screen: Screen) -> anyhow::Result
         true => screen.value(&json!({ "url": url }))?,
         false => screen.line(format_args!("listening on {url}"))?,
     }
-    let screen = tell_requests(screen, requests, of, called_off()).await?;
+    let screen = tell_requests(screen, requests, of, Signals::listen()?).await;
     server.shutdown().await;
     say_left(screen, &player, of)?;
     Ok(Exit::Done)
@@ -94,9 +94,8 @@ async fn tell_requests(
     mut screen: Screen,
     mut requests: UnboundedReceiver<Came>,
     of: usize,
-    called_off: impl Future<Output = io::Result<()>>,
-) -> anyhow::Result<Screen> {
-    let mut called_off = std::pin::pin!(called_off);
+    mut signals: Signals,
+) -> Screen {
     loop {
         tokio::select! {
             biased;
@@ -108,26 +107,10 @@ async fn tell_requests(
                 // A server is of use though nobody reads what it says.
                 drop(told);
             }
-            ended = &mut called_off => {
-                ended?;
-                return Ok(screen);
-            }
+            // Ctrl-C, or what asks a process to end.
+            _ = signals.next() => return screen,
         }
     }
-}
-
-/// Ctrl-C, or what asks a process to end.
-async fn called_off() -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        let mut ended = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-        tokio::select! {
-            signal = tokio::signal::ctrl_c() => signal,
-            _ = ended.recv() => Ok(()),
-        }
-    }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await
 }
 
 impl Came {

@@ -1,5 +1,6 @@
 //! A turn as it is seen: what the model says, what it calls, what comes of it, who is asked.
 
+mod follow;
 pub(crate) mod repair;
 mod result;
 mod tally;
@@ -9,17 +10,17 @@ use std::io;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
 use turnwright::turn::Delta;
 use unicode_width::UnicodeWidthStr as _;
 
+pub(crate) use follow::{Shown, Viewer, follow};
 pub(crate) use result::{count, size};
 pub(crate) use tally::Tally;
 
 use crate::terminal::style::{self, paint};
-use crate::terminal::{
-    Consent, Flow, Screen, Signals, Told, fit, json as shown_json, one_line, plain,
-};
+use crate::terminal::{Consent, Flow, Screen, fit, json as shown_json, one_line, plain};
 
 /// How much of a line is shown where nobody counts columns.
 const LINE: usize = 160;
@@ -27,7 +28,7 @@ const LINE: usize = 160;
 /// Shows turns on a screen, and answers at their gates.
 pub(crate) struct Show {
     pub(crate) screen: Screen,
-    consent: Consent,
+    consent: Arc<Consent>,
     tally: Arc<Tally>,
     speech: Option<Speech>,
     /// The calls of which something was shown already.
@@ -43,20 +44,11 @@ struct Speech {
     style: anstyle::Style,
 }
 
-/// What came of a turn that was shown.
-pub(crate) struct Shown {
-    pub(crate) outcome: TurnOutcome,
-    /// Whether somebody called it off.
-    pub(crate) interrupted: bool,
-    /// Whether the program was told to end meanwhile; then the turn was called off too.
-    pub(crate) terminated: bool,
-}
-
 impl Show {
     pub(crate) fn new(screen: Screen, consent: Consent) -> Self {
         Show {
             screen,
-            consent,
+            consent: Arc::new(consent),
             tally: Arc::default(),
             speech: None,
             announced: HashSet::new(),
@@ -76,83 +68,17 @@ impl Show {
         input: TurnInput,
     ) -> anyhow::Result<Shown> {
         let tally = Arc::clone(&self.tally);
-        // One listener for all of the turn: Ctrl-C counts also while something is being shown.
-        let mut signals = Signals::listen()?;
-        let mut turn = runner.start(input.observer(move |event| tally.note(event)));
-        let (mut interrupted, mut terminated) = (false, false);
+        let turn = runner.start(input.observer(move |event| tally.note(event)));
         self.wait();
-        loop {
-            let told = tokio::select! {
-                event = turn.next() => match event {
-                    None => break,
-                    Some(TurnEvent::GateOpened(gate)) if !interrupted => {
-                        self.end_speech()?;
-                        self.tell(&TurnEvent::GateOpened(Arc::clone(&gate)))?;
-                        self.announced.extend(gate.tool_call.clone());
-                        let gates = turn.gates();
-                        let told = tokio::select! {
-                            answered = self.consent.answer(&mut self.screen, &gate, &gates) => {
-                                (!answered?).then_some(Told::Interrupt)
-                            }
-                            () = signals.terminated() => Some(Told::Terminate),
-                        };
-                        // What was told while somebody was asked is dealt with.
-                        signals = Signals::listen()?;
-                        if told.is_none() {
-                            self.wait();
-                        }
-                        told
-                    }
-                    Some(event) if interrupted => {
-                        self.aftermath(event).await?;
-                        None
-                    }
-                    Some(event) => {
-                        self.event(event).await?;
-                        None
-                    }
-                },
-                told = signals.next() => {
-                    if told == Told::Interrupt && interrupted {
-                        // Asked twice: whoever does that does not want to wait.
-                        self.screen.rest();
-                        std::process::exit(130);
-                    }
-                    Some(told)
-                }
-            };
-            if let Some(told) = told {
-                (interrupted, terminated) = (true, terminated || told == Told::Terminate);
-                turn.cancel();
-                self.break_speech()?;
-                self.screen
-                    .busy("calling it off; Ctrl-C again ends the program");
-            }
-        }
+        let consent = Arc::clone(&self.consent);
+        let shown = follow(turn, &consent, self).await?;
         self.end_speech()?;
         self.screen.rest();
-        let outcome = turn.outcome().await;
-        self.end(&outcome, interrupted)?;
-        Ok(Shown {
-            outcome,
-            interrupted,
-            terminated,
-        })
+        self.end(&shown.outcome, shown.interrupted)?;
+        Ok(shown)
     }
 
-    /// What comes after a turn was called off: of what was being said nothing more, but what was done is done.
-    async fn aftermath(&mut self, event: TurnEvent) -> anyhow::Result<()> {
-        match event {
-            event if self.screen.is_json() => self.tell(&event),
-            TurnEvent::ToolCall(_) => self.event(event).await,
-            _ => Ok(()),
-        }
-    }
-
-    async fn event(&mut self, event: TurnEvent) -> anyhow::Result<()> {
-        if self.screen.is_json() {
-            return self.tell(&event);
-        }
+    async fn show(&mut self, event: TurnEvent) -> anyhow::Result<()> {
         match event {
             TurnEvent::MessageDelta(delta) => self.say(&delta, anstyle::Style::new())?,
             TurnEvent::ThoughtDelta(delta) => self.say(&delta, style::DIM)?,
@@ -170,7 +96,7 @@ impl Show {
                     let text = format!("  repaired {}", repair::in_words(repair));
                     self.screen.line(paint(style::CARE, text))?;
                 }
-                self.screen.busy(&format!("{} runs", plain(&tool)));
+                self.screen.busy(&format!("{} runs", one_line(&tool, LINE)));
             }
             // Within a line that is being written there is no place for it.
             TurnEvent::ToolCallProgress { .. } if self.speech.is_some() => {}
@@ -207,7 +133,7 @@ impl Show {
         self.end_speech()?;
         self.announced.insert(id);
         self.apart = true;
-        let name = fit(&format!("→ {}", plain(tool)), self.columns());
+        let name = fit(&format!("→ {}", one_line(tool, LINE)), self.columns());
         // Arguments of which nothing is left say nothing.
         let args = match self.columns().saturating_sub(name.width() + 1) {
             0..8 => String::new(),
@@ -230,7 +156,7 @@ impl Show {
             }
             self.speech = Some(Speech {
                 id: Arc::clone(&delta.id),
-                flow: Flow::new(self.screen.width(), ""),
+                flow: Flow::new(self.screen.width(), self.margin()),
                 style,
             });
         }
@@ -267,6 +193,15 @@ impl Show {
         match self.speech.take() {
             Some(_) if !self.screen.is_json() => self.screen.write("\n"),
             _ => Ok(()),
+        }
+    }
+
+    /// What stands before each line that the model says, where somebody looks: nothing that it says can be taken for something
+    /// that the program says.
+    fn margin(&self) -> &'static str {
+        match self.screen.width() {
+            Some(_) => "│ ",
+            None => "",
         }
     }
 
@@ -310,5 +245,34 @@ impl Show {
             self.screen.paragraph(style::BAD, "", &sentence)?;
         }
         Ok(())
+    }
+}
+
+impl Viewer for Show {
+    fn screen(&mut self) -> &mut Screen {
+        &mut self.screen
+    }
+
+    async fn event(&mut self, event: TurnEvent, called_off: bool) -> anyhow::Result<()> {
+        match event {
+            event if self.screen.is_json() => self.tell(&event),
+            TurnEvent::ToolCall(_) => self.show(event).await,
+            _ if called_off => Ok(()),
+            event => self.show(event).await,
+        }
+    }
+
+    fn before_question(&mut self, gate: &Arc<OpenGate>) -> anyhow::Result<()> {
+        self.end_speech()?;
+        self.announced.extend(gate.tool_call.clone());
+        self.tell(&TurnEvent::GateOpened(Arc::clone(gate)))
+    }
+
+    fn after_question(&mut self) {
+        self.wait();
+    }
+
+    fn called_off(&mut self) -> anyhow::Result<()> {
+        Ok(self.break_speech()?)
     }
 }

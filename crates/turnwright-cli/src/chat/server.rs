@@ -106,9 +106,12 @@ impl Server {
                     "it answered at too great length"
                 );
             }
-            let listed: Listed =
-                serde_json::from_slice(&body).context("that is no list of models")?;
-            Ok(listed.data.into_iter().map(|model| model.id).collect())
+            // What came is not quoted: a server may repeat the key in it.
+            let listed = serde_json::from_slice::<Listed>(&body);
+            let listed =
+                listed.map_err(|_| anyhow::anyhow!("what it answers is no list of models"))?;
+            let names = listed.data.into_iter().map(|model| model.id);
+            Ok(names.filter(|name| !self.is_key(name)).collect())
         };
         let asked = match tokio::time::timeout(PATIENCE, ask).await {
             Ok(asked) => asked,
@@ -119,6 +122,12 @@ impl Server {
                 "no model was named, and {at} does not say which it has; name one with `--model`"
             )
         })
+    }
+
+    /// Whether the key stands in it.
+    fn is_key(&self, name: &str) -> bool {
+        let key = self.key.as_deref().map(str::trim);
+        key.is_some_and(|key| name.contains(key))
     }
 
     async fn ask(&self) -> reqwest::Result<reqwest::Response> {

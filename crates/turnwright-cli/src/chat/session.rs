@@ -271,7 +271,7 @@ fn after(show: &mut Show, shown: &Shown, took: Duration) -> anyhow::Result<()> {
     }
     let used = shown.outcome.usage;
     let seconds = format!("{:.1} s", took.as_secs_f64());
-    let line = match used.input_tokens + used.output_tokens {
+    let line = match used.input_tokens.saturating_add(used.output_tokens) {
         0 if !shown.outcome.is_answered() => return Ok(()),
         0 => seconds,
         _ => {

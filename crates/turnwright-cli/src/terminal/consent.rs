@@ -3,8 +3,14 @@
 use serde_json::Value;
 use turnwright::gate::{Gates, OpenGate};
 
+use unicode_width::UnicodeWidthChar as _;
+
 use super::style::{self, paint};
-use super::{Editor, Screen, Typed, json, plain};
+use super::{Editor, Screen, Typed, json, one_line, plain};
+use crate::show::count;
+
+/// How many lines of arguments are shown unless somebody wants to see all.
+const SHOWN: usize = 12;
 
 /// Who is asked.
 pub(crate) enum Consent {
@@ -66,7 +72,7 @@ async fn person(
 ) -> anyhow::Result<bool> {
     screen.rest();
     let in_time = loop {
-        match editor.answer("  yes, no or edit? ", "").await {
+        match editor.answer(&asked.question(), "").await {
             Typed::Line(line) => match line.trim().to_lowercase().as_str() {
                 "y" | "yes" => break gates.approve(&gate.id)?,
                 "n" | "no" => {
@@ -76,7 +82,8 @@ async fn person(
                     Some(in_time) => break in_time,
                     None => continue,
                 },
-                _ => screen.line("  Type y, n or e, and Enter.")?,
+                "s" | "see" => asked.show_all(screen)?,
+                _ => screen.line("  Type y, n, e or s, and Enter.")?,
             },
             Typed::Interrupted => {
                 gates.refuse(&gate.id, "the person at the terminal called it off")?;
@@ -133,16 +140,61 @@ impl<'g> Asked<'g> {
         })
     }
 
+    /// What is answered. It names the tool: what stands above it may be long.
+    fn question(&self) -> String {
+        format!("  {}: yes, no, edit or see all? ", one_line(self.tool, 64))
+    }
+
     fn show(&self, screen: &mut Screen) -> std::io::Result<()> {
-        let wants = paint(
-            style::CARE,
-            format_args!("? {} asks to run", plain(self.tool)),
-        );
-        screen.line(wants)?;
-        screen.paragraph(anstyle::Style::new(), "  ", &self.args)?;
+        let tool = one_line(self.tool, 64);
+        screen.line(paint(style::CARE, format_args!("? {tool} asks to run")))?;
+        let lines = self.lines(screen);
+        match lines.len() > SHOWN {
+            false => write_lines(screen, &lines)?,
+            // Their beginning and their end: what is in between must not push the question off the screen.
+            true => {
+                let (first, rest) = lines.split_at(SHOWN / 2);
+                let (hidden, last) = rest.split_at(rest.len() - SHOWN / 2);
+                write_lines(screen, first)?;
+                let more = format!(
+                    "  … {} more lines: `s` shows all",
+                    count(hidden.len() as u64)
+                );
+                screen.line(paint(style::CARE, more))?;
+                write_lines(screen, last)?;
+            }
+        }
         let because = format!("because {}", plain(self.reason));
         screen.paragraph(style::DIM, "  ", &because)
     }
+
+    fn show_all(&self, screen: &mut Screen) -> std::io::Result<()> {
+        write_lines(screen, &self.lines(screen))
+    }
+
+    /// The arguments sign by sign: no space is lost where a line ends.
+    fn lines(&self, screen: &Screen) -> Vec<String> {
+        let columns = screen.width().unwrap_or(160).saturating_sub(2).max(8);
+        let (mut lines, mut line, mut used) = (Vec::new(), String::new(), 0);
+        for sign in self.args.chars() {
+            let width = sign.width().unwrap_or(0);
+            if used + width > columns {
+                lines.push(std::mem::take(&mut line));
+                used = 0;
+            }
+            line.push(sign);
+            used += width;
+        }
+        lines.push(line);
+        lines
+    }
+}
+
+fn write_lines(screen: &mut Screen, lines: &[String]) -> std::io::Result<()> {
+    for line in lines {
+        screen.line(format_args!("  {line}"))?;
+    }
+    Ok(())
 }
 
 fn note(screen: &mut Screen, style: anstyle::Style, text: &str) -> std::io::Result<()> {

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use turnwright::schema::is_unseen;
 
 /// The text with everything escaped that a terminal would obey or a reader not see: control characters, and those that
 /// change the direction of what follows. Line ends and tabs stay, and so do the joiners that some scripts are written with.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    let is_sly = |sign: char| is_sly(sign) && !matches!(sign, '\u{200c}' | '\u{200d}');
+    let is_sly = |sign: char| is_sly(sign) && !joins(sign);
     if !text.chars().any(is_sly) {
         return Cow::Borrowed(text);
     }
@@ -28,7 +29,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 pub(crate) fn json(value: &Value) -> String {
     let mut shown = String::new();
     for sign in value.to_string().chars() {
-        if is_sly(sign) {
+        if is_sly(sign) || is_odd_space(sign) {
             for unit in sign.encode_utf16(&mut [0; 2]) {
                 // Writing into a string cannot fail.
                 let _ = write!(shown, "\\u{unit:04x}");
@@ -61,13 +62,19 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
     line
 }
 
+/// What a terminal obeys, or a reader does not see.
 fn is_sly(sign: char) -> bool {
-    let unseen = matches!(
-        sign,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2028}' | '\u{2029}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
-    );
-    unseen || (sign.is_control() && sign != '\n' && sign != '\t')
+    is_unseen(sign) || (sign.is_control() && sign != '\n' && sign != '\t')
+}
+
+/// The signs by which some scripts join letters and emoji are made: they harm nobody who only reads.
+fn joins(sign: char) -> bool {
+    matches!(sign, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
+}
+
+/// White space that looks like another.
+fn is_odd_space(sign: char) -> bool {
+    sign.is_whitespace() && !sign.is_ascii()
 }
 
 #[cfg(test)]
@@ -91,7 +98,11 @@ mod tests {
         let value =
             serde_json::json!({ "to": "\u{202e}evil\u{1b}[2J", "tag": "\u{e0041}", "n": [1, "ä"] });
         let shown = json(&value);
-        assert!(shown.chars().all(|sign| !is_sly(sign)));
+        assert!(
+            shown
+                .chars()
+                .all(|sign| !is_sly(sign) && !is_odd_space(sign))
+        );
         assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
     }
 

@@ -47,13 +47,28 @@ mod platform {
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
     pub(super) type Interrupt = Signal;
-    pub(super) type Terminate = Signal;
+
+    /// Asked to end, the window closed, or Ctrl-\: what was started is to end too.
+    pub(super) struct Terminate([Signal; 3]);
+
+    impl Terminate {
+        pub(super) async fn recv(&mut self) -> Option<()> {
+            let [term, hang_up, quit] = &mut self.0;
+            tokio::select! {
+                told = term.recv() => told,
+                told = hang_up.recv() => told,
+                told = quit.recv() => told,
+            }
+        }
+    }
 
     pub(super) fn listen() -> std::io::Result<(Interrupt, Terminate)> {
-        Ok((
-            signal(SignalKind::interrupt())?,
+        let ends = Terminate([
             signal(SignalKind::terminate())?,
-        ))
+            signal(SignalKind::hangup())?,
+            signal(SignalKind::quit())?,
+        ]);
+        Ok((signal(SignalKind::interrupt())?, ends))
     }
 }
 

@@ -7,10 +7,12 @@ mod people;
 use std::sync::Arc;
 
 use turnwright::ToolCall;
+use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
 
 use crate::args::ToolsCall;
 use crate::exit::Exit;
+use crate::show::{Viewer, follow};
 use crate::terminal::{Consent, Editor, Screen};
 use crate::text;
 use account::Account;
@@ -37,14 +39,6 @@ impl View {
         Arc::clone(&self.account)
     }
 
-    /// What goes on while it runs.
-    fn follow(&mut self, event: &TurnEvent) -> std::io::Result<()> {
-        match self.screen.is_json() {
-            true => Ok(()),
-            false => self.follow_for_people(event),
-        }
-    }
-
     /// What came of it.
     async fn end(&mut self, call: &ToolCall) -> anyhow::Result<()> {
         let facts = self.account.facts();
@@ -69,10 +63,14 @@ pub(super) async fn run(tool: &Tool, told: &ToolsCall, screen: Screen) -> anyhow
     };
     let runner = runner(tool, arguments)?;
     let mut view = View::new(screen);
-    let (outcome, interrupted) = turn(&runner, &consent, &mut view).await?;
+    let account = view.account();
+    let turn = runner.start(TurnInput::empty().observer(move |event| account.note(event)));
+    let shown = follow(turn, &consent, &mut view).await?;
+    view.screen.rest();
+    let (outcome, interrupted) = (shown.outcome, shown.interrupted);
     let Some(call) = outcome.tool_calls().next() else {
         // Somebody called it off before there was anything to tell.
-        return match (interrupted, outcome.ended.error()) {
+        return match (interrupted, outcome.error()) {
             (true, _) | (false, None) => Ok(Exit::Interrupted),
             (false, Some(error)) => Err(error.into()),
         };
@@ -107,40 +105,23 @@ fn runner(tool: &Tool, arguments: String) -> Result<TurnRunner, Error> {
     .build()
 }
 
-/// The turn to its end, and whether somebody called it off.
-async fn turn(
-    runner: &TurnRunner,
-    consent: &Consent,
-    view: &mut View,
-) -> anyhow::Result<(TurnOutcome, bool)> {
-    let account = view.account();
-    let input = TurnInput::empty().observer(move |event| account.note(event));
-    let mut turn = runner.start(input);
-    let mut interrupted = false;
-    loop {
-        tokio::select! {
-            event = turn.next() => match event {
-                None => break,
-                Some(TurnEvent::GateOpened(gate)) => {
-                    let gates = turn.gates();
-                    if !consent.answer(&mut view.screen, &gate, &gates).await? {
-                        interrupted = true;
-                        turn.cancel();
-                    }
-                }
-                Some(event) => view.follow(&event)?,
-            },
-            signal = tokio::signal::ctrl_c() => {
-                signal?;
-                if interrupted {
-                    // Asked twice: whoever does that does not want to wait.
-                    std::process::exit(130);
-                }
-                interrupted = true;
-                turn.cancel();
-            }
+impl Viewer for View {
+    fn screen(&mut self) -> &mut Screen {
+        &mut self.screen
+    }
+
+    async fn event(&mut self, event: TurnEvent, called_off: bool) -> anyhow::Result<()> {
+        match called_off || self.screen.is_json() {
+            true => Ok(()),
+            false => Ok(self.follow_for_people(&event)?),
         }
     }
-    view.screen.rest();
-    Ok((turn.outcome().await, interrupted))
+
+    fn before_question(&mut self, _: &Arc<OpenGate>) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn called_off(&mut self) -> anyhow::Result<()> {
+        Ok(())
+    }
 }

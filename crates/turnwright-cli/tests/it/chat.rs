@@ -16,7 +16,7 @@ use crate::pty::{Launch, Terminal};
 /// Where it waits for somebody to say something.
 const PROMPT: &str = "you ›";
 /// Where it waits for a yes or no.
-const CONSENT: &str = "  yes, no or edit?";
+const CONSENT: &str = "  write_note: yes, no, edit or see all?";
 
 /// A chat of this server at a terminal, which keeps what is said in this folder.
 fn launch(model: &Model, home: &Folder, args: &[&str]) -> Launch {
@@ -55,10 +55,9 @@ fn run_piped(model: &Model, home: &Folder, args: &[&str], input: &str) -> Ran {
 /// has begun there is a file, whose place comes second.
 fn slow_tool(folder: &Folder) -> (String, std::path::PathBuf) {
     let (file, begun) = (folder.file("slow.json"), folder.file("begun"));
-    let command = format!(
-        "echo > '{}'; while kill -0 $PPID 2> /dev/null; do sleep 0.1; done",
-        begun.display()
-    );
+    let name = begun.display();
+    // The id of its process, there at once and whole.
+    let command = format!("echo $$ > '{name}.new'; mv '{name}.new' '{name}'; exec sleep 25");
     let tools = json!([{
         "name": "linger",
         "description": "Takes its time.",
@@ -72,13 +71,18 @@ fn slow_tool(folder: &Folder) -> (String, std::path::PathBuf) {
 
 /// A file with a tool that changes something: it writes its arguments to a file, whose place comes second.
 fn write_tool(folder: &Folder) -> (String, std::path::PathBuf) {
+    write_tool_up_to(folder, 20)
+}
+
+/// The same, which takes so many signs.
+fn write_tool_up_to(folder: &Folder, most: u32) -> (String, std::path::PathBuf) {
     let (file, written) = (folder.file("tools.json"), folder.file("written"));
     let tools = json!([{
         "name": "write_note",
         "description": "Writes a note.",
         "parameters": {
             "type": "object", "additionalProperties": false,
-            "properties": { "text": { "type": "string", "maxLength": 20 } }, "required": ["text"],
+            "properties": { "text": { "type": "string", "maxLength": most } }, "required": ["text"],
         },
         "command": ["sh", "-c", format!("cat > '{}'; echo it is written", written.display())],
         "effects": "writes",

@@ -94,7 +94,7 @@ mod at_a_terminal {
     use super::{NOT_RESTARTED, RESTARTED};
     use crate::pty::{CTRL_C, Launch, Terminal, has_colour};
 
-    const CONSENT: &str = "  yes, no or edit? ";
+    const CONSENT: &str = "  restart_service: yes, no, edit or see all? ";
 
     fn demo(launch: impl FnOnce(Launch) -> Launch) -> Terminal {
         launch(Launch::new(&["demo"]).window(70, 100)).start()
@@ -113,7 +113,7 @@ mod at_a_terminal {
         );
         terminal.line("y").wait_for("What it cost");
         assert_eq!(terminal.end(), 0);
-        let shown = terminal.rows().join(" ");
+        let shown = terminal.words();
         assert!(shown.contains(RESTARTED), "{shown}");
         assert!(has_colour(&terminal.written()));
         assert!(terminal.cursor_is_seen());
@@ -131,7 +131,7 @@ mod at_a_terminal {
         terminal.wait_for("said no").wait_for("What it cost");
         assert_eq!(terminal.end(), 0);
         assert!(!has_colour(&terminal.written()), "{:?}", terminal.written());
-        let shown = terminal.rows().join(" ");
+        let shown = terminal.words();
         assert!(shown.contains(NOT_RESTARTED), "{shown}");
     }
 
@@ -162,12 +162,11 @@ mod at_a_terminal {
     fn in_a_narrow_window_words_stay_whole() {
         let mut terminal = demo(|it| it.window(200, 36));
         terminal
-            .wait_for_prompt(CONSENT)
+            .wait_for("see all?")
             .line("y")
             .wait_for("What it cost");
         assert_eq!(terminal.end(), 0);
-        let rows = terminal.rows();
-        let shown = rows.join(" ");
+        let (rows, shown) = (terminal.rows(), terminal.words());
         let words = "With your consent I restarted the service with its last good configuration; it is healthy again.";
         assert!(shown.contains(words), "{}", rows.join("\n"));
     }

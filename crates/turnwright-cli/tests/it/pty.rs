@@ -169,6 +169,16 @@ impl Terminal {
         rows.map(|row| row.trim_end().to_owned()).collect()
     }
 
+    /// What stands on the screen as running text, without the margin before what a model says.
+    pub(crate) fn words(&self) -> String {
+        let rows = self.rows();
+        let rows: Vec<&str> = rows
+            .iter()
+            .map(|row| row.trim_start_matches("│ "))
+            .collect();
+        rows.join(" ")
+    }
+
     /// What stands on the screen.
     pub(crate) fn shown(&self) -> String {
         self.rows().join("\n").trim_end().to_owned()

@@ -217,11 +217,20 @@ pub(crate) fn escape(text: &str, most: usize) -> String {
     out
 }
 
-/// Characters that change how the text around them reads, or that cannot be seen at all.
-pub(crate) fn is_unseen(c: char) -> bool {
+/// Characters that change how the text around them reads, or that cannot be seen at all: what whoever approves something must not
+/// overlook. Control characters are not among them: see [`char::is_control`].
+///
+/// ```
+/// use turnwright_core::schema::is_unseen;
+///
+/// assert!(is_unseen('\u{202e}') && is_unseen('\u{200b}'));
+/// assert!(!is_unseen('e') && !is_unseen('é') && !is_unseen(' '));
+/// ```
+#[must_use]
+pub fn is_unseen(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffc}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{e0fff}')
 }

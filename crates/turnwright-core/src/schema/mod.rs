@@ -67,7 +67,7 @@ pub use builder::{
 };
 pub use check::CheckedArgs;
 pub use external::Rejection;
-pub use fault::Fault;
+pub use fault::{Fault, is_unseen};
 pub use limits::Limits;
 pub use options::SchemaOptions;
 pub use problem::SchemaProblem;
@@ -77,7 +77,7 @@ pub use repair::{Repair, RepairKind};
 pub(crate) use check::Opened;
 pub(crate) use decode::decode;
 pub(crate) use external::ExternalCheck;
-pub(crate) use fault::{Faults, escape, is_unseen, quote};
+pub(crate) use fault::{Faults, escape, quote};
 pub(crate) use keywords::near;
 pub(crate) use limits::MAX_DEPTH;
 pub(crate) use number::as_integer;

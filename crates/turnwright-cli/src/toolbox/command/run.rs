@@ -30,6 +30,9 @@ pub(super) struct Program {
 /// What it takes to run one to its end.
 struct Running {
     child: Child,
+    /// Its group, which what it starts belongs to.
+    #[cfg(unix)]
+    group: Option<rustix::process::Pid>,
 }
 
 impl Program {
@@ -83,22 +86,25 @@ impl Program {
                 .for_model("The program behind this tool cannot be started.")
                 .with_source(error)
         })?;
-        Ok(Running { child })
+        Ok(Running {
+            #[cfg(unix)]
+            group: child.id().and_then(group_of),
+            child,
+        })
     }
 }
 
 impl Drop for Running {
-    /// Its time is over, or it was called off: what it started ends with it.
+    /// It has ended, its time is over, or it was called off: what it started and left behind ends with it.
     fn drop(&mut self) {
         #[cfg(unix)]
-        if let Some(group) = self.child.id().and_then(group_of) {
-            // It may have ended just now.
+        if let Some(group) = self.group {
+            // Mostly there is nobody left in it.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
     }
 }
 
-/// The id of one that was not waited for, and so is still its own.
 #[cfg(unix)]
 fn group_of(id: u32) -> Option<rustix::process::Pid> {
     rustix::process::Pid::from_raw(i32::try_from(id).ok()?)

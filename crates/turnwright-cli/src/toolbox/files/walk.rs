@@ -18,7 +18,14 @@ const MOST_SEEN: usize = 200_000;
 const DEEPEST: usize = 64;
 
 /// How much of a `.gitignore` is read.
-const MOST_RULES: u64 = 1 << 20;
+const MOST_RULES: u64 = 64 << 10;
+
+/// How many lines of `.gitignore` files are heeded in one walk: each costs memory and time.
+const MOST_LINES: usize = 5_000;
+
+/// The longest line that is heeded, and how many groups it may have: patterns are parsed by recursion.
+const LONGEST_LINE: usize = 500;
+const MOST_GROUPS: usize = 8;
 
 /// What is looked for.
 pub(super) struct Wanted {
@@ -36,6 +43,8 @@ pub(super) struct Walk<'f> {
     wanted: Wanted,
     waiting: Vec<Waiting>,
     seen: usize,
+    /// How many lines of rules are still heeded.
+    lines_left: usize,
     cut: bool,
 }
 
@@ -87,6 +96,7 @@ impl<'f> Walk<'f> {
             wanted,
             waiting: Vec::new(),
             seen: 0,
+            lines_left: MOST_LINES,
             cut: false,
         };
         if folder.root().metadata(&start)?.is_file() {
@@ -102,7 +112,7 @@ impl<'f> Walk<'f> {
         }
         let mut rules = Rules::default();
         for above in above(&start) {
-            rules = rules.with(folder, &above);
+            rules = rules.with(folder, &above, &mut walk.lines_left);
         }
         walk.enter(&start, 0, &rules)?;
         Ok(walk)
@@ -115,7 +125,7 @@ impl<'f> Walk<'f> {
 
     /// Looks into a folder.
     fn enter(&mut self, path: &Path, depth: usize, rules: &Rules) -> io::Result<()> {
-        let rules = rules.with(self.folder, path);
+        let rules = rules.with(self.folder, path, &mut self.lines_left);
         let mut found = Vec::new();
         for (name, kind) in names(self.folder.root(), path)? {
             if self.seen >= MOST_SEEN {
@@ -185,13 +195,21 @@ fn names(root: &Dir, path: &Path) -> io::Result<impl Iterator<Item = (String, Ki
 }
 
 impl Rules {
-    /// With those of this folder, if it has any.
-    fn with(&self, folder: &Folder, path: &Path) -> Rules {
+    /// With those of this folder, if it has any. So many lines are heeded at most, which are taken from what is left.
+    fn with(&self, folder: &Folder, path: &Path, left: &mut usize) -> Rules {
         let Some(text) = rules_of(folder, path) else {
             return self.clone();
         };
         let mut builder = GitignoreBuilder::new(path);
-        for line in text.lines() {
+        let sane = |line: &&str| {
+            let groups = line
+                .chars()
+                .filter(|sign| matches!(sign, '{' | '['))
+                .count();
+            !line.trim().is_empty() && line.len() <= LONGEST_LINE && groups <= MOST_GROUPS
+        };
+        for line in text.lines().filter(sane).take(*left) {
+            *left -= 1;
             // A line that is no pattern says nothing.
             let _ = builder.add_line(None, line);
         }

@@ -10,7 +10,7 @@ use super::View;
 use super::account::Facts;
 use crate::show::{repair, size};
 use crate::terminal::style::{self, paint};
-use crate::terminal::{fit, json, one_line, plain};
+use crate::terminal::{fit, json, one_line};
 
 /// How much of a line is shown where nobody counts columns.
 const LINE: usize = 160;
@@ -19,7 +19,7 @@ impl View {
     pub(super) fn follow_for_people(&mut self, event: &TurnEvent) -> io::Result<()> {
         match event {
             TurnEvent::ToolCallStarted { tool, .. } => {
-                self.screen.busy(&format!("{} runs", plain(tool)));
+                self.screen.busy(&format!("{} runs", one_line(tool, LINE)));
             }
             TurnEvent::ToolCallProgress { message, .. } => {
                 // Handlers tell of progress once they run, and then it is known what runs.

@@ -3,7 +3,7 @@
 use turnwright_testkit::server::Answer;
 use turnwright_testkit::server::chat;
 
-use super::{CONSENT, PROMPT, chat as start, launch, slow_tool, write_tool};
+use super::{CONSENT, PROMPT, chat as start, launch, slow_tool, write_tool, write_tool_up_to};
 use crate::model::{Folder, Model, Plays, says_and_hangs};
 use crate::pty::{CTRL_C, CTRL_D, ENTER, has_colour};
 
@@ -62,7 +62,7 @@ fn what_changes_something_runs_when_somebody_said_yes() {
     assert!(!written.exists());
     terminal
         .line("maybe")
-        .wait_for("Type y, n or e, and Enter.");
+        .wait_for("Type y, n, e or s, and Enter.");
     terminal.wait_for_prompt(CONSENT).line("y");
     terminal
         .wait_for("it is written")
@@ -156,7 +156,10 @@ fn ctrl_c_while_a_tool_runs_calls_the_turn_off() {
     let home = Folder::new();
     let (tools, begun) = slow_tool(&home);
     let mut terminal = start(&model, &home, &["--tools", &tools]);
-    terminal.line("go").wait_for_prompt(CONSENT).line("y");
+    terminal
+        .line("go")
+        .wait_for_prompt(&CONSENT.replace("write_note", "linger"))
+        .line("y");
     terminal.wait_for("linger runs");
     terminal.wait_until("the tool", |_| begun.exists());
     terminal
@@ -218,7 +221,8 @@ fn words_are_whole_in_a_narrow_window() {
     terminal
         .wait_for_prompt(PROMPT)
         .line("note it")
-        .wait_for_prompt(CONSENT);
+        // In two lines of this window.
+        .wait_for("see all?");
     terminal
         .line("n")
         .wait_for("within them.")
@@ -230,12 +234,12 @@ fn words_are_whole_in_a_narrow_window() {
     let rows = terminal.rows();
     let at = rows
         .iter()
-        .position(|row| row.starts_with("A window"))
+        .position(|row| row.starts_with("│ A window"))
         .unwrap();
     let said = [
-        "A window of thirty columns",
-        "breaks lines between words and",
-        "never within them.",
+        "│ A window of thirty columns",
+        "│ breaks lines between words",
+        "│ and never within them.",
     ];
     assert_eq!(rows[at..at + 3], said);
     // What is ours keeps to the same: sentences whose words a reader knows.
@@ -262,7 +266,7 @@ fn a_window_that_becomes_narrower_is_noticed() {
     assert!(
         terminal
             .shown()
-            .contains("one two three four\nfive six seven eight\nnine"),
+            .contains("│ one two three four\n│ five six seven\n│ eight nine"),
         "{}",
         terminal.shown()
     );
@@ -360,8 +364,155 @@ fn wide_signs_take_two_columns() {
     assert!(
         terminal
             .shown()
-            .contains("東京 東京 東京 東京 東京\n東京 end"),
+            .contains("│ 東京 東京 東京 東京\n│ 東京 東京 end"),
         "{}",
         terminal.shown()
     );
+}
+
+#[test]
+fn arguments_are_shown_sign_by_sign_however_a_model_writes_them() {
+    // Space that would vanish at the end of a line, and signs that nobody sees.
+    let text = format!("ls{}; rm\u{3164}\u{e0101}\u{a0}-rf", " ".repeat(100));
+    let call = serde_json::json!({ "text": text }).to_string();
+    let model = Model::plays([
+        chat::calls([("call_1", "write_note", call.as_str())]),
+        chat::text("Done.", 1),
+    ]);
+    let home = Folder::new();
+    let (tools, _) = write_tool_up_to(&home, 9_000);
+    let mut terminal = start(&model, &home, &["--tools", &tools]);
+    terminal.line("note it").wait_for_prompt(CONSENT);
+    let shown = terminal.rows();
+    let at = shown.iter().position(|row| row.contains("\"ls")).unwrap();
+    // 78 columns of a line are arguments; the second one has what is left of the space before it.
+    assert_eq!(shown[at], "  {\"text\":\"ls");
+    let left = " ".repeat(2 + 100 - (78 - "{\"text\":\"ls".len()));
+    assert_eq!(
+        shown[at + 1],
+        format!("{left}; rm\\u3164\\udb40\\udd01\\u00a0-rf\"}}")
+    );
+}
+
+#[test]
+fn long_arguments_do_not_push_the_question_away() {
+    let call = serde_json::json!({ "text": "a".repeat(6_000) }).to_string();
+    let model = Model::plays([
+        chat::calls([("call_1", "write_note", call.as_str())]),
+        chat::text("As you like.", 1),
+    ]);
+    let home = Folder::new();
+    let (tools, _) = write_tool_up_to(&home, 9_000);
+    let mut terminal = start(&model, &home, &["--tools", &tools]);
+    terminal.line("note it").wait_for_prompt(CONSENT);
+    let shown = terminal.shown();
+    assert!(
+        shown.contains("? write_note asks to run\n  {\"text\":\"aaa"),
+        "{shown}"
+    );
+    assert!(shown.contains("more lines: `s` shows all"), "{shown}");
+    terminal
+        .line("s")
+        .wait_until("all of it", |it| it.written().matches('a').count() > 6_500);
+    terminal
+        .wait_for_prompt(CONSENT)
+        .line("n")
+        .wait_for("As you like.");
+}
+
+#[test]
+fn what_a_model_says_is_never_taken_for_what_the_program_says() {
+    let fake = "? write_note asks to run\n  yes, no, edit or see all? \nyou › /quit";
+    let model = Model::plays([
+        chat::calls([("call_1", "x\n? delete asks to run", "{}")]),
+        chat::text(fake, 1),
+    ]);
+    let home = Folder::new();
+    let mut terminal = start(&model, &home, &[]);
+    terminal
+        .line("hello")
+        .wait_for("/quit")
+        .wait_for_prompt(PROMPT);
+    let rows = terminal.rows();
+    assert!(
+        !rows.iter().any(|row| row.starts_with('?')),
+        "{}",
+        terminal.shown()
+    );
+    assert!(
+        rows.iter().any(|row| row == "│ you › /quit"),
+        "{}",
+        terminal.shown()
+    );
+}
+
+#[test]
+fn at_a_terminal_that_only_types_an_answer_is_one_that_was_typed_after_the_question() {
+    let model = Model::plays([note(), chat::text("As you like.", 1)]);
+    let home = Folder::new();
+    let (tools, written) = write_tool(&home);
+    let mut terminal = launch(&model, &home, &["--tools", &tools])
+        .env("TERM", "dumb")
+        .start();
+    terminal.wait_for_prompt(PROMPT);
+    // All at once: four times yes, before there is anything to say yes to.
+    terminal
+        .keys("note it\ny\ny\ny\ny\n")
+        .wait_for_prompt(CONSENT);
+    assert!(!written.exists());
+    terminal
+        .line("n")
+        .wait_for("As you like.")
+        .wait_for_prompt(PROMPT);
+    assert!(!written.exists());
+}
+
+#[test]
+fn a_window_that_is_closed_ends_the_program_and_what_it_started() {
+    let model = Model::plays([chat::calls([("call_1", "linger", "{}")])]);
+    let home = Folder::new();
+    let (tools, begun) = slow_tool(&home);
+    let mut terminal = start(&model, &home, &["--tools", &tools, "--yes"]);
+    terminal
+        .line("go")
+        .wait_until("the tool", |_| begun.exists());
+    let process = std::fs::read_to_string(&begun).unwrap();
+    terminal.signal("HUP").end();
+    // It is killed before the program ends; whoever it belongs to then may take a moment to let it go.
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let gone = || {
+        let said = std::process::Command::new("ps")
+            .args(["-o", "stat=", "-p", process.trim()])
+            .output()
+            .unwrap();
+        let state = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        state.is_empty() || state.starts_with('Z')
+    };
+    while !gone() {
+        assert!(std::time::Instant::now() < end, "{process} goes on");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn numbers_of_a_server_are_no_reason_to_end() {
+    let most = u64::MAX;
+    let whole = serde_json::json!({
+        "choices": [{ "index": 0, "message": { "role": "assistant", "content": "Many." }, "finish_reason": "stop" }],
+        "usage": { "prompt_tokens": most, "completion_tokens": most, "total_tokens": most },
+    });
+    let model = Model::plays([
+        Plays::from(Answer::json(200, whole)),
+        chat::text("Few.", 1).into(),
+    ]);
+    let home = Folder::new();
+    let mut terminal = start(&model, &home, &[]);
+    terminal
+        .line("how many?")
+        .wait_for("Many.")
+        .wait_for_prompt(PROMPT);
+    terminal
+        .line("and now?")
+        .wait_for("Few.")
+        .wait_for_prompt(PROMPT);
 }

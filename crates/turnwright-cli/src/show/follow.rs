@@ -1,0 +1,94 @@
+//! A turn to its end: what it says, who is asked, and what calls it off.
+
+use std::sync::Arc;
+
+use turnwright::gate::OpenGate;
+use turnwright::prelude::*;
+
+use crate::terminal::{Consent, Screen, Signals, Told};
+
+/// Whoever shows a turn.
+pub(crate) trait Viewer {
+    /// Where it is shown.
+    fn screen(&mut self) -> &mut Screen;
+
+    /// Something was said or done. After the turn was called off nothing more is said, but what was done is done.
+    async fn event(&mut self, event: TurnEvent, called_off: bool) -> anyhow::Result<()>;
+
+    /// Somebody is asked next.
+    fn before_question(&mut self, gate: &Arc<OpenGate>) -> anyhow::Result<()>;
+
+    /// Somebody has answered, and the turn goes on.
+    fn after_question(&mut self) {}
+
+    /// The turn is being called off.
+    fn called_off(&mut self) -> anyhow::Result<()>;
+}
+
+/// What came of a turn that was shown.
+pub(crate) struct Shown {
+    pub(crate) outcome: TurnOutcome,
+    /// Whether somebody called it off.
+    pub(crate) interrupted: bool,
+    /// Whether that was because the program is to end.
+    pub(crate) terminated: bool,
+}
+
+/// Shows a turn to its end, and answers at its gates. Ctrl-C calls it off; a second one ends the program.
+pub(crate) async fn follow(
+    mut turn: Turn,
+    consent: &Consent,
+    viewer: &mut impl Viewer,
+) -> anyhow::Result<Shown> {
+    // One listener for all of the turn: Ctrl-C counts also while something is being shown.
+    let mut signals = Signals::listen()?;
+    let (mut interrupted, mut terminated) = (false, false);
+    loop {
+        let told = tokio::select! {
+            event = turn.next() => match event {
+                None => break,
+                Some(TurnEvent::GateOpened(gate)) if !interrupted => {
+                    viewer.before_question(&gate)?;
+                    let gates = turn.gates();
+                    let told = tokio::select! {
+                        answered = consent.answer(viewer.screen(), &gate, &gates) => {
+                            (!answered?).then_some(Told::Interrupt)
+                        }
+                        () = signals.terminated() => Some(Told::Terminate),
+                    };
+                    // What was told while somebody was asked is dealt with.
+                    signals = Signals::listen()?;
+                    if told.is_none() {
+                        viewer.after_question();
+                    }
+                    told
+                }
+                Some(event) => {
+                    viewer.event(event, interrupted).await?;
+                    None
+                }
+            },
+            told = signals.next() => {
+                if told == Told::Interrupt && interrupted {
+                    // Asked twice: whoever does that does not want to wait.
+                    viewer.screen().rest();
+                    std::process::exit(130);
+                }
+                Some(told)
+            }
+        };
+        if let Some(told) = told {
+            (interrupted, terminated) = (true, terminated || told == Told::Terminate);
+            turn.cancel();
+            viewer.called_off()?;
+            let doing = "calling it off; Ctrl-C again ends the program";
+            viewer.screen().busy(doing);
+        }
+    }
+    let outcome = turn.outcome().await;
+    Ok(Shown {
+        outcome,
+        interrupted,
+        terminated,
+    })
+}
