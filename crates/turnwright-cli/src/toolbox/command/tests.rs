@@ -140,6 +140,15 @@ async fn when_its_time_is_over_it_ends_with_all_that_it_started() {
     }
 }
 
+#[tokio::test]
+async fn what_it_leaves_behind_ends_with_it_though_all_went_well() {
+    let folder = Scratch::new("command-behind");
+    let leaves = "sleep 60 > /dev/null 2>&1 < /dev/null & echo $!";
+    let tools = made(&folder, &script(leaves, &json!({})));
+    let left = said(tools, "it", json!({})).await.unwrap();
+    until_gone(left.trim()).await;
+}
+
 /// Waits until no process has this id, or only one that nobody has asked about yet.
 async fn until_gone(id: &str) {
     for _ in 0..500 {

@@ -419,3 +419,18 @@ async fn what_is_hidden_is_read_only_if_somebody_allows_it() {
         "{found}"
     );
 }
+
+#[tokio::test]
+async fn rules_that_no_sane_file_has_do_no_harm() {
+    let folder = Scratch::new("rules");
+    let nested = format!("{}a{}\n", "{".repeat(5_000), "}".repeat(5_000));
+    let many = "*abcdef*?[a-z]*{a,b}x\n".repeat(40_000);
+    folder.write(".gitignore", format!("{nested}secret.txt\n"));
+    folder.write("a.txt", "a");
+    folder.write("secret.txt", "b");
+    folder.write("deep/.gitignore", many);
+    folder.write("deep/b.txt", "b");
+    // What can be read of them still holds.
+    let listed = done(&folder, "list_files", json!({})).await;
+    assert_eq!(listed, "a.txt\ndeep/\ndeep/b.txt\n");
+}

@@ -157,6 +157,23 @@ fn the_only_model_of_a_server_is_taken_and_of_several_one_must_be_chosen() {
 }
 
 #[test]
+fn a_server_that_repeats_the_key_does_not_have_it_shown() {
+    const KEY: &str = "sk-secret-0815-4711";
+    let asks = |models: &[&str]| {
+        let model = Model::with_models(models, [chat::text("Hi.", 1)]);
+        let mut command = program();
+        command.args(["chat", "--forget", "--base-url", &model.url()]);
+        command.env("OPENAI_API_KEY", KEY);
+        Ran::of(&mut command, "hello\n")
+    };
+    for models in [&["x sk-secret-0815-4711", "a", "b"][..], &[KEY]] {
+        let ran = asks(models);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(!ran.err.contains(KEY) && !ran.out.contains(KEY), "{ran:?}");
+    }
+}
+
+#[test]
 fn a_signal_ends_it_in_the_midst_of_a_turn() {
     use std::io::{Read as _, Write as _};
     let model = Model::plays([crate::model::says_and_hangs("Something ")]);
