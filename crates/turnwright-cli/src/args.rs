@@ -14,7 +14,7 @@ use crate::terminal::Colour;
     arg_required_else_help = true,
     after_help = "Begin with `turnwright demo`: it needs no network and no key.\n\n\
         Ends with 0 if all went well; 1 if what was asked about is not so (arguments refused, no answer, findings);\n\
-        2 if the command makes no sense as it was given (a wrong option, no such file or tool); 130 after Ctrl-C."
+        2 if the command makes no sense as it was given (a wrong option, no such file or tool); 130 where Ctrl-C cut it off."
 )]
 pub(crate) struct Cli {
     /// When to write in colour.
@@ -79,15 +79,22 @@ pub(crate) struct Chat {
     /// The folder that the model may read; nothing outside of it is reached.
     #[arg(long, default_value = ".", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
-    /// Which conversation, by a name of your own: it is kept, and goes on where it was.
-    #[arg(long, default_value = "default", value_name = "NAME")]
-    pub(crate) conversation: String,
+    /// Which conversation, by a name of your own: it is kept, and goes on where it was. Unless told each folder has one for each
+    /// server.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) conversation: Option<String>,
     /// Begin anew: what the conversation held is set aside first, in its folder.
     #[arg(long)]
     pub(crate) new: bool,
     /// Keep nothing, and read nothing that was kept.
     #[arg(long, conflicts_with = "new")]
     pub(crate) forget: bool,
+    /// Record what goes over the wire into this file, without the key: for `wire decode` and `wire replay`.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) record: Option<PathBuf>,
+    /// Send the last N exchanges of the conversation alone: for one that has outgrown the model.
+    #[arg(long, value_name = "N")]
+    pub(crate) last: Option<usize>,
     /// What the model is told about its task.
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
@@ -156,12 +163,21 @@ pub(crate) enum Tools {
     /// All tools, with what they may do.
     List(ToolsList),
     /// What a model is shown of a tool: its description and its schema.
+    #[command(after_help = "Example:\n  turnwright tools describe read_file")]
     Describe(ToolsDescribe),
     /// Calls a tool: checked, repaired, approved, run and settled like a call of a model.
+    #[command(after_help = "Examples:\n  \
+        turnwright tools call calculate '{\"expression\": \"15% of 80\"}'\n  \
+        turnwright tools call read_file '{\"path\": \"README.md\"}' --json\n  \
+        turnwright tools call note args.json --tools tools.json --yes")]
     Call(ToolsCall),
     /// Proves that a tool's schema is what is enforced. No handler runs.
+    #[command(
+        after_help = "Examples:\n  turnwright tools fuzz\n  turnwright tools fuzz note --tools tools.json --cases 10000"
+    )]
     Fuzz(ToolsFuzz),
-    /// The id of a call: equal for equal calls, on every machine.
+    /// The id of a call: equal for equal calls, on every machine. It is made over the arguments as they came, before any repair.
+    #[command(after_help = "Example:\n  turnwright tools id forecast '{\"city\": \"Paris\"}'")]
     Id(ToolsId),
 }
 
@@ -199,6 +215,9 @@ pub(crate) struct ToolsCall {
     /// Allow it beforehand if it asks.
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Write all of a large result, and not what a model reads of it. So it is in a pipe.
+    #[arg(long)]
+    pub(crate) raw: bool,
     #[command(flatten)]
     pub(crate) where_from: Sources,
 }
@@ -226,7 +245,7 @@ pub(crate) struct ToolsId {
     pub(crate) arguments: String,
 }
 
-/// Look at schemas.
+/// See what a schema lets through, and what the model is told where it does not.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Schema {
     /// Says what the call path would say to arguments: what it repairs, or everything that is wrong.
@@ -246,12 +265,14 @@ pub(crate) struct SchemaCheck {
     pub(crate) args: String,
 }
 
-/// Look at recordings of model servers: a list of requests and responses, as the testkit's cassettes keep them.
+/// Look at recordings of model servers: a list of requests and responses, as `chat --record` and the testkit's cassettes keep them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Wire {
     /// What each response of a recording says, one line of JSON each.
+    #[command(after_help = RECORDING)]
     Decode(WireDecode),
     /// Plays a recorded turn again, through the whole kit: the model and its tools answer what was recorded.
+    #[command(after_help = RECORDING)]
     Replay(WireReplay),
 }
 
@@ -301,3 +322,12 @@ pub(crate) struct Completions {
     /// Which shell.
     pub(crate) shell: clap_complete::Shell,
 }
+
+/// How a recording looks, and how one is made.
+const RECORDING: &str = "A recording:\n  \
+    [{ \"request\": { \"method\": \"POST\", \"path\": \"/v1/chat/completions\", \"body\": { … } },\n     \
+       \"response\": { \"status\": 200, \"headers\": { \"content-type\": \"text/event-stream\" }, \"body\": \"data: …\" } }]\n\n\
+    Examples:\n  \
+    turnwright chat --record session.json\n  \
+    turnwright wire decode session.json\n  \
+    turnwright wire replay session.json";

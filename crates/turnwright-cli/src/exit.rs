@@ -10,6 +10,8 @@ pub(crate) enum Exit {
     Done,
     /// What was asked about is not so: arguments that are refused, a turn without an answer. It was said already.
     No,
+    /// The command makes no sense as it was given. It was said already.
+    Misused,
     /// Somebody pressed Ctrl-C.
     Interrupted,
 }
@@ -19,6 +21,7 @@ impl From<Exit> for ExitCode {
         match exit {
             Exit::Done => ExitCode::SUCCESS,
             Exit::No => ExitCode::from(1),
+            Exit::Misused => ExitCode::from(2),
             Exit::Interrupted => ExitCode::from(130),
         }
     }

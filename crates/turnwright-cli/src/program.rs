@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::{CommandFactory as _, FromArgMatches as _};
 use serde_json::json;
 use turnwright::turn::IntoTool;
 use turnwright::{Error, Tool};
@@ -16,16 +16,37 @@ use crate::{chat, demo, schema, serve, tools, wire};
 /// The program `turnwright`, with tools of yours beside those that are built in.
 ///
 /// See the [crate](crate) for an example.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[must_use = "a program does nothing until `main` is called"]
 pub struct Program {
+    name: &'static str,
+    version: Option<&'static str>,
     tools: Vec<Result<Tool, Error>>,
 }
+
+/// What it is called unless told.
+const NAME: &str = "turnwright";
 
 impl Program {
     /// The program with the tools that are built in.
     pub fn new() -> Self {
-        Program::default()
+        Program {
+            name: NAME,
+            version: None,
+            tools: Vec::new(),
+        }
+    }
+
+    /// Under a name of yours: in its help, its examples and its completions.
+    pub fn name(mut self, name: &'static str) -> Self {
+        self.name = name;
+        self
+    }
+
+    /// With a version of yours: `env!("CARGO_PKG_VERSION")`.
+    pub fn version(mut self, version: &'static str) -> Self {
+        self.version = Some(version);
+        self
     }
 
     /// With this tool too: `tools` and `chat` know it.
@@ -41,15 +62,12 @@ impl Program {
 
     /// Reads the command line and does what it says.
     pub fn main(self) -> ExitCode {
-        let cli = match Cli::try_parse() {
+        let cli = match self.read() {
             Ok(cli) => cli,
-            Err(told) => {
-                // Help and versions end with 0, mistakes with 2. Whether anybody reads it is not ours to mend.
-                let _ = told.print();
-                return ExitCode::from(u8::try_from(told.exit_code()).unwrap_or(2));
-            }
+            Err(told) => return self.tell(&told),
         };
         cli.color.apply();
+        quiet_panics();
         let json = cli.json;
         match self.carry_out(cli) {
             Ok(exit) => exit.into(),
@@ -58,8 +76,35 @@ impl Program {
         }
     }
 
+    fn command(&self) -> clap::Command {
+        let command = Cli::command().name(self.name).bin_name(self.name);
+        match self.version {
+            Some(version) => command.version(version),
+            None => command,
+        }
+    }
+
+    fn read(&self) -> Result<Cli, clap::Error> {
+        Cli::from_arg_matches(&self.command().try_get_matches()?)
+    }
+
+    /// Help and versions end with 0, mistakes with 2. Whether anybody reads it is not ours to mend.
+    fn tell(&self, told: &clap::Error) -> ExitCode {
+        // The examples in it are of the program as it is called here.
+        let mine = |text: String| text.replace("turnwright ", &format!("{} ", self.name));
+        let text = mine(told.render().ansi().to_string());
+        let _ = match told.use_stderr() {
+            true => std::io::Write::write_all(&mut anstream::stderr(), text.as_bytes()),
+            false => std::io::Write::write_all(&mut anstream::stdout(), text.as_bytes()),
+        };
+        ExitCode::from(u8::try_from(told.exit_code()).unwrap_or(2))
+    }
+
     fn carry_out(self, cli: Cli) -> anyhow::Result<Exit> {
         let screen = Screen::new(cli.json);
+        if let Command::Completions(told) = &cli.command {
+            return complete(told, self.command(), self.name, screen);
+        }
         let own = || self.tools.into_iter().collect::<Result<Vec<Tool>, Error>>();
         match cli.command {
             Command::Demo(told) => in_runtime(demo::run(&told, screen)),
@@ -69,7 +114,7 @@ impl Program {
             Command::Wire(args::Wire::Decode(told)) => wire::decode(&told, screen),
             Command::Wire(args::Wire::Replay(told)) => in_runtime(wire::replay(told, screen)),
             Command::ServeScript(told) => in_runtime(serve::run(told, screen)),
-            Command::Completions(told) => complete(&told, screen),
+            Command::Completions(_) => Ok(Exit::Done),
         }
     }
 }
@@ -84,12 +129,33 @@ fn in_runtime(work: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Resul
     exit
 }
 
-fn complete(told: &args::Completions, mut screen: Screen) -> anyhow::Result<Exit> {
+fn complete(
+    told: &args::Completions,
+    mut command: clap::Command,
+    name: &str,
+    mut screen: Screen,
+) -> anyhow::Result<Exit> {
     let mut text = Vec::new();
     // Into memory first: it would panic where nobody reads.
-    clap_complete::generate(told.shell, &mut Cli::command(), "turnwright", &mut text);
+    clap_complete::generate(told.shell, &mut command, name, &mut text);
     screen.write(String::from_utf8_lossy(&text))?;
     Ok(Exit::Done)
+}
+
+/// A handler that panics has failed, and whoever called it is told so: nothing of it need be on the terminal besides. What
+/// panics on the first thread is a mistake of ours, and is said in a sentence.
+fn quiet_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        if std::thread::current().name() != Some("main") {
+            return;
+        }
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        // If nobody can be told, the code still says it.
+        let _ = std::io::Write::write_fmt(
+            &mut anstream::stderr(),
+            format_args!("error: the program has a mistake, at {place}: please report it\n"),
+        );
+    }));
 }
 
 /// One sentence, and never a backtrace.
@@ -104,4 +170,10 @@ fn complain(error: &anyhow::Error, json: bool) -> ExitCode {
     // If nobody can be told, the code still says it.
     let _ = std::io::Write::write_fmt(&mut err, format_args!("{text}\n"));
     ExitCode::from(code)
+}
+
+impl Default for Program {
+    fn default() -> Self {
+        Program::new()
+    }
 }

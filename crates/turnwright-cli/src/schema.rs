@@ -80,6 +80,7 @@ fn refuse_schema(refused: &Error, screen: &mut Screen) -> anyhow::Result<Exit> {
     let problems = refused.problems();
     if screen.is_json() {
         screen.line(shown_json(&json!({ "ok": false, "problems": problems })))?;
+        return Ok(Exit::Misused);
     }
     let listed: Vec<String> = problems
         .iter()

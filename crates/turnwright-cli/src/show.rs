@@ -33,6 +33,8 @@ pub(crate) struct Show {
     speech: Option<Speech>,
     /// The calls of which something was shown already.
     announced: HashSet<Arc<str>>,
+    /// How many of these have not ended.
+    open: usize,
     /// Whether something was shown since the last words.
     apart: bool,
 }
@@ -52,6 +54,7 @@ impl Show {
             tally: Arc::default(),
             speech: None,
             announced: HashSet::new(),
+            open: 0,
             apart: false,
         }
     }
@@ -112,7 +115,10 @@ impl Show {
                     };
                     self.announce(call.id().into(), call.tool(), &args)?;
                 }
-                result::show(&mut self.screen, &call).await?;
+                // Where several run at once it must be said whose result it is.
+                let whose = (self.open > 1).then(|| one_line(call.tool(), LINE));
+                result::show(&mut self.screen, &call, whose.as_deref()).await?;
+                self.open = self.open.saturating_sub(1);
                 self.wait();
             }
             TurnEvent::Discarded { id }
@@ -131,7 +137,9 @@ impl Show {
     /// That a call is made.
     fn announce(&mut self, id: Arc<str>, tool: &str, args: &str) -> io::Result<()> {
         self.end_speech()?;
-        self.announced.insert(id);
+        if self.announced.insert(id) {
+            self.open += 1;
+        }
         self.apart = true;
         let name = fit(&format!("→ {}", one_line(tool, LINE)), self.columns());
         // Arguments of which nothing is left say nothing.
@@ -145,6 +153,9 @@ impl Show {
 
     /// A piece of a text.
     fn say(&mut self, delta: &Delta, style: anstyle::Style) -> io::Result<()> {
+        if self.screen.is_aside() {
+            return Ok(());
+        }
         if self
             .speech
             .as_ref()
@@ -243,6 +254,11 @@ impl Show {
             let why = plain(&cause.with_causes()).into_owned();
             let sentence = format!("no answer: {why} ({})", cause.code());
             self.screen.paragraph(style::BAD, "", &sentence)?;
+        } else if outcome.text.trim().is_empty() {
+            self.screen
+                .line(paint(style::CARE, "(the model said nothing)"))?;
+        } else if self.screen.is_aside() {
+            self.screen.answer(&plain(&outcome.text))?;
         }
         Ok(())
     }
@@ -264,7 +280,13 @@ impl Viewer for Show {
 
     fn before_question(&mut self, gate: &Arc<OpenGate>) -> anyhow::Result<()> {
         self.end_speech()?;
-        self.announced.extend(gate.tool_call.clone());
+        if gate
+            .tool_call
+            .clone()
+            .is_some_and(|call| self.announced.insert(call))
+        {
+            self.open += 1;
+        }
         self.tell(&TurnEvent::GateOpened(Arc::clone(gate)))
     }
 

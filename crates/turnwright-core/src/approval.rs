@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use crate::dispatch::DispatchContext;
 use crate::schema::escape;
-use crate::tool::Tool;
+use crate::tool::{Effects, Tool};
 
 /// A policy: looks at a checked call and decides. Closures over [`PendingCall`] are policies.
 ///
@@ -85,6 +85,21 @@ where
         true => Review::ask(reason.clone()),
         false => Review::Allow,
     }
+}
+
+/// A policy that asks for every call of a tool that may change something: of each that does not say that it only reads.
+///
+/// ```
+/// use turnwright_core::approval::before_writes;
+/// use turnwright_core::{DispatchContext, TurnRunner};
+///
+/// # let executor = |_: DispatchContext| async { Ok(()) };
+/// let runner = TurnRunner::builder(executor).policy(before_writes("it may change something")).build()?;
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
+pub fn before_writes(reason: impl Into<String>) -> impl ApprovalPolicy {
+    let writes = |call: &PendingCall<'_>| call.tool().effects() != Effects::ReadOnly;
+    when(writes, reason)
 }
 
 /// A policy that asks while anything in the prompt was written by somebody else: what was proposed may be what they

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "chat-completions")]
 pub use crate::ChatCompletions;
-pub use crate::approval::{always, when, when_tainted};
+pub use crate::approval::{always, before_writes, when, when_tainted};
 pub use crate::event::{Level, Usage};
 pub use crate::spool::MemoryReader;
 pub use crate::{

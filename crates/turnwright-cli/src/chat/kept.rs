@@ -1,7 +1,7 @@
 //! A conversation that outlives the program: a folder of its own, which only one program uses at a time.
 //!
 //! It holds `records.jsonl` (what was said and done), `results` (the artifacts of calls), `secret` (under which the fences in
-//! prompts get their codes), `history` (what was typed) and `lock`. What is set aside goes to `1.bak`, `2.bak` and so on.
+//! prompts get their codes), `server` (whom it is held with), `history` (what was typed) and `lock`. What is set aside goes to `1.bak`, `2.bak` and so on.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -25,6 +25,7 @@ const LONGEST_NAME: usize = 64;
 const RECORDS: &str = "records.jsonl";
 const RESULTS: &str = "results";
 const SECRET: &str = "secret";
+const SERVER: &str = "server";
 
 /// Where everything is kept.
 pub(super) struct Home(PathBuf);
@@ -58,6 +59,8 @@ pub(super) struct Recalled {
     pub(super) records: Records,
     pub(super) spool: Arc<DiskSpool>,
     pub(super) secret: ConversationSecret,
+    /// Whether the last line that was written was not whole, and was left out.
+    pub(super) torn: bool,
 }
 
 impl Kept {
@@ -87,6 +90,30 @@ impl Kept {
         }
     }
 
+    /// Refuses to go on with a conversation that another server knows: what was said to one is not sent to another unasked.
+    pub(super) fn check_server(&self, server: &str) -> anyhow::Result<()> {
+        let file = self.folder.join(SERVER);
+        let before = match fs::read_to_string(&file) {
+            Ok(before) => before,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(broken(&file, error)),
+        };
+        match before.trim() == server {
+            true => Ok(()),
+            false => Err(misuse(format!(
+                "this conversation was held with {}: all of it would be sent to {server}. If you want that, delete `{}`; \
+                 else name another one with `--conversation NAME`, or begin anew with `--new`",
+                before.trim(),
+                file.display()
+            ))),
+        }
+    }
+
+    /// Notes which server knows the conversation.
+    pub(super) fn note_server(&self, server: &str) -> anyhow::Result<()> {
+        replace(&self.folder.join(SERVER), format!("{server}\n").as_bytes())
+    }
+
     /// Where the lines are kept that were typed.
     pub(super) fn history(&self) -> PathBuf {
         self.folder.join("history")
@@ -94,7 +121,8 @@ impl Kept {
 
     /// Sets aside what was said and done so far. Where it is now; none if there was nothing.
     pub(super) fn set_aside(&self) -> anyhow::Result<Option<PathBuf>> {
-        if !self.folder.join(RECORDS).exists() {
+        let there = |name: &&str| self.folder.join(name).symlink_metadata().is_ok();
+        if ![RECORDS, SECRET].iter().any(there) {
             return Ok(None);
         }
         let moved = || -> io::Result<PathBuf> {
@@ -142,6 +170,7 @@ impl Kept {
         });
         let (secret, records) = read.await??;
         Ok(Recalled {
+            torn: records.torn,
             records: records.stored().await?,
             spool,
             secret,

@@ -46,24 +46,36 @@ struct Line {
 pub(super) struct Read {
     records: Vec<Record>,
     file: RecordsFile,
+    /// Whether its last line was not whole, and was left out.
+    pub(super) torn: bool,
 }
 
 impl Records {
     /// Reads a file; one that is not there is empty.
     pub(super) fn read(path: PathBuf, reopen: &Reopen) -> anyhow::Result<Read> {
+        // A pipe would be waited for.
+        if fs::metadata(&path).is_ok_and(|it| !it.is_file()) {
+            return Err(broken(&path, "there is no ordinary file"));
+        }
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(broken(&path, error)),
         };
         let mut read = Read {
+            torn: !text.is_empty() && !text.ends_with('\n'),
             records: Vec::new(),
             file: RecordsFile {
                 path,
                 lines: Vec::new(),
             },
         };
-        for (number, line) in (1_usize..).zip(text.lines()) {
+        // A last line that is not ended was never acknowledged: whoever wrote it did not get to its end.
+        let whole = match text.rfind('\n') {
+            Some(end) => text.get(..=end).unwrap_or(&text),
+            None => "",
+        };
+        for (number, line) in (1_usize..).zip(whole.lines()) {
             let taken = match number {
                 1 => check_head(line),
                 _ => read.take(line, reopen),
@@ -74,9 +86,6 @@ impl Records {
                     format_args!("line {number} is wrong: {why}"),
                 )
             })?;
-        }
-        if !text.is_empty() && !text.ends_with('\n') {
-            return Err(broken(&read.file.path, "the last line is not whole"));
         }
         Ok(read)
     }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 use futures_util::StreamExt as _;
 use serde::Deserialize;
-use turnwright::ChatCompletions;
 use turnwright::models::chat_completions::ChatCompletionsBuilder;
+use turnwright::models::http::Client;
+use turnwright::{ChatCompletions, Error};
 use url::{Host, Url};
 
 use crate::args;
@@ -70,10 +71,29 @@ impl Server {
         }
     }
 
+    /// What requests are sent by where they are recorded.
+    pub(super) fn client(&self) -> Result<Client, Error> {
+        let client = Client::builder();
+        match is_here(&self.base) {
+            true => client.no_proxy().build(),
+            false => client.build(),
+        }
+    }
+
     /// For people: which model where.
     pub(super) fn shown(&self) -> String {
         let model = one_line(&self.model, 60);
         format!("{model} at {}", self.shown_address())
+    }
+
+    /// Which server it is: without what may be secret in its address.
+    pub(super) fn address(&self) -> String {
+        self.shown_address()
+    }
+
+    /// Whether a key goes over a network as it is.
+    pub(super) fn sends_key_in_the_clear(&self) -> bool {
+        self.key.is_some() && self.base.scheme() == "http" && !is_here(&self.base)
     }
 
     /// Without what may be secret in an address.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use turnwright::middleware::hydrate;
 use turnwright::prelude::*;
 use turnwright::store::Scope;
 
@@ -23,6 +24,10 @@ const MORE: &str = "  … › ";
 /// What a chat is made of.
 pub(super) struct Session {
     pub(super) told: args::Chat,
+    /// Which conversation it is.
+    pub(super) name: String,
+    /// What somebody should know before they begin.
+    pub(super) cares: Vec<String>,
     pub(super) folder: PathBuf,
     pub(super) model: ChatCompletions,
     /// Which model where, for people.
@@ -38,15 +43,25 @@ struct Running {
     runner: TurnRunner,
     /// How many messages there were.
     messages: usize,
+    /// Whether the last thing that was written was not whole.
+    torn: bool,
 }
 
 impl Session {
     pub(super) async fn hold(
-        self,
+        mut self,
         screen: Screen,
         set_aside: Option<PathBuf>,
     ) -> anyhow::Result<Exit> {
-        let running = self.begin().await?;
+        let mut signals = Signals::listen()?;
+        let running = tokio::select! {
+            running = self.begin() => running?,
+            told = signals.next() => return Ok(match told {
+                Told::Interrupt => Exit::Interrupted,
+                Told::Terminate => Exit::Done,
+            }),
+        };
+        self.signals = signals;
         match screen.is_attended() {
             true => self.with_person(screen, running, set_aside).await,
             false => self.with_pipe(screen, running).await,
@@ -55,25 +70,31 @@ impl Session {
 
     /// A runner that goes on where the conversation is.
     async fn begin(&self) -> anyhow::Result<Running> {
-        let changes = |call: &PendingCall<'_>| call.tool().effects() != Effects::ReadOnly;
         let runner = turnwright::runner(self.model.clone())
+            .turn_input(hydrate().last(self.told.last.unwrap_or(usize::MAX)))
             .tools(self.tools.clone())
-            .policy(when(changes, "it may change something"));
+            .policy(before_writes("it may change something"));
         let Some(kept) = &self.kept else {
             let runner = runner.build()?;
             return Ok(Running {
                 runner,
                 messages: 0,
+                torn: false,
             });
         };
         let recalled = kept.recall().await?;
+        let torn = recalled.torn;
         let messages = recalled.records.messages(&Scope::new(SCOPE)).await?.len();
         let runner = runner
             .spool(recalled.spool)
             .secret(recalled.secret)
             .store(recalled.records)
             .build()?;
-        Ok(Running { runner, messages })
+        Ok(Running {
+            runner,
+            messages,
+            torn,
+        })
     }
 
     /// Somebody sits at the terminal.
@@ -104,7 +125,7 @@ impl Session {
                 Typed::Interrupted if leaving => return Ok(Exit::Interrupted),
                 Typed::Interrupted => {
                     leaving = true;
-                    let hint = "Ctrl-D or /quit ends the program.";
+                    let hint = "Ctrl-D, /quit or Ctrl-C again ends the program.";
                     show.screen.paragraph(style::DIM, "", hint)?;
                     continue;
                 }
@@ -141,7 +162,12 @@ impl Session {
             true => Consent::Given,
             false => Consent::Nobody,
         };
-        let mut show = Show::new(screen, consent);
+        let mut show = Show::new(screen.answers_alone(), consent);
+        if show.screen.is_aside() {
+            for care in &self.cares {
+                show.screen.paragraph(style::CARE, "", care)?;
+            }
+        }
         let mut lines = Lines::open().context("standard input cannot be read")?;
         let mut exit = Exit::Done;
         loop {
@@ -160,7 +186,8 @@ impl Session {
                 continue;
             }
             let shown = show.turn(&running.runner, self.input(text)).await?;
-            exit = match shown.outcome.is_answered() {
+            let said = !shown.outcome.text.trim().is_empty();
+            exit = match shown.outcome.is_answered() && said {
                 true => Exit::Done,
                 false => Exit::No,
             };
@@ -201,7 +228,7 @@ impl Session {
         set_aside: Option<&Path>,
     ) -> anyhow::Result<()> {
         screen.paragraph(style::BOLD, "", &self.server)?;
-        let name = &self.told.conversation;
+        let name = &self.name;
         let conversation = match (&self.kept, running.messages) {
             (None, _) => "nothing is kept".to_owned(),
             (Some(_), 0) => format!("conversation {name}, new"),
@@ -216,6 +243,13 @@ impl Session {
             shown(&self.folder)
         );
         screen.paragraph(style::DIM, "", &about)?;
+        for care in &self.cares {
+            screen.paragraph(style::CARE, "", care)?;
+        }
+        if running.torn {
+            let text = "the last line of what was kept was not whole, and was left out";
+            screen.paragraph(style::CARE, "", text)?;
+        }
         if let Some(aside) = set_aside {
             let said = format!("what was said before is set aside in {}", shown(aside));
             screen.paragraph(style::DIM, "", &said)?;
@@ -263,8 +297,27 @@ async fn whole_line(editor: &Editor) -> Typed {
     }
 }
 
+/// What helps here against what went wrong: the kit's own words are for whoever writes a program with it.
+fn advice(error: &Error) -> Option<&'static str> {
+    let cause = error.cause().unwrap_or(error);
+    Some(match cause.code() {
+        ErrorCode::ContextWindow => "/new begins anew; --last N sends the last N exchanges alone",
+        ErrorCode::ModelServer if cause.kind() == ErrorKind::Denied => {
+            "the key is what OPENAI_API_KEY holds"
+        }
+        ErrorCode::ModelUnreachable => "--base-url names the server",
+        ErrorCode::ResponseIncomplete => "ask for less at once, or say: go on",
+        _ => return None,
+    })
+}
+
 /// What a turn took, and what operators should know.
 fn after(show: &mut Show, shown: &Shown, took: Duration) -> anyhow::Result<()> {
+    let advice = shown.outcome.error().as_ref().and_then(advice);
+    if let Some(advice) = advice.filter(|_| !shown.interrupted) {
+        let text = format!("what helps: {advice}");
+        show.screen.paragraph(style::CARE, "", &text)?;
+    }
     for warning in show.tally().take_warnings() {
         let warning = format!("note: {}", plain(&warning));
         show.screen.paragraph(style::CARE, "", &warning)?;

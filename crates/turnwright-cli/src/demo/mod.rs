@@ -38,7 +38,13 @@ pub(crate) async fn run(told: &Demo, screen: Screen) -> anyhow::Result<Exit> {
     let shown = show
         .turn(&runner, TurnInput::new(QUESTION).turn_id("last-night"))
         .await?;
-    let cost = cost::Cost::of(&shown, show.tally(), &server, began.elapsed()).await;
+    if shown.interrupted {
+        return Ok(Exit::Interrupted);
+    }
+    let took = began.elapsed();
+    show.screen
+        .busy("counting what the raw output would have been");
+    let cost = cost::Cost::of(&shown, show.tally(), &server, took).await;
     match show.screen.is_json() {
         true => show.screen.value(&cost)?,
         false => cost.show(&mut show.screen)?,
@@ -60,15 +66,13 @@ fn runner(server: &Server) -> anyhow::Result<TurnRunner> {
         .system_prompt(TASK)
         .no_proxy()
         .build()?;
-    let changes = |call: &PendingCall<'_>| call.tool().effects() != Effects::ReadOnly;
     let runner = turnwright::runner(model)
         .tools([
             tools::read_log(),
             tools::read_metrics(),
             tools::restart_service(),
         ])
-        .policy(when(
-            changes,
+        .policy(before_writes(
             "it changes something, and only you can allow that",
         ))
         .build()?;

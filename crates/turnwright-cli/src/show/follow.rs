@@ -1,11 +1,15 @@
 //! A turn to its end: what it says, who is asked, and what calls it off.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
 
 use crate::terminal::{Consent, Screen, Signals, Told};
+
+/// How long a turn has to end once the program is to.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Whoever shows a turn.
 pub(crate) trait Viewer {
@@ -77,6 +81,13 @@ pub(crate) async fn follow(
                 Some(told)
             }
         };
+        if told == Some(Told::Terminate) {
+            // What cannot be called off is not waited for.
+            tokio::spawn(async {
+                tokio::time::sleep(PATIENCE).await;
+                std::process::exit(143);
+            });
+        }
         if let Some(told) = told {
             (interrupted, terminated) = (true, terminated || told == Told::Terminate);
             turn.cancel();

@@ -13,7 +13,12 @@ const LINES: usize = 6;
 const LINE: usize = 160;
 
 /// Shows what came of a call, in a few lines.
-pub(crate) async fn show(screen: &mut Screen, call: &ToolCall) -> anyhow::Result<()> {
+pub(crate) async fn show(
+    screen: &mut Screen,
+    call: &ToolCall,
+    whose: Option<&str>,
+) -> anyhow::Result<()> {
+    let whose = whose.map(|name| format!("{name}: ")).unwrap_or_default();
     match call.results() {
         ToolResults::Artifacts(_) if !call.handles().is_empty() => {
             for artifact in call.handles() {
@@ -21,23 +26,30 @@ pub(crate) async fn show(screen: &mut Screen, call: &ToolCall) -> anyhow::Result
                     true => artifact.line_count().await.ok(),
                     false => None,
                 };
-                let lines = lines.map(|lines| format!(", {} lines", count(lines)));
+                let lines = lines.map(|lines| match lines {
+                    1 => ", 1 line".to_owned(),
+                    lines => format!(", {} lines", count(lines)),
+                });
                 let (bytes, kind) = (size(artifact.byte_length()), artifact.kind());
                 let lines = lines.unwrap_or_default();
-                let kept = format!("  ← {bytes}{lines}: kept as an artifact of kind {kind}");
-                screen.line(paint(style::GOOD, kept))?;
+                let kept = format!("← {whose}{bytes}{lines}: kept as an artifact of kind {kind}");
+                screen.paragraph(style::GOOD, "  ", &kept)?;
             }
         }
         ToolResults::Media(media) => {
             for media in media {
                 let name = one_line(media.filename(), LINE);
-                screen.line(paint(style::GOOD, format_args!("  ← media {name}")))?;
+                screen.line(paint(style::GOOD, format_args!("  ← {whose}media {name}")))?;
             }
         }
-        ToolResults::Nothing => screen.line(paint(style::CARE, "  ← it did not run"))?,
+        ToolResults::Nothing => {
+            let text = format!("  ← {whose}it did not run");
+            screen.line(paint(style::CARE, text))?;
+        }
         results => {
             let failed = matches!(results, ToolResults::Failure(_) | ToolResults::Refusal(_));
             let text = call.text().await.unwrap_or_else(|| "(not text)".into());
+            let text = format!("{whose}{text}");
             match failed {
                 true => reason(screen, &text)?,
                 false => excerpt(screen, &text)?,
@@ -100,6 +112,7 @@ pub(crate) fn count(number: u64) -> String {
 /// A number of bytes, for people.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes {
+        1 => "1 byte".to_owned(),
         0..1_000 => format!("{bytes} bytes"),
         1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
         1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),

@@ -71,6 +71,7 @@ async fn person(
     gates: &Gates,
 ) -> anyhow::Result<bool> {
     screen.rest();
+    let mut draft = asked.args.clone();
     let in_time = loop {
         match editor.answer(&asked.question(), "").await {
             Typed::Line(line) => match line.trim().to_lowercase().as_str() {
@@ -78,7 +79,7 @@ async fn person(
                 "n" | "no" => {
                     break gates.refuse(&gate.id, "the person at the terminal said no")?;
                 }
-                "e" | "edit" => match edited(editor, screen, asked, gate, gates).await? {
+                "e" | "edit" => match edited(editor, screen, &mut draft, gate, gates).await? {
                     Some(in_time) => break in_time,
                     None => continue,
                 },
@@ -98,21 +99,27 @@ async fn person(
     Ok(true)
 }
 
-/// Other arguments. None if they do not fit, or nothing was typed: then the question is still open.
+/// Other arguments, begun as they were left. None if they do not fit, or nothing was typed: then the question is still open.
 async fn edited(
     editor: &Editor,
     screen: &mut Screen,
-    asked: &Asked<'_>,
+    draft: &mut String,
     gate: &OpenGate,
     gates: &Gates,
 ) -> anyhow::Result<Option<bool>> {
-    let Typed::Line(text) = editor.answer("  arguments: ", &asked.args).await else {
+    let Typed::Line(text) = editor.answer("  arguments: ", draft).await else {
         return Ok(None);
     };
+    draft.clone_from(&text);
     let fits = match serde_json::from_str::<Value>(&text) {
-        Ok(args) => gates
-            .approve_edited(&gate.id, args)
-            .map_err(|error| error.message().to_owned()),
+        Ok(args) => gates.approve_edited(&gate.id, args).map_err(|error| {
+            // What the tool says of them, without who said it to whom.
+            let said = error.message();
+            let (_, faults) = said
+                .split_once("refused the arguments: ")
+                .unwrap_or(("", said));
+            faults.to_owned()
+        }),
         Err(error) => Err(format!("it is not JSON: {error}")),
     };
     match fits {

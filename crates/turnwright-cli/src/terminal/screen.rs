@@ -69,17 +69,41 @@ pub(crate) fn is_dumb() -> bool {
 /// Standard output, and a sign of life beside it while there is nothing to write.
 pub(crate) struct Screen {
     json: bool,
+    /// Whether everything but answers goes to standard error.
+    aside: bool,
     busy: Option<Busy>,
 }
 
 impl Screen {
     pub(crate) fn new(json: bool) -> Self {
-        Screen { json, busy: None }
+        Screen {
+            json,
+            aside: false,
+            busy: None,
+        }
     }
 
     /// Whether machines read.
     pub(crate) fn is_json(&self) -> bool {
         self.json
+    }
+
+    /// Where another program reads the answers: from now on these alone go to standard output.
+    pub(crate) fn answers_alone(mut self) -> Self {
+        self.aside = !self.json && !io::stdout().is_terminal();
+        self
+    }
+
+    /// Whether everything but answers goes to standard error.
+    pub(crate) fn is_aside(&self) -> bool {
+        self.aside
+    }
+
+    /// Writes an answer, whole, where answers alone go.
+    pub(crate) fn answer(&mut self, text: &str) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{text}")?;
+        out.flush()
     }
 
     /// Whether a person can be asked: there is a terminal to read from and one to write to.
@@ -97,6 +121,11 @@ impl Screen {
     /// Writes text, which is seen at once. Text of others goes through [`plain`](super::plain) first.
     pub(crate) fn write(&mut self, text: impl fmt::Display) -> io::Result<()> {
         self.rest();
+        if self.aside {
+            let mut err = anstream::stderr().lock();
+            write!(err, "{text}")?;
+            return err.flush();
+        }
         let mut out = anstream::stdout().lock();
         write!(out, "{text}")?;
         out.flush()
@@ -136,10 +165,14 @@ impl Screen {
         out.flush()
     }
 
-    /// Writes a value as one line of JSON.
+    /// Writes a value as one line of JSON, in which nothing is hidden and nothing is lost.
     pub(crate) fn value(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
-        let line = serde_json::to_string(value)?;
-        self.line(line)?;
+        let line = super::json(&serde_json::to_value(value)?);
+        self.rest();
+        // Not through what takes escape sequences out: it takes other signs out too.
+        let mut out = io::stdout().lock();
+        writeln!(out, "{line}")?;
+        out.flush()?;
         Ok(())
     }
 

@@ -1,9 +1,8 @@
 //! The calculator.
 
-use std::panic;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -41,7 +40,6 @@ struct Args {
 }
 
 pub(super) fn tool() -> Result<Tool, Error> {
-    panic_in_silence();
     let at_work = Arc::new(AtomicUsize::new(0));
     Tool::typed::<Args>("calculate")
         .description(
@@ -53,20 +51,6 @@ pub(super) fn tool() -> Result<Tool, Error> {
         .timeout(Duration::from_secs(10))
         .handler_blocking(move |args: Args, _: ToolContext| calculate(&args.expression, &at_work))
         .build()
-}
-
-/// The calculator panics at some expressions, and whoever called it is told that it failed: nothing else need be said on the
-/// terminal. Panics elsewhere are told as ever.
-fn panic_in_silence() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let usual = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if thread::current().name() != Some(THREAD) {
-                usual(info);
-            }
-        }));
-    });
 }
 
 /// Stops a calculation when its time is over, wherever it asks.

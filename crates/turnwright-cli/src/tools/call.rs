@@ -4,6 +4,7 @@ mod account;
 mod machines;
 mod people;
 
+use std::io::IsTerminal as _;
 use std::sync::Arc;
 
 use turnwright::ToolCall;
@@ -23,12 +24,17 @@ struct View {
     account: Arc<Account>,
     /// Whether it was said already which call it is.
     is_named: bool,
+    /// Whether all of a large result is written.
+    raw: bool,
 }
 
 impl View {
-    fn new(screen: Screen) -> Self {
+    fn new(screen: Screen, raw: bool) -> Self {
+        // Where a program reads, it reads all of it.
+        let raw = raw || !std::io::stdout().is_terminal();
         View {
             screen,
+            raw,
             account: Arc::default(),
             is_named: false,
         }
@@ -62,7 +68,7 @@ pub(super) async fn run(tool: &Tool, told: &ToolsCall, screen: Screen) -> anyhow
         Consent::Nobody
     };
     let runner = runner(tool, arguments)?;
-    let mut view = View::new(screen);
+    let mut view = View::new(screen, told.raw);
     let account = view.account();
     let turn = runner.start(TurnInput::empty().observer(move |event| account.note(event)));
     let shown = follow(turn, &consent, &mut view).await?;
@@ -97,10 +103,7 @@ fn runner(tool: &Tool, arguments: String) -> Result<TurnRunner, Error> {
         }
     })
     .tool(tool.clone())
-    .policy(when(
-        |call: &PendingCall<'_>| call.tool().effects() != Effects::ReadOnly,
-        "it may change something",
-    ))
+    .policy(before_writes("it may change something"))
     .without_artifact_tools()
     .build()
 }

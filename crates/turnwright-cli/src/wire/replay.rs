@@ -31,6 +31,12 @@ pub(crate) async fn replay(told: WireReplay, screen: Screen) -> anyhow::Result<E
             .map_err(|error| misuse(format!("`{name}` cannot be played: number {at} is {error}")))
     });
     let turns = turns(exchanges.collect::<anyhow::Result<Vec<_>>>()?);
+    if turns.is_empty() {
+        return Err(misuse(format!(
+            "`{}` holds no request: there is nothing to play",
+            told.file.display()
+        )));
+    }
     let mut show = Show::new(screen, Consent::Nobody);
     let mut compared = Vec::new();
     for (number, turn) in (1..).zip(&turns) {

@@ -16,12 +16,15 @@ use crate::pty::{Launch, Terminal};
 /// Where it waits for somebody to say something.
 const PROMPT: &str = "you ›";
 /// Where it waits for a yes or no.
+/// Which conversation it is, unless a test says otherwise.
+const NAME: &str = "default";
 const CONSENT: &str = "  write_note: yes, no, edit or see all?";
 
 /// A chat of this server at a terminal, which keeps what is said in this folder.
 fn launch(model: &Model, home: &Folder, args: &[&str]) -> Launch {
     let url = model.url();
     let mut all = vec!["chat", "--base-url", &url, "--model", "scripted"];
+    all.extend(named(args));
     all.extend_from_slice(args);
     Launch::new(&all).env("TURNWRIGHT_HOME", home.path())
 }
@@ -33,11 +36,20 @@ fn chat(model: &Model, home: &Folder, args: &[&str]) -> Terminal {
     terminal
 }
 
+/// Which conversation it is, if the test does not say it.
+fn named(args: &[&str]) -> &'static [&'static str] {
+    match args.contains(&"--conversation") {
+        true => &[],
+        false => &["--conversation", NAME],
+    }
+}
+
 /// A chat without a terminal.
 fn piped(model: &Model, home: &Folder, args: &[&str]) -> Command {
     let mut command = program();
     command
         .args(["chat", "--base-url", &model.url(), "--model", "scripted"])
+        .args(named(args))
         .args(args)
         .env("TURNWRIGHT_HOME", home.path())
         .stdin(Stdio::piped())

@@ -139,10 +139,7 @@ fn a_schema_that_cannot_be_enforced_is_a_misuse_with_every_problem() {
         .map(|problem| problem["pointer"].as_str().unwrap())
         .collect();
     assert_eq!(pointers, ["/minLenght", "/properties/a/nullable"]);
-    assert_eq!(
-        serde_json::from_str::<Value>(&ran.err).unwrap()["error"]["exit"],
-        2
-    );
+    assert_eq!(ran.err, "", "it was said already");
 
     let text = run(&["schema", "check", bad, "{}"]);
     assert_eq!((text.code, text.out.as_str()), (2, ""));

@@ -4,18 +4,32 @@ use std::ffi::{OsStr, OsString};
 
 /// The names of what is kept from programs: keys and passwords are none of their business.
 pub(super) fn secret_names() -> impl Iterator<Item = OsString> {
-    let names = std::env::vars_os().map(|(name, _)| name);
-    names.filter(|name| is_secret(name))
+    let told = std::env::vars_os();
+    let secret = told.filter(|(name, value)| is_secret(name) || holds_password(value));
+    secret.map(|(name, _)| name)
+}
+
+/// Whether it is an address with a password in it, as those of databases are.
+fn holds_password(value: &OsStr) -> bool {
+    let address = value.to_str().and_then(|value| url::Url::parse(value).ok());
+    address.is_some_and(|address| address.password().is_some())
 }
 
 fn is_secret(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();
-    ["_KEY", "APIKEY", "TOKEN", "CREDENTIALS"]
+    ["APIKEY", "TOKEN", "CREDENTIALS", "_PAT"]
         .iter()
         .any(|end| name.ends_with(end))
-        || ["SECRET", "PASSWORD", "PASSWD"]
-            .iter()
-            .any(|part| name.contains(part))
+        || [
+            "_KEY",
+            "SECRET",
+            "PASSWORD",
+            "PASSWD",
+            "PASSPHRASE",
+            "PGPASS",
+        ]
+        .iter()
+        .any(|part| name.contains(part))
 }
 
 #[cfg(test)]
@@ -33,9 +47,13 @@ mod tests {
             "CLIENT_SECRET",
             "PGPASSWORD",
             "PASSWORD_STORE",
+            "OPENAI_API_KEY_2",
+            "GITHUB_PAT",
         ] {
             assert!(is_secret(OsStr::new(name)), "{name}");
         }
+        assert!(holds_password(OsStr::new("postgres://u:p@127.0.0.1/db")));
+        assert!(!holds_password(OsStr::new("http://127.0.0.1:8080/v1")));
         for name in ["PATH", "HOME", "LANG", "KEYBOARD", "TOKENIZER", "USER"] {
             assert!(!is_secret(OsStr::new(name)), "{name}");
         }

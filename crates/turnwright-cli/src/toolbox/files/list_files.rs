@@ -1,6 +1,7 @@
 //! What there is.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -85,7 +86,7 @@ fn list(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, ToolE
             Kind::Other => " (not a file)",
         };
         // Writing into a string cannot fail.
-        let _ = writeln!(text, "{}{mark}", found.path.display());
+        let _ = writeln!(text, "{}{mark}", one_name(&found.path));
         listed += 1;
     }
     if walk.is_cut() {
@@ -95,6 +96,15 @@ fn list(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, ToolE
         text.push_str("Nothing was found.");
     }
     Ok(text)
+}
+
+/// A path on one line, whatever its names are made of.
+fn one_name(path: &Path) -> String {
+    let shown = |sign: char| match sign.is_control() {
+        true => sign.escape_default().to_string(),
+        false => sign.to_string(),
+    };
+    path.to_string_lossy().chars().map(shown).collect()
 }
 
 pub(super) fn bad_glob(error: &ignore::Error) -> ToolError {

@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use turnwright::record::ToolResults;
+use turnwright::trust::{ConversationSecret, Part, Renderer};
 use turnwright::{ToolCall, TurnEvent};
 
 use super::View;
@@ -87,7 +88,12 @@ impl View {
                     let (kind, bytes) = (artifact.kind(), size(artifact.byte_length()));
                     self.fact("result", style::GOOD, &format!("{kind}, {bytes}, {how}"))?;
                     self.screen.line("")?;
-                    self.screen.content(&artifact.as_bytes().await?)?;
+                    if call.is_inline() || self.raw {
+                        self.screen.content(&artifact.as_bytes().await?)?;
+                    }
+                }
+                if !call.is_inline() && !self.raw {
+                    self.handle(call).await?;
                 }
             }
             ToolResults::Media(media) => {
@@ -104,6 +110,20 @@ impl View {
             }
         }
         self.screen.line("")?;
+        Ok(())
+    }
+
+    /// What a model reads of a result that is kept for it.
+    async fn handle(&mut self, call: &ToolCall) -> anyhow::Result<()> {
+        let renderer = Renderer::new(ConversationSecret::random()?);
+        for part in renderer.tool_call(call).await {
+            if let Part::Text(text) = part {
+                self.screen.content(text.as_bytes())?;
+            }
+        }
+        let hint =
+            "That is what a model reads of it; it asks for the rest. --raw writes all of it here.";
+        self.screen.paragraph(style::DIM, "", hint)?;
         Ok(())
     }
 

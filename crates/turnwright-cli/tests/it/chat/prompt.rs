@@ -19,7 +19,7 @@ fn ctrl_c_at_the_prompt_says_how_to_end_and_ends_only_the_second_time() {
         .wait_for("half a line")
         .keys(CTRL_C);
     terminal
-        .wait_for("Ctrl-D or /quit ends the program.")
+        .wait_for("Ctrl-C again ends the program.")
         .wait_for_prompt(PROMPT);
     // What is typed in between makes it the first time again.
     terminal
@@ -27,7 +27,7 @@ fn ctrl_c_at_the_prompt_says_how_to_end_and_ends_only_the_second_time() {
         .wait_for("There is no command /nonsense")
         .wait_for_prompt(PROMPT);
     terminal.keys(CTRL_C).wait_for_prompt(PROMPT);
-    let hints = |text: &str| text.matches("Ctrl-D or /quit").count();
+    let hints = |text: &str| text.matches("Ctrl-D, /quit").count();
     terminal
         .wait_until("the second hint", |it| hints(&it.shown()) == 2)
         .wait_for_prompt(PROMPT);
@@ -132,7 +132,7 @@ fn a_terminal_that_only_types_will_do() {
         .wait_until("the prompt", |it| prompts(&it.shown()) == 2)
         .keys(CTRL_C);
     terminal
-        .wait_for("Ctrl-D or /quit")
+        .wait_for("Ctrl-D, /quit")
         .wait_until("the prompt", |it| prompts(&it.shown()) == 3);
     terminal.keys("again\n").wait_for("Else").keys(CTRL_C);
     terminal

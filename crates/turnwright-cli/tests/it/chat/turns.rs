@@ -106,8 +106,11 @@ fn arguments_can_be_edited_and_are_checked_again() {
         .wait_for("that does not fit:")
         .wait_for_prompt(CONSENT)
         .line("e");
-    terminal.wait_for_prompt("  arguments: {\"text\":\"milk\"}");
-    terminal.keys("\x7f\x7f, eggs").line("\"}");
+    // It goes on where it was left.
+    let left = "{\"text\":\"milk and much more than fits\"}";
+    terminal.wait_for_prompt(&format!("  arguments: {left}"));
+    let back = "\x7f".repeat(" and much more than fits\"}".len());
+    terminal.keys(&back).keys(", eggs").line("\"}");
     terminal.wait_for("Done.").wait_for_prompt(PROMPT);
     assert_eq!(
         std::fs::read_to_string(written).unwrap(),
