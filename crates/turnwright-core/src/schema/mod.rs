@@ -25,6 +25,7 @@
 mod builder;
 mod check;
 mod coerce;
+mod combinations;
 mod decode;
 mod explain;
 mod external;

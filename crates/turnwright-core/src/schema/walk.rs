@@ -9,7 +9,6 @@ use jsonschema::ValidationOptions;
 use referencing::{Draft, Resolver};
 use serde_json::{Map, Value};
 
-use super::graph;
 use super::idle;
 use super::keywords::{self, Keyword, Look, Shape};
 use super::options::SchemaOptions;
@@ -17,6 +16,7 @@ use super::plan::{Node, NodeId, Plan, Property, Types};
 use super::pointer::join;
 use super::problem::SchemaProblem;
 use super::reference::{address, note_places, prepare_references};
+use super::{combinations, graph};
 
 /// What the walk found.
 pub(crate) struct Walked {
@@ -381,6 +381,9 @@ impl<'d> Walk<'d, '_> {
 
     fn finish(mut self) -> Result<Walked, Vec<SchemaProblem>> {
         let height = graph::refuse_circles(&self.nodes, &self.edges, &mut self.problems);
+        if self.problems.is_empty() {
+            combinations::refuse_combinations(&self.nodes, &self.edges, &mut self.problems);
+        }
         if self.options.strict && self.problems.is_empty() {
             idle::refuse_idle(self.document, &self.nodes, &mut self.problems);
         }

@@ -286,3 +286,62 @@ fn defaults_cannot_make_arguments_larger_than_they_may_be() {
     assert_eq!(fault(&error), ("", "max_bytes"));
     assert!(error.model_text().contains("with the defaults"));
 }
+
+/// Levels of unions, each with so many alternatives that all lead on to the next.
+fn unions_within_unions(levels: usize, alternatives: usize) -> Value {
+    let mut definitions = serde_json::Map::new();
+    for level in 0..levels {
+        let next = format!("#/$defs/d{}", level + 1);
+        let one = json!({ "type": "object", "properties": { "x": { "$ref": next } } });
+        definitions.insert(
+            format!("d{level}"),
+            json!({ "anyOf": vec![one; alternatives] }),
+        );
+    }
+    definitions.insert(format!("d{levels}"), json!({ "type": "integer" }));
+    json!({
+        "type": "object",
+        "properties": { "n": { "$ref": "#/$defs/d0" } },
+        "$defs": definitions,
+    })
+}
+
+#[test]
+fn unions_within_unions_that_no_value_could_be_checked_by_are_refused() {
+    let error = Schema::from_document(unions_within_unions(24, 6)).unwrap_err();
+    let [problem] = error.problems() else {
+        panic!("{error}")
+    };
+    assert!(problem.pointer.starts_with("/$defs/d"), "{problem:?}");
+    assert!(
+        problem.message.contains("unions within unions"),
+        "{problem:?}"
+    );
+
+    // What people write is far from it.
+    let schema = Schema::from_document(unions_within_unions(4, 8)).unwrap();
+    let mut value = json!("wrong");
+    for _ in 0..4 {
+        value = json!({ "x": value });
+    }
+    assert!(schema.check(json!({ "n": value })).is_err());
+}
+
+#[test]
+fn a_union_that_refers_to_itself_is_no_such_thing() {
+    let variants: Vec<Value> = (0..20)
+        .map(|n| json!({
+            "type": "object",
+            "properties": { "op": { "const": n }, "left": { "$ref": "#/$defs/e" }, "right": { "$ref": "#/$defs/e" } },
+            "required": ["op"],
+        }))
+        .collect();
+    let schema = Schema::from_document(json!({
+        "type": "object",
+        "properties": { "e": { "$ref": "#/$defs/e" } },
+        "$defs": { "e": { "anyOf": variants } },
+    }))
+    .unwrap();
+    let tree = json!({ "op": 3, "left": { "op": 7 }, "right": { "op": 19, "left": { "op": 1 } } });
+    assert!(schema.check(json!({ "e": tree })).is_ok());
+}
