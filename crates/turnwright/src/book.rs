@@ -9,6 +9,7 @@ macro_rules! pages {
 
 pages! {
     "introduction.md" => Introduction;
+    "first-agent.md" => FirstAgent;
     "call.md" => Call;
     "tools.md" => Tools;
     "large-output.md" => LargeOutput;
