@@ -71,21 +71,18 @@ impl Cost {
             (
                 "the model read",
                 format!(
-                    "about {} tokens, in {} prompts",
-                    count(self.tokens_read),
+                    "{} tokens, in {} prompts",
+                    about(self.tokens_read),
                     self.prompts
                 ),
             ),
             (
                 "longest prompt",
-                format!("about {} tokens", count(self.longest_prompt)),
+                format!("{} tokens", about(self.longest_prompt)),
             ),
             (
                 "raw output",
-                format!(
-                    "about {} tokens, which no prompt holds",
-                    count(self.raw_tokens)
-                ),
+                format!("{} tokens, which no prompt holds", about(self.raw_tokens)),
             ),
             (
                 "calls",
@@ -105,6 +102,14 @@ impl Cost {
     }
 }
 
+/// An estimate, no more exact than it is.
+fn about(tokens: u64) -> String {
+    let digits = tokens.max(1).ilog10().saturating_sub(1);
+    let unit = 10_u64.saturating_pow(digits);
+    let rounded = tokens.saturating_add(unit / 2) / unit * unit;
+    format!("about {}", count(rounded))
+}
+
 /// The planted line in a prompt, with the ends of the fence around it.
 fn planted(body: &Value) -> Option<[String; 3]> {
     let messages = body.get("messages")?.as_array()?;
@@ -121,4 +126,16 @@ fn planted(body: &Value) -> Option<[String; 3]> {
             close.to_string(),
         ])
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_has_two_digits() {
+        let said = [0, 7, 99, 30_904, 5_466, 5_662_301].map(about);
+        let expected = ["0", "7", "99", "31,000", "5,500", "5,700,000"];
+        assert_eq!(said, expected.map(|number| format!("about {number}")));
+    }
 }

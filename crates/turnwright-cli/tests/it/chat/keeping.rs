@@ -34,7 +34,7 @@ fn what_was_said_is_there_in_the_next_run_byte_for_byte() {
     assert_eq!(run_piped(&model, &home, &[], "What is 6 * 7?\n").code, 0);
     let mut terminal = start(&model, &home, &[]);
     assert!(
-        terminal.shown().contains("goes on after 2 messages"),
+        terminal.words().contains("goes on after 2 messages"),
         "{}",
         terminal.shown()
     );
