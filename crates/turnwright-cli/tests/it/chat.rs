@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::model::{Folder, Model};
+use crate::folder::Folder;
+use crate::model::Model;
 use crate::program::{Ran, program};
 use crate::pty::{Launch, Terminal};
 

@@ -1,6 +1,5 @@
 //! A model server in the test's own process, and a place for what is kept.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
@@ -98,33 +97,4 @@ pub(crate) fn says_and_hangs(text: &str) -> Answer {
         "choices": [{ "index": 0, "delta": { "role": "assistant", "content": text } }],
     });
     Answer::sse([chunk.to_string()]).step(Step::Hang)
-}
-
-/// A folder of its own, gone when this is dropped.
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> Self {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let number = NEXT.fetch_add(1, Ordering::SeqCst);
-        let name = format!("folder-{}-{number}", std::process::id());
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// A file in it.
-    pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

@@ -104,9 +104,9 @@ fn what_is_no_json_is_refused_as_the_call_path_refuses_it() {
 
 #[test]
 fn both_may_be_text_a_file_or_standard_input() {
-    let folder = Folder::new("schema");
-    let schema = folder.file("schema.json", SCHEMA);
-    let args = folder.file("args.json", r#"{"n": 3}"#);
+    let folder = Folder::new();
+    let schema = folder.write("schema.json", SCHEMA);
+    let args = folder.write("args.json", r#"{"n": 3}"#);
     let ok = json!({ "n": 3, "unit": "cm" });
     let texts = [check(&[&schema, &args]), check(&[SCHEMA, &args])];
     let from_input = [

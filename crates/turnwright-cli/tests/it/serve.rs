@@ -228,8 +228,8 @@ fn a_port_that_is_free_is_taken_as_told() {
 
 #[test]
 fn a_bad_script_is_said_with_file_line_and_column_and_how_a_script_looks() {
-    let folder = Folder::new("serve");
-    let file = folder.file("bad.json", "[\n  { \"txet\": \"Hello\" }\n]");
+    let folder = Folder::new();
+    let file = folder.write("bad.json", "[\n  { \"txet\": \"Hello\" }\n]");
     let ran = run(&["serve-script", &file]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     for word in [

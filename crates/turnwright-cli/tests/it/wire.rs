@@ -68,8 +68,8 @@ fn session() -> Vec<Value> {
 
 #[test]
 fn a_recorded_session_is_played_again_turn_by_turn() {
-    let folder = Folder::new("replay");
-    let file = folder.file("session.json", &json!(session()).to_string());
+    let folder = Folder::new();
+    let file = folder.write("session.json", &json!(session()).to_string());
     let ran = run(&["wire", "replay", &file]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
     let parts = [
@@ -167,7 +167,7 @@ fn a_recording_that_breaks_off_is_played_as_such() {
 
 #[test]
 fn each_response_is_decoded_though_others_cannot_be() {
-    let folder = Folder::new("decode");
+    let folder = Folder::new();
     let messages = [json!({ "role": "user", "content": "Hi" })];
     let text = reply(
         &json!({ "role": "assistant", "content": "Hi \u{202e}you" }),
@@ -181,7 +181,7 @@ fn each_response_is_decoded_though_others_cannot_be() {
         { "request": 7 },
         exchange(&messages, 200, &json!(text)),
     ]);
-    let file = folder.file("made/openai/odd.json", &tape.to_string());
+    let file = folder.write("made/openai/odd.json", &tape.to_string());
     for more in [None, Some("--json")] {
         let args: Vec<&str> = ["wire", "decode", &file].into_iter().chain(more).collect();
         let ran = run(&args);

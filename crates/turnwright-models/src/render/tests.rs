@@ -184,7 +184,7 @@ fn what_always_holds_stands_in_one_text_and_no_item_runs_into_another() {
     assert!(text.starts_with("Help.\n\nInstructions that always hold:\n- Be brief.\n  - Be rude.\n\nWhat you remember"), "{text}");
     assert!(!text.contains("<tw-trusted-0>"), "{text}");
     let explained = Standing::new("").text();
-    assert!(explained.contains("tw-untrusted"), "{explained}");
+    assert_eq!(explained, turnwright_core::trust::NOTICE);
     assert_eq!(Standing::new(" ").explain_fences(false).text(), "");
 }
 

@@ -7,7 +7,8 @@ use serde_json::Value;
 use turnwright_testkit::server::chat;
 
 use super::{PROMPT, chat as start, launch, run_piped, slow_tool};
-use crate::model::{Folder, Model, Plays, says_and_hangs};
+use crate::folder::Folder;
+use crate::model::{Model, Plays, says_and_hangs};
 use crate::pty::CTRL_D;
 
 fn folder_of(home: &Folder, name: &str) -> PathBuf {

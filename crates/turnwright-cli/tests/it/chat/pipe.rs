@@ -3,7 +3,8 @@
 use turnwright_testkit::server::{Answer, chat};
 
 use super::{piped, run_piped, write_tool};
-use crate::model::{Folder, Model, Plays};
+use crate::folder::Folder;
+use crate::model::{Model, Plays};
 use crate::program::{Ran, program, run};
 
 #[test]

@@ -3,7 +3,8 @@
 use turnwright_testkit::server::chat;
 
 use super::{PROMPT, chat as start, launch};
-use crate::model::{Folder, Model, says_and_hangs};
+use crate::folder::Folder;
+use crate::model::{Model, says_and_hangs};
 use crate::pty::{CTRL_C, CTRL_D, UP};
 
 fn silent() -> Model {

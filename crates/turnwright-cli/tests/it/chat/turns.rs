@@ -4,7 +4,8 @@ use turnwright_testkit::server::Answer;
 use turnwright_testkit::server::chat;
 
 use super::{CONSENT, PROMPT, chat as start, launch, slow_tool, write_tool, write_tool_up_to};
-use crate::model::{Folder, Model, Plays, says_and_hangs};
+use crate::folder::Folder;
+use crate::model::{Model, Plays, says_and_hangs};
 use crate::pty::{CTRL_C, CTRL_D, ENTER, has_colour};
 
 fn note() -> chat::Reply {
