@@ -96,8 +96,8 @@ impl Asked {
             return Err(nobody(&self.gate));
         };
         if self.turn.is_heard() {
-            Box::pin(self.say_opened()).await;
-            self.said = true;
+            // Only if it was: a reader is not to hear of the end of what it did not hear of.
+            self.said = Box::pin(self.say_opened()).await;
         }
         let time = TimeLimit::from_now(self.gate.timeout);
         let name = &self.gate.name;
@@ -134,7 +134,7 @@ impl Asked {
 }
 
 impl Asked {
-    async fn say_opened(&self) {
+    async fn say_opened(&self) -> bool {
         let event = || {
             TurnEvent::GateOpened(Arc::new(OpenGate {
                 id: Arc::clone(&self.id),
@@ -144,7 +144,7 @@ impl Asked {
                 schema: self.gate.schema.clone(),
             }))
         };
-        self.turn.emit(event).await;
+        self.turn.emit(event).await
     }
 }
 

@@ -267,18 +267,21 @@ impl TurnContext {
         self.events().tell(&self.0.parts.id, kind);
     }
 
-    /// Gives an event to whoever reads the turn's stream, and waits for them if they are slow.
-    pub(crate) async fn emit(&self, event: impl FnOnce() -> TurnEvent) {
+    /// Gives an event to whoever reads the turn's stream, and waits for them if they are slow. Whether they got it.
+    pub(crate) async fn emit(&self, event: impl FnOnce() -> TurnEvent) -> bool {
         let full = match &*self.0.stream.lock() {
-            None => return,
+            None => return false,
             Some(stream) => match stream.try_reserve() {
-                Ok(room) => return room.send(event()),
-                Err(TrySendError::Closed(())) => return,
+                Ok(room) => {
+                    room.send(event());
+                    return true;
+                }
+                Err(TrySendError::Closed(())) => return false,
                 Err(TrySendError::Full(())) => stream.clone(),
             },
         };
         // Apart, so that whoever finds room does not carry the room for waiting.
-        Box::pin(super::stream::send(&full, self.cancellation(), event())).await;
+        Box::pin(super::stream::send(&full, self.cancellation(), event())).await
     }
 
     /// Whether anybody may read what the turn says.

@@ -159,14 +159,16 @@ impl Serialize for TurnEvent {
     }
 }
 
-/// Hands an event over, and waits for the reader if there is no room; not past a cancellation, and not if nobody reads.
+/// Hands an event over, and waits for the reader if there is no room; not past a cancellation, and not if nobody reads. Whether
+/// it was.
 pub(super) async fn send(
     stream: &mpsc::Sender<TurnEvent>,
     cancellation: &Cancellation,
     event: TurnEvent,
-) {
-    // Either way it is gone: the reader left, or the turn is over.
-    let _ = within(TimeLimit::none(), cancellation, stream.send(event)).await;
+) -> bool {
+    // Otherwise it is gone: the reader left, or the turn is over.
+    let sent = within(TimeLimit::none(), cancellation, stream.send(event)).await;
+    matches!(sent, Ok(Ok(())))
 }
 
 /// Hands an event over if there is room.
