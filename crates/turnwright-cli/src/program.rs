@@ -90,9 +90,7 @@ impl Program {
 
     /// Help and versions end with 0, mistakes with 2. Whether anybody reads it is not ours to mend.
     fn tell(&self, told: &clap::Error) -> ExitCode {
-        // The examples in it are of the program as it is called here.
-        let mine = |text: String| text.replace("turnwright ", &format!("{} ", self.name));
-        let text = mine(told.render().ansi().to_string());
+        let text = self.in_its_name(&told.render().ansi().to_string());
         let _ = match told.use_stderr() {
             true => std::io::Write::write_all(&mut anstream::stderr(), text.as_bytes()),
             false => std::io::Write::write_all(&mut anstream::stdout(), text.as_bytes()),
@@ -100,11 +98,14 @@ impl Program {
         ExitCode::from(u8::try_from(told.exit_code()).unwrap_or(2))
     }
 
+    /// The examples in a help are of the program as it is called here.
+    fn in_its_name(&self, help: &str) -> String {
+        help.replace("turnwright ", &format!("{} ", self.name))
+    }
+
     fn carry_out(self, cli: Cli) -> anyhow::Result<Exit> {
         let screen = Screen::new(cli.json);
-        if let Command::Completions(told) = &cli.command {
-            return complete(told, self.command(), self.name, screen);
-        }
+        let (name, command) = (self.name, self.command());
         let own = || self.tools.into_iter().collect::<Result<Vec<Tool>, Error>>();
         match cli.command {
             Command::Demo(told) => in_runtime(demo::run(&told, screen)),
@@ -114,7 +115,7 @@ impl Program {
             Command::Wire(args::Wire::Decode(told)) => wire::decode(&told, screen),
             Command::Wire(args::Wire::Replay(told)) => in_runtime(wire::replay(told, screen)),
             Command::ServeScript(told) => in_runtime(serve::run(told, screen)),
-            Command::Completions(_) => Ok(Exit::Done),
+            Command::Completions(told) => complete(&told, command, name, screen),
         }
     }
 }
@@ -175,5 +176,29 @@ fn complain(error: &anyhow::Error, json: bool) -> ExitCode {
 impl Default for Program {
     fn default() -> Self {
         Program::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_of_yours_speaks_of_itself() {
+        let program = Program::new().name("mine").version("0.3.1");
+        let asked = |args: &[&str]| {
+            let told = program.command().try_get_matches_from(args).unwrap_err();
+            program.in_its_name(&told.render().to_string())
+        };
+        assert_eq!(asked(&["mine", "--version"]), "mine 0.3.1\n");
+        for help in [
+            asked(&["mine", "--help"]),
+            asked(&["mine", "tools", "call", "--help"]),
+        ] {
+            assert!(
+                help.contains("mine ") && !help.contains("turnwright "),
+                "{help}"
+            );
+        }
     }
 }

@@ -1,33 +1,23 @@
 //! `turnwright tools describe`
 
-use serde_json::json;
 use turnwright::Tool;
 
-use super::effects;
+use super::{effects, facts};
 use crate::exit::Exit;
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Flow, Screen, plain};
+use crate::terminal::{Screen, plain};
 
 pub(super) fn run(tool: &Tool, screen: &mut Screen) -> anyhow::Result<Exit> {
     let shown = tool.describe();
     if screen.is_json() {
-        screen.value(&json!({
-            "name": shown.name,
-            "description": shown.description,
-            "inputSchema": shown.input_schema,
-            "effects": tool.effects(),
-            "timeoutSecs": tool.timeout().map(|timeout| timeout.as_secs_f64()),
-            "kind": tool.artifact_kind(),
-            "trusted": tool.is_trusted(),
-            "fingerprint": tool.fingerprint(),
-        }))?;
+        let mut facts = facts(tool);
+        facts.insert("inputSchema".to_owned(), shown.input_schema.clone());
+        screen.value(&facts)?;
         return Ok(Exit::Done);
     }
     screen.line(paint(style::NAME, shown.name))?;
-    let mut flow = Flow::new(screen.width(), "");
-    let mut text = flow.push(&plain(shown.description));
-    text.push_str(&flow.end());
-    screen.line(text)?;
+    let description = plain(shown.description);
+    screen.paragraph(anstyle::Style::new(), "", &description)?;
     screen.line("")?;
     let time = match tool.timeout() {
         Some(timeout) => format!("at most {} s", timeout.as_secs_f64()),

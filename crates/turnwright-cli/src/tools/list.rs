@@ -1,9 +1,8 @@
 //! `turnwright tools list`
 
-use serde_json::json;
 use turnwright::Tool;
 
-use super::effects;
+use super::{effects, facts};
 use crate::exit::Exit;
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, fit, one_line};
@@ -14,15 +13,7 @@ const LINE: usize = 160;
 pub(super) fn run(tools: &[Tool], screen: &mut Screen) -> anyhow::Result<Exit> {
     if screen.is_json() {
         for tool in tools {
-            screen.value(&json!({
-                "name": tool.name(),
-                "description": tool.description(),
-                "effects": tool.effects(),
-                "timeoutSecs": tool.timeout().map(|timeout| timeout.as_secs_f64()),
-                "kind": tool.artifact_kind(),
-                "trusted": tool.is_trusted(),
-                "fingerprint": tool.fingerprint(),
-            }))?;
+            screen.value(&facts(tool))?;
         }
         return Ok(Exit::Done);
     }

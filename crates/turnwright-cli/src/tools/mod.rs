@@ -7,6 +7,7 @@ mod id;
 mod list;
 mod which;
 
+use serde_json::{Map, Value, json};
 use turnwright::Tool;
 
 use crate::args::{self, Sources};
@@ -44,4 +45,24 @@ fn effects(tool: &Tool) -> &'static str {
         turnwright::Effects::ReadOnly => "reads",
         _ => "writes",
     }
+}
+
+/// What is known of a tool, for machines.
+fn facts(tool: &Tool) -> Map<String, Value> {
+    let facts = [
+        ("name", json!(tool.name())),
+        ("description", json!(tool.description())),
+        ("effects", json!(tool.effects())),
+        (
+            "timeoutSecs",
+            json!(tool.timeout().map(|timeout| timeout.as_secs_f64())),
+        ),
+        ("kind", json!(tool.artifact_kind())),
+        ("trusted", json!(tool.is_trusted())),
+        ("fingerprint", json!(tool.fingerprint())),
+    ];
+    facts
+        .into_iter()
+        .map(|(name, fact)| (name.to_owned(), fact))
+        .collect()
 }
