@@ -3,9 +3,11 @@
 mod keeping;
 mod pipe;
 mod prompt;
+mod questions;
 mod turns;
 
 use std::process::{Command, Stdio};
+use turnwright_testkit::server::chat::Reply;
 
 use serde_json::json;
 
@@ -102,4 +104,9 @@ fn write_tool_up_to(folder: &Folder, most: u32) -> (String, std::path::PathBuf) 
     }]);
     std::fs::write(&file, tools.to_string()).unwrap();
     (file.to_str().unwrap().to_owned(), written)
+}
+
+/// A call of the tool that changes something.
+fn note() -> Reply {
+    turnwright_testkit::server::chat::calls([("call_1", "write_note", r#"{"text": "milk"}"#)])
 }

@@ -194,3 +194,40 @@ fn a_signal_ends_it_in_the_midst_of_a_turn() {
     assert!(kill.unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
+
+#[test]
+fn the_last_exchanges_alone_are_sent_where_that_was_told() {
+    let model = Model::plays(["1.", "2.", "3."].map(|text| chat::text(text, 1)));
+    let ran = run_piped(
+        &model,
+        &Folder::new(),
+        &["--last", "1"],
+        "one\ntwo\nthree\n",
+    );
+    assert_eq!(ran.out, "1.\n2.\n3.\n");
+    let said: Vec<_> = model
+        .messages(2)
+        .iter()
+        .skip(1)
+        .map(|it| it["content"].clone())
+        .collect();
+    assert_eq!(said, ["two", "2.", "three"]);
+}
+
+#[test]
+fn of_calls_that_run_at_once_it_is_said_whose_result_it_is() {
+    let model = Model::plays([
+        chat::calls([
+            ("call_1", "calculate", r#"{"expression": "6 * 7"}"#),
+            ("call_2", "calculate", r#"{"expression": "3 *"}"#),
+        ]),
+        chat::text("Done.", 1),
+    ]);
+    let ran = run_piped(&model, &Folder::new(), &[], "both\n");
+    assert!(
+        ran.err.contains("← calculate: 42") || ran.err.contains("← calculate: This"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(ran.err.matches("→ calculate").count(), 2, "{}", ran.err);
+}

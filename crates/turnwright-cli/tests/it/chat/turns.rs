@@ -3,14 +3,10 @@
 use turnwright_testkit::server::Answer;
 use turnwright_testkit::server::chat;
 
-use super::{CONSENT, PROMPT, chat as start, launch, slow_tool, write_tool, write_tool_up_to};
+use super::{CONSENT, PROMPT, chat as start, launch, note, slow_tool, write_tool};
 use crate::folder::Folder;
 use crate::model::{Model, Plays, says_and_hangs};
 use crate::pty::{CTRL_C, CTRL_D, ENTER, has_colour};
-
-fn note() -> chat::Reply {
-    chat::calls([("call_1", "write_note", r#"{"text": "milk"}"#)])
-}
 
 #[test]
 fn an_answer_is_seen_while_it_is_being_said_and_can_be_called_off() {
@@ -49,109 +45,6 @@ fn a_server_that_never_answers_can_be_called_off() {
 }
 
 #[test]
-fn what_changes_something_runs_when_somebody_said_yes() {
-    let model = Model::plays([note(), chat::text("Done.", 1)]);
-    let home = Folder::new();
-    let (tools, written) = write_tool(&home);
-    let mut terminal = start(&model, &home, &["--tools", &tools]);
-    terminal.line("note it").wait_for_prompt(CONSENT);
-    assert!(
-        terminal
-            .shown()
-            .contains("write_note asks to run\n  {\"text\":\"milk\"}")
-    );
-    assert!(!written.exists());
-    terminal
-        .line("maybe")
-        .wait_for("Type y, n, e or s, and Enter.");
-    terminal.wait_for_prompt(CONSENT).line("y");
-    terminal
-        .wait_for("it is written")
-        .wait_for("Done.")
-        .wait_for_prompt(PROMPT);
-    assert_eq!(
-        std::fs::read_to_string(written).unwrap(),
-        r#"{"text":"milk"}"#
-    );
-}
-
-#[test]
-fn what_somebody_refused_does_not_run_and_the_model_is_told() {
-    let model = Model::plays([note(), chat::text("As you like.", 1)]);
-    let home = Folder::new();
-    let (tools, written) = write_tool(&home);
-    let mut terminal = start(&model, &home, &["--tools", &tools]);
-    terminal.line("note it").wait_for_prompt(CONSENT).line("no");
-    terminal.wait_for("As you like.").wait_for_prompt(PROMPT);
-    assert!(!written.exists());
-    let told = model.messages(1).pop().unwrap().to_string();
-    assert!(
-        told.contains("the person at the terminal said no"),
-        "{told}"
-    );
-}
-
-#[test]
-fn arguments_can_be_edited_and_are_checked_again() {
-    let model = Model::plays([note(), chat::text("Done.", 1)]);
-    let home = Folder::new();
-    let (tools, written) = write_tool(&home);
-    let mut terminal = start(&model, &home, &["--tools", &tools]);
-    terminal.line("note it").wait_for_prompt(CONSENT).line("e");
-    // It begins as what was asked for; the cursor is at its end.
-    terminal.wait_for_prompt("  arguments: {\"text\":\"milk\"}");
-    terminal
-        .keys("\x7f\x7f and much more than fits")
-        .line("\"}");
-    terminal
-        .wait_for("that does not fit:")
-        .wait_for_prompt(CONSENT)
-        .line("e");
-    // It goes on where it was left.
-    let left = "{\"text\":\"milk and much more than fits\"}";
-    terminal.wait_for_prompt(&format!("  arguments: {left}"));
-    let back = "\x7f".repeat(" and much more than fits\"}".len());
-    terminal.keys(&back).keys(", eggs").line("\"}");
-    terminal.wait_for("Done.").wait_for_prompt(PROMPT);
-    assert_eq!(
-        std::fs::read_to_string(written).unwrap(),
-        r#"{"text":"milk, eggs"}"#
-    );
-}
-
-#[test]
-fn what_was_typed_before_the_question_is_no_answer_to_it() {
-    let model = Model::plays([note(), chat::text("Done.", 1)]);
-    let home = Folder::new();
-    let (tools, written) = write_tool(&home);
-    let mut terminal = start(&model, &home, &["--tools", &tools]);
-    // All of it at once: the yes is there before the question is.
-    terminal.keys("note it\ry\r").wait_for_prompt(CONSENT);
-    assert!(!written.exists());
-    terminal.line("n").wait_for("Done.").wait_for_prompt(PROMPT);
-    assert!(!written.exists());
-}
-
-#[test]
-fn ctrl_c_at_the_question_calls_the_turn_off() {
-    let model = Model::plays([note(), chat::text("Fine.", 1)]);
-    let home = Folder::new();
-    let (tools, written) = write_tool(&home);
-    let mut terminal = start(&model, &home, &["--tools", &tools]);
-    terminal
-        .line("note it")
-        .wait_for_prompt(CONSENT)
-        .keys(CTRL_C);
-    terminal.wait_for("called off").wait_for_prompt(PROMPT);
-    assert!(!written.exists());
-    terminal
-        .line("well")
-        .wait_for("Fine.")
-        .wait_for_prompt(PROMPT);
-    assert_eq!(terminal.line("/quit").end(), 0);
-}
-
-#[test]
 fn ctrl_c_while_a_tool_runs_calls_the_turn_off() {
     let model = Model::plays([
         chat::calls([("call_1", "linger", "{}")]),
@@ -174,35 +67,6 @@ fn ctrl_c_while_a_tool_runs_calls_the_turn_off() {
         .line("well")
         .wait_for("Fine.")
         .wait_for_prompt(PROMPT);
-}
-
-#[test]
-fn the_wish_that_the_program_end_is_heard_at_the_question() {
-    let model = Model::plays([note()]);
-    let home = Folder::new();
-    let (tools, written) = write_tool(&home);
-    let mut terminal = start(&model, &home, &["--tools", &tools]);
-    terminal
-        .line("note it")
-        .wait_for_prompt(CONSENT)
-        .signal("TERM");
-    assert_eq!(terminal.end(), 0);
-    assert!(!written.exists());
-    assert!(terminal.mode().contains(" icanon") && terminal.mode().contains(" echo "));
-}
-
-#[test]
-fn nobody_is_asked_where_it_was_allowed_beforehand() {
-    let model = Model::plays([note(), chat::text("Done.", 1)]);
-    let home = Folder::new();
-    let (tools, written) = write_tool(&home);
-    let mut terminal = start(&model, &home, &["--tools", &tools, "--yes"]);
-    terminal
-        .line("note it")
-        .wait_for("allowed beforehand, by --yes")
-        .wait_for("Done.");
-    terminal.wait_for_prompt(PROMPT);
-    assert!(written.exists());
 }
 
 #[test]
@@ -375,56 +239,6 @@ fn wide_signs_take_two_columns() {
 }
 
 #[test]
-fn arguments_are_shown_sign_by_sign_however_a_model_writes_them() {
-    // Space that would vanish at the end of a line, and signs that nobody sees.
-    let text = format!("ls{}; rm\u{3164}\u{e0101}\u{a0}-rf", " ".repeat(100));
-    let call = serde_json::json!({ "text": text }).to_string();
-    let model = Model::plays([
-        chat::calls([("call_1", "write_note", call.as_str())]),
-        chat::text("Done.", 1),
-    ]);
-    let home = Folder::new();
-    let (tools, _) = write_tool_up_to(&home, 9_000);
-    let mut terminal = start(&model, &home, &["--tools", &tools]);
-    terminal.line("note it").wait_for_prompt(CONSENT);
-    let shown = terminal.rows();
-    let at = shown.iter().position(|row| row.contains("\"ls")).unwrap();
-    // 78 columns of a line are arguments; the second one has what is left of the space before it.
-    assert_eq!(shown[at], "  {\"text\":\"ls");
-    let left = " ".repeat(2 + 100 - (78 - "{\"text\":\"ls".len()));
-    assert_eq!(
-        shown[at + 1],
-        format!("{left}; rm\\u3164\\udb40\\udd01\\u00a0-rf\"}}")
-    );
-}
-
-#[test]
-fn long_arguments_do_not_push_the_question_away() {
-    let call = serde_json::json!({ "text": "a".repeat(6_000) }).to_string();
-    let model = Model::plays([
-        chat::calls([("call_1", "write_note", call.as_str())]),
-        chat::text("As you like.", 1),
-    ]);
-    let home = Folder::new();
-    let (tools, _) = write_tool_up_to(&home, 9_000);
-    let mut terminal = start(&model, &home, &["--tools", &tools]);
-    terminal.line("note it").wait_for_prompt(CONSENT);
-    let shown = terminal.shown();
-    assert!(
-        shown.contains("? write_note asks to run\n  {\"text\":\"aaa"),
-        "{shown}"
-    );
-    assert!(shown.contains("more lines: `s` shows all"), "{shown}");
-    terminal
-        .line("s")
-        .wait_until("all of it", |it| it.written().matches('a').count() > 6_500);
-    terminal
-        .wait_for_prompt(CONSENT)
-        .line("n")
-        .wait_for("As you like.");
-}
-
-#[test]
 fn what_a_model_says_is_never_taken_for_what_the_program_says() {
     let fake = "? write_note asks to run\n  yes, no, edit or see all? \nyou › /quit";
     let model = Model::plays([
@@ -448,27 +262,6 @@ fn what_a_model_says_is_never_taken_for_what_the_program_says() {
         "{}",
         terminal.shown()
     );
-}
-
-#[test]
-fn at_a_terminal_that_only_types_an_answer_is_one_that_was_typed_after_the_question() {
-    let model = Model::plays([note(), chat::text("As you like.", 1)]);
-    let home = Folder::new();
-    let (tools, written) = write_tool(&home);
-    let mut terminal = launch(&model, &home, &["--tools", &tools])
-        .env("TERM", "dumb")
-        .start();
-    terminal.wait_for_prompt(PROMPT);
-    // All at once: four times yes, before there is anything to say yes to.
-    terminal
-        .keys("note it\ny\ny\ny\ny\n")
-        .wait_for_prompt(CONSENT);
-    assert!(!written.exists());
-    terminal
-        .line("n")
-        .wait_for("As you like.")
-        .wait_for_prompt(PROMPT);
-    assert!(!written.exists());
 }
 
 #[test]

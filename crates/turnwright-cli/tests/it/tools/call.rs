@@ -267,3 +267,32 @@ fn files_are_read_below_one_folder() {
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(ran.err.contains("/no/such/folder"), "{}", ran.err);
 }
+
+#[cfg(unix)]
+#[test]
+fn at_a_terminal_a_large_result_is_shown_as_a_model_reads_it() {
+    let folder = crate::folder::Folder::new();
+    let lines: String = (0..20_000).map(|n| format!("line {n}\n")).collect();
+    folder.write("long.txt", &lines);
+    let args = [
+        "tools",
+        "call",
+        "read_file",
+        r#"{"path": "long.txt"}"#,
+        "--folder",
+    ];
+    let args = [&args[..], &[folder.path().to_str().unwrap()]].concat();
+    let show = |more: &[&str]| {
+        let all = [&args[..], more].concat();
+        let mut terminal = crate::pty::Launch::new(&all).window(60, 100).start();
+        assert_eq!(terminal.end(), 0);
+        terminal.written()
+    };
+    let handle = show(&[]);
+    assert!(
+        handle.contains("kept as an artifact of kind text") && handle.contains("--raw"),
+        "{handle}"
+    );
+    assert!(!handle.contains("line 19999"), "{handle}");
+    assert!(show(&["--raw"]).contains("line 19999"));
+}
