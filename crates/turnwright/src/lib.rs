@@ -43,6 +43,7 @@
 //!   HTTP; see [`models`].
 //! - `sniff` (on by default): a media's type from its first bytes.
 //! - `tracing` (on by default): turns, model calls and tool calls as spans: see [`telemetry`].
+//! - `sqlite`: `SqliteStore`, which keeps conversations in one file; SQLite itself is compiled in.
 //! - `tokens`: exact token counts for the vocabularies of OpenAI's models, which are large; without it counts are estimates.
 
 #[cfg(doctest)]
@@ -73,6 +74,8 @@ pub use turnwright_core::{
 pub use turnwright_macros::tool;
 #[cfg(feature = "chat-completions")]
 pub use turnwright_models::{self as models, ChatCompletions};
+#[cfg(feature = "sqlite")]
+pub use turnwright_store::sqlite::{self, SqliteStore};
 // For argument types, handlers and approvers in packages that depend on this one alone.
 pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 

@@ -1,0 +1,51 @@
+//! What the embedded database costs: a stored call and a loaded conversation beside bare SQLite, and a turn beside one in
+//! memory.
+//!
+//! `cargo run --release` prints the report. `-- --rounds 5 --slice-ms 5` makes it short. `-- --repeat 10000 --only "store: a call"`
+//! runs the rows whose section or label contains that text so many times without timing them, for a profiler.
+
+mod bare;
+mod calls;
+mod folder;
+mod loading;
+mod measure;
+mod options;
+mod report;
+mod runner;
+mod turns;
+
+use std::error::Error;
+
+use self::folder::Folder;
+use self::measure::{Plan, Subject, measure};
+use self::options::What;
+use self::report::{Report, Timings};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = Folder::new()?;
+    match What::from_command_line()? {
+        What::Repeat { times, only } => {
+            let all = [
+                calls::subjects(&folder)?,
+                loading::subjects(&folder)?,
+                turns::subjects(&folder)?,
+            ];
+            let wanted = |it: &Subject| format!("{}: {}", it.section, it.label).contains(&only);
+            for mut subject in all.into_iter().flatten().filter(wanted) {
+                subject.repeat(times);
+            }
+        }
+        What::Report(plan) => println!("{}", report(plan, &folder)?),
+    }
+    Ok(())
+}
+
+fn report(plan: Plan, folder: &Folder) -> Result<Report, Box<dyn Error>> {
+    let mut timings = measure(&mut calls::subjects(folder)?, plan);
+    timings.extend(measure(&mut loading::subjects(folder)?, plan));
+    timings.extend(measure(&mut turns::subjects(folder)?, plan));
+    Ok(Report {
+        plan,
+        timings: Timings::new(timings),
+    })
+}

@@ -1,0 +1,206 @@
+//! One batch, within a transaction of the caller's.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+use turnwright_core::media::Media;
+use turnwright_core::record::{Record, RecordKind, Retrieved, ToolResults};
+
+use super::encode::{Encoded, Put, Row, is_begun};
+use super::failure::Failure;
+use super::format;
+use super::trouble::Trouble;
+
+/// A scope as it is in the database.
+#[derive(Debug)]
+struct Scoped {
+    row: i64,
+    revision: u64,
+    fence: u64,
+    last: u64,
+}
+
+/// What comes of a batch that is looked at: the new revision, or why it was turned down. Nothing was changed then.
+pub(super) type Verdict = Result<u64, Failure>;
+
+/// Makes all changes of a batch, unless it is turned down. What was done when it fails is the caller's to roll back.
+pub(super) fn apply(conn: &Connection, batch: &Encoded, now: i64) -> Result<Verdict, Failure> {
+    format::check(conn)?;
+    let found = find(conn, batch.scope.as_str())?;
+    let (revision, fence) = match admit(batch, found.as_ref()) {
+        Ok(admitted) => admitted,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let mut scoped = match found {
+        Some(found) => found,
+        None => insert(conn, batch.scope.as_str(), now)?,
+    };
+    for change in &batch.changes {
+        match change {
+            Row::Put(put) => scoped.put(conn, put, now)?,
+            Row::Delete(kind, id) => scoped.delete(conn, *kind, id)?,
+        }
+    }
+    (scoped.revision, scoped.fence) = (revision, fence);
+    scoped.update(conn, now)?;
+    Ok(Ok(revision))
+}
+
+/// The revision and the fence that a scope has after the batch, if it may be applied.
+fn admit(batch: &Encoded, found: Option<&Scoped>) -> Result<(u64, u64), Failure> {
+    let (revision, fence) = found.map_or((0, 0), |it| (it.revision, it.fence));
+    if batch.fence.is_some_and(|own| own < fence) {
+        return Err(Failure::Fenced(fence));
+    }
+    if batch.expect.is_some_and(|expected| expected != revision) {
+        return Err(Failure::Conflict(revision));
+    }
+    let fence = batch.fence.unwrap_or(fence);
+    if i64::try_from(fence).is_err() {
+        let said = "a fence above 2^63 - 1 is more than the database holds";
+        return Err(Failure::new(Trouble::Refused, said));
+    }
+    Ok((revision + 1, fence))
+}
+
+fn find(conn: &Connection, name: &str) -> Result<Option<Scoped>, Failure> {
+    let mut statement = conn.prepare_cached(
+        "SELECT scope, revision, fence, last_position FROM scopes WHERE name = ?1",
+    )?;
+    let found = statement.query_row([name], |row| {
+        Ok(Scoped {
+            row: row.get(0)?,
+            revision: row.get(1)?,
+            fence: row.get(2)?,
+            last: row.get(3)?,
+        })
+    });
+    Ok(found.optional()?)
+}
+
+fn insert(conn: &Connection, name: &str, now: i64) -> Result<Scoped, Failure> {
+    let mut statement = conn.prepare_cached(
+        "INSERT INTO scopes (name, revision, fence, last_position, written_at) VALUES (?1, 0, 0, 0, ?2)",
+    )?;
+    Ok(Scoped {
+        row: statement.insert(params![name, now])?,
+        revision: 0,
+        fence: 0,
+        last: 0,
+    })
+}
+
+impl Scoped {
+    fn put(&mut self, conn: &Connection, put: &Put, now: i64) -> Result<(), Failure> {
+        let Put { record, body } = put;
+        let next = self.last + 1;
+        let mut statement = conn.prepare_cached(
+            "INSERT INTO records (scope, position, kind, id, written_at, bytes, checksum, body, begun)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+             ON CONFLICT (scope, kind, id) DO UPDATE SET written_at = excluded.written_at, bytes = excluded.bytes,
+                 checksum = excluded.checksum, body = excluded.body, begun = excluded.begun
+             RETURNING record, position",
+        )?;
+        let values = params![
+            self.row,
+            next,
+            record.kind().as_str(),
+            record.id(),
+            now,
+            body.len(),
+            checksum(body.as_bytes()),
+            body,
+            is_begun(record),
+        ];
+        let (row, position): (i64, u64) =
+            statement.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        match position == next {
+            true => self.last = next,
+            false => forget_bytes(conn, row, record.kind())?,
+        }
+        name_bytes(conn, row, record)
+    }
+
+    fn delete(&self, conn: &Connection, kind: RecordKind, id: &str) -> Result<(), Failure> {
+        // What names its bytes goes with it.
+        conn.prepare_cached("DELETE FROM records WHERE scope = ?1 AND kind = ?2 AND id = ?3")?
+            .execute(params![self.row, kind.as_str(), id])?;
+        Ok(())
+    }
+
+    fn update(&self, conn: &Connection, now: i64) -> Result<(), Failure> {
+        let mut statement = conn.prepare_cached(
+            "UPDATE scopes SET revision = ?2, fence = ?3, last_position = ?4, written_at = ?5 WHERE scope = ?1",
+        )?;
+        statement.execute(params![self.row, self.revision, self.fence, self.last, now])?;
+        Ok(())
+    }
+}
+
+/// What a body is checked by when it is read.
+pub(super) fn checksum(body: &[u8]) -> u32 {
+    crc32fast::hash(body)
+}
+
+/// A record that is put again may name other bytes than before.
+fn forget_bytes(conn: &Connection, row: i64, kind: RecordKind) -> Result<(), Failure> {
+    use RecordKind::{Instruction, Ledger, Memory, Thought};
+    if matches!(kind, Instruction | Ledger | Memory | Thought) {
+        return Ok(());
+    }
+    conn.prepare_cached("DELETE FROM artifacts WHERE record = ?1")?
+        .execute([row])?;
+    conn.prepare_cached("DELETE FROM media WHERE record = ?1")?
+        .execute([row])?;
+    Ok(())
+}
+
+fn name_bytes(conn: &Connection, row: i64, record: &Record) -> Result<(), Failure> {
+    for (place, artifact) in record.artifacts().iter().enumerate() {
+        let mut statement = conn.prepare_cached(
+            "INSERT INTO artifacts (record, place, kind, bytes, spool_id) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?;
+        let kind = artifact.kind();
+        let values = params![
+            row,
+            place,
+            kind.as_str(),
+            held(artifact.byte_length()),
+            artifact.spool_id()
+        ];
+        statement.execute(values)?;
+    }
+    for (place, media) in media_of(record).iter().enumerate() {
+        let mut statement = conn.prepare_cached(
+            "INSERT INTO media (record, place, media_id, kind, mime_type, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?;
+        let values = params![
+            row,
+            place,
+            media.id(),
+            media.kind().as_str(),
+            media.mime_type(),
+            media.byte_length().map(held)
+        ];
+        statement.execute(values)?;
+    }
+    Ok(())
+}
+
+/// A number of bytes, as far as the database can count.
+fn held(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+fn media_of(record: &Record) -> &[Media] {
+    match record {
+        Record::Message(message) => message.media(),
+        Record::ToolCall(call) => match call.results() {
+            ToolResults::Media(media) => media,
+            _ => &[],
+        },
+        Record::Retrievable(found) => match found.content() {
+            Retrieved::Media(media) => std::slice::from_ref(media),
+            _ => &[],
+        },
+        _ => &[],
+    }
+}

@@ -1,0 +1,252 @@
+//! Deleting a conversation with all that it names.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+use turnwright_core::spool::Spool;
+use turnwright_core::store::{Scope, StoreError};
+
+use super::SqliteStore;
+use super::bytes::{is_named, note_orphan, strike_orphan};
+use super::encode::check_name;
+use super::failure::Failure;
+use super::trouble::Trouble;
+use super::writer::{Writer, now};
+
+/// How many pages the file gives back in one transaction.
+const PAGES: u32 = 1024;
+
+/// What was deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Deleted {
+    /// How many records.
+    pub records: u64,
+    /// How many results in the spool.
+    pub spooled: u64,
+    /// The bytes of the records' texts and of the results.
+    pub bytes: u64,
+}
+
+impl SqliteStore {
+    /// Deletes a conversation: its records, and what the spool keeps for them and for no other. The freed pages are
+    /// overwritten and given back to the file system.
+    ///
+    /// The records go first, in one transaction that notes which bytes are to follow: if the process ends in between, no
+    /// record names bytes that are gone, and the next [`SqliteStore::sweep`] deletes the rest. The scope's name stays with
+    /// its revision and its fence, so that a writer who does not know yet is still refused. A turn that runs meanwhile may
+    /// write again.
+    ///
+    /// ```
+    /// use turnwright_core::record::Message;
+    /// use turnwright_core::store::{Scope, ScopeFilter, Store as _, StoreExt as _};
+    /// use turnwright_store::sqlite::SqliteStore;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let (store, scope) = (SqliteStore::in_memory().await?, Scope::new("chat-1"));
+    /// store.put(&scope, Message::user("Forget this.").build()?).await?;
+    /// let deleted = store.delete_conversation(&scope).await?;
+    /// assert_eq!(deleted.records, 1);
+    /// assert!(store.scopes(&ScopeFilter::all()).await?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`Trouble::Refused`], and nothing is deleted, if records name bytes in a spool and the store was given none. If the spool
+    /// fails: the records are gone then, and the bytes that are not are noted.
+    pub async fn delete_conversation(&self, scope: &Scope) -> Result<Deleted, StoreError> {
+        let erased = self.erase(scope, None).await?.unwrap_or_default();
+        let deleted = self.delete_bytes(&erased).await;
+        self.give_back().await?;
+        deleted
+    }
+
+    /// Deletes the records of a scope; only if it is as it was when it was chosen, where that is said.
+    pub(super) async fn erase(
+        &self,
+        scope: &Scope,
+        chosen_at: Option<u64>,
+    ) -> Result<Option<Erased>, StoreError> {
+        let (scope, spool) = (scope.clone(), self.0.spool.is_some());
+        let erased = self.0.writer.run(move |writer| {
+            check_name(&scope)?;
+            writer.begin(true)?;
+            let erased = erase(&writer.conn, scope.as_str(), chosen_at, spool)?;
+            writer.commit()?;
+            Ok(erased)
+        });
+        erased.await.map_err(|failure| self.told(failure))
+    }
+
+    /// Deletes the bytes that were noted with the records, and strikes the notes.
+    pub(super) async fn delete_bytes(&self, erased: &Erased) -> Result<Deleted, StoreError> {
+        let mut deleted = Deleted {
+            records: erased.records,
+            bytes: erased.bytes,
+            ..Deleted::default()
+        };
+        let Some(spool) = &self.0.spool else {
+            return Ok(deleted);
+        };
+        let mut gone = Vec::new();
+        let mut failed: Option<(u64, io::Error)> = None;
+        for (id, freed) in &erased.unnamed {
+            match forget(spool, id, freed.is_none()).await {
+                Ok(there) => {
+                    gone.push(id.clone());
+                    deleted.spooled += u64::from(there);
+                    deleted.bytes += freed.filter(|_| there).unwrap_or(0);
+                }
+                Err(error) => failed = Some((failed.map_or(1, |(n, _)| n + 1), error)),
+            }
+        }
+        self.strike(gone).await?;
+        match failed {
+            None => Ok(deleted),
+            Some((left, error)) => {
+                let said = format!(
+                    "the records are deleted, and {left} of their results in the spool are not: {error}; they are noted, and \
+                     `sweep` tries again"
+                );
+                Err(self.told(Failure::new(Trouble::Other, said)))
+            }
+        }
+    }
+
+    /// Strikes the notes of bytes that are gone.
+    pub(super) async fn strike(&self, gone: Vec<String>) -> Result<(), StoreError> {
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let struck = self.0.writer.run(move |writer| {
+            writer.begin(false)?;
+            for id in &gone {
+                strike_orphan(&writer.conn, id)?;
+            }
+            writer.commit()
+        });
+        struck.await.map_err(|failure| self.told(failure))
+    }
+
+    /// Gives free pages back to the file system, a few at a time so that others can write in between.
+    pub(super) async fn give_back(&self) -> Result<(), StoreError> {
+        while self
+            .0
+            .writer
+            .run(|writer| writer.give_back())
+            .await
+            .map_err(|failure| self.told(failure))?
+        {}
+        Ok(())
+    }
+}
+
+/// The id of a media is anything at all: where a spool cannot keep something under it, it does not.
+async fn forget(spool: &dyn Spool, id: &str, media: bool) -> io::Result<bool> {
+    match spool.delete(id).await {
+        Err(error) if media && error.kind() == io::ErrorKind::InvalidInput => Ok(false),
+        done => done,
+    }
+}
+
+impl Writer {
+    /// Gives some pages back; says whether there are more.
+    fn give_back(&mut self) -> Result<bool, Failure> {
+        let free = |conn: &Connection| -> Result<u64, Failure> {
+            Ok(conn.pragma_query_value(None, "freelist_count", |row| row.get(0))?)
+        };
+        let before = free(&self.conn)?;
+        if before > 0 {
+            self.begin(false)?;
+            let mut statement = self
+                .conn
+                .prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+            let mut rows = statement.query([])?;
+            // A page for each row.
+            while rows.next()?.is_some() {}
+            drop(rows);
+            drop(statement);
+            self.commit()?;
+        }
+        let after = free(&self.conn)?;
+        let more = after > 0 && after < before;
+        if !more {
+            self.shorten_log();
+        }
+        Ok(more)
+    }
+}
+
+/// What is to be deleted elsewhere after the records are gone.
+#[derive(Debug, Default)]
+pub(super) struct Erased {
+    pub(super) records: u64,
+    /// Of the records' texts.
+    pub(super) bytes: u64,
+    /// What nobody names any more: artifacts with their bytes, media without.
+    pub(super) unnamed: BTreeMap<String, Option<u64>>,
+}
+
+fn erase(
+    conn: &Connection,
+    name: &str,
+    chosen_at: Option<u64>,
+    spool: bool,
+) -> Result<Option<Erased>, Failure> {
+    super::format::check(conn)?;
+    let found: Option<(i64, u64)> = conn
+        .prepare_cached("SELECT scope, revision FROM scopes WHERE name = ?1")?
+        .query_row([name], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((scope, revision)) = found else {
+        return Ok(None);
+    };
+    if chosen_at.is_some_and(|chosen| chosen != revision) {
+        return Ok(None);
+    }
+    let named = named_by(conn, scope)?;
+    if !spool && named.values().any(Option::is_some) {
+        let said = "its records name bytes in a spool, and the store was given none: say which with `spool`";
+        return Err(Failure::new(Trouble::Refused, said));
+    }
+    let (records, bytes): (u64, u64) = conn
+        .prepare_cached("SELECT count(*), ifnull(sum(bytes), 0) FROM records WHERE scope = ?1")?
+        .query_row([scope], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if records == 0 {
+        return Ok(None);
+    }
+    // What names their bytes goes with them.
+    conn.prepare_cached("DELETE FROM records WHERE scope = ?1")?
+        .execute([scope])?;
+    conn.prepare_cached(
+        "UPDATE scopes SET revision = revision + 1, written_at = ?2 WHERE scope = ?1",
+    )?
+    .execute(params![scope, now()])?;
+    let mut unnamed = BTreeMap::new();
+    for (id, freed) in named {
+        if !is_named(conn, &id)? {
+            if spool {
+                note_orphan(conn, &id, 0)?;
+            }
+            unnamed.insert(id, freed);
+        }
+    }
+    Ok(Some(Erased {
+        records,
+        bytes,
+        unnamed,
+    }))
+}
+
+/// The ids under which a spool may keep something for a scope.
+fn named_by(conn: &Connection, scope: i64) -> Result<BTreeMap<String, Option<u64>>, Failure> {
+    let mut statement = conn.prepare_cached(
+        "SELECT media_id, NULL FROM records JOIN media USING (record) WHERE scope = ?1
+         UNION ALL
+         SELECT spool_id, artifacts.bytes FROM records JOIN artifacts USING (record)
+             WHERE scope = ?1 AND spool_id IS NOT NULL",
+    )?;
+    let rows = statement.query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}

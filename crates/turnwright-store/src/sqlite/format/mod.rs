@@ -1,0 +1,84 @@
+//! The format of a file: a number, and the steps from each to the next.
+
+use rusqlite::Connection;
+
+use super::failure::Failure;
+use super::trouble::Trouble;
+
+/// The program whose file it is, as SQLite keeps it in the header: `TWST`.
+const APPLICATION: i32 = 0x5457_5354;
+
+/// Step n makes format n of format n − 1; a new file goes through all of them. Steps are only ever added.
+const STEPS: &[&str] = &[include_str!("1.sql"), include_str!("2.sql")];
+
+/// The format that this release reads and writes.
+pub(super) fn current() -> u32 {
+    u32::try_from(STEPS.len()).unwrap_or(u32::MAX)
+}
+
+/// What a file is, as far as its header and its tables tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nothing is in it yet.
+    Nothing,
+    /// It is of an earlier format.
+    Older(u32),
+    /// It is as this release writes it.
+    Current,
+}
+
+/// What the file is. Changes nothing.
+pub(super) fn look(conn: &Connection) -> Result<Found, Failure> {
+    let number = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    let (application, format) = (number("application_id")?, number("user_version")?);
+    let tables = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| {
+        row.get::<_, i64>(0)
+    })?;
+    match (application, u32::try_from(format)) {
+        (0, Ok(0)) if tables == 0 => Ok(Found::Nothing),
+        (APPLICATION, Ok(found)) if found > current() => Err(newer(found)),
+        (APPLICATION, Ok(found)) if found == current() => Ok(Found::Current),
+        (APPLICATION, Ok(found)) if found > 0 => Ok(Found::Older(found)),
+        _ => Err(Trouble::OtherProgram.into()),
+    }
+}
+
+/// Whether the file still is of the format that it had when it was opened: a later release may have upgraded it since.
+pub(super) fn check(conn: &Connection) -> Result<(), Failure> {
+    let found: i64 = conn
+        .prepare_cached("PRAGMA user_version")?
+        .query_row([], |row| row.get(0))?;
+    match u32::try_from(found) {
+        Ok(found) if found == current() => Ok(()),
+        found => Err(newer(found.unwrap_or(u32::MAX))),
+    }
+}
+
+/// Takes the steps that are missing, within a transaction of the caller's.
+pub(super) fn upgrade(conn: &Connection) -> Result<(), Failure> {
+    upgrade_by(conn, STEPS)
+}
+
+pub(super) fn upgrade_by(conn: &Connection, steps: &[&str]) -> Result<(), Failure> {
+    // Looked at again: another process may have been faster.
+    let done = match look(conn)? {
+        Found::Nothing => 0,
+        Found::Older(format) => format,
+        Found::Current => return Ok(()),
+    };
+    let done = usize::try_from(done).unwrap_or(usize::MAX);
+    for step in steps.iter().skip(done) {
+        conn.execute_batch(step)?;
+    }
+    conn.pragma_update(None, "application_id", APPLICATION)?;
+    conn.pragma_update(None, "user_version", steps.len())?;
+    Ok(())
+}
+
+fn newer(found: u32) -> Failure {
+    let known = current();
+    Trouble::NewerFormat { found, known }.into()
+}
+
+#[cfg(test)]
+mod tests;

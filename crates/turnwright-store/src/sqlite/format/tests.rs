@@ -1,0 +1,74 @@
+use rusqlite::Connection;
+
+use super::*;
+
+fn tables(conn: &Connection) -> Vec<String> {
+    let mut statement = conn
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+        .unwrap();
+    let rows = statement.query_map([], |row| row.get(0)).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+#[test]
+fn an_empty_database_goes_through_all_steps() {
+    let conn = Connection::open_in_memory().unwrap();
+    assert_eq!(look(&conn).unwrap(), Found::Nothing);
+    upgrade(&conn).unwrap();
+    assert_eq!(look(&conn).unwrap(), Found::Current);
+    assert_eq!(
+        tables(&conn),
+        ["artifacts", "media", "orphans", "records", "scopes"]
+    );
+    // Once more changes nothing.
+    upgrade(&conn).unwrap();
+    check(&conn).unwrap();
+}
+
+#[test]
+fn a_later_format_and_another_program_are_told_apart() {
+    let conn = Connection::open_in_memory().unwrap();
+    upgrade(&conn).unwrap();
+    conn.pragma_update(None, "user_version", 99).unwrap();
+    let trouble = |failure: Failure| match failure {
+        Failure::Trouble(trouble, _) => trouble,
+        other => panic!("{other:?}"),
+    };
+    let newer = Trouble::NewerFormat {
+        found: 99,
+        known: current(),
+    };
+    assert_eq!(trouble(look(&conn).unwrap_err()), newer);
+    assert_eq!(trouble(check(&conn).unwrap_err()), newer);
+    conn.pragma_update(None, "application_id", 1).unwrap();
+    assert_eq!(trouble(look(&conn).unwrap_err()), Trouble::OtherProgram);
+
+    let other = Connection::open_in_memory().unwrap();
+    other.execute_batch("CREATE TABLE mine (x)").unwrap();
+    assert_eq!(trouble(look(&other).unwrap_err()), Trouble::OtherProgram);
+    assert_eq!(tables(&other), ["mine"]);
+}
+
+/// A file as the first format left it, with a call that was begun and one that ended.
+#[test]
+fn a_database_of_the_first_format_is_upgraded_with_what_is_in_it() {
+    let conn = Connection::open_in_memory().unwrap();
+    upgrade_by(&conn, &STEPS[..1]).unwrap();
+    assert_eq!(look(&conn).unwrap(), Found::Older(1));
+    conn.execute_batch(
+        r#"INSERT INTO scopes VALUES (1, 'chat', 2, 0, 2, 0);
+           INSERT INTO records VALUES (1, 1, 1, 'ledger', 'a', 0, 2, 0, '{"state": "begun"}');
+           INSERT INTO records VALUES (2, 1, 2, 'ledger', 'b', 0, 2, 0, '{"state": "done"}');"#,
+    )
+    .unwrap();
+    upgrade(&conn).unwrap();
+    assert_eq!(look(&conn).unwrap(), Found::Current);
+    let begun: String = conn
+        .query_row(
+            "SELECT group_concat(id) FROM records WHERE begun = 1",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(begun, "a");
+}

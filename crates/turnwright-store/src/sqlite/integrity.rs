@@ -1,0 +1,81 @@
+//! Whether a database is whole.
+
+use rusqlite::Connection;
+use turnwright_core::store::StoreError;
+
+use super::SqliteStore;
+use super::apply::checksum;
+use super::failure::Failure;
+use super::format;
+use super::trouble::Trouble;
+
+/// The most problems that are told.
+const MOST: usize = 10;
+
+impl SqliteStore {
+    /// Looks at all of it: SQLite's own check of pages and indexes, that whatever is referred to is there, that each record
+    /// is as it was written, and that places go up to where the scope says. It takes as long as reading the whole file.
+    ///
+    /// ```
+    /// use turnwright_store::sqlite::SqliteStore;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let store = SqliteStore::in_memory().await?;
+    /// store.integrity_check().await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`Trouble::Corrupt`] with the first ten problems, or the check could not be made.
+    pub async fn integrity_check(&self) -> Result<(), StoreError> {
+        self.read(check).await
+    }
+}
+
+fn check(conn: &mut Connection) -> Result<(), Failure> {
+    let moment = conn.transaction()?;
+    format::check(&moment)?;
+    let mut problems = said_by(&moment, "PRAGMA integrity_check(10)")?;
+    problems.retain(|problem| problem != "ok");
+    problems.extend(said_by(
+        &moment,
+        "SELECT 'a row of ' || \"table\" || ' refers to nothing' FROM pragma_foreign_key_check LIMIT 10",
+    )?);
+    problems.extend(said_by(
+        &moment,
+        "SELECT 'a record of scope ' || scope || ' stands beyond its last place' FROM records JOIN scopes USING (scope)
+         WHERE position > last_position OR position < 1 LIMIT 10",
+    )?);
+    damaged_records(&moment, &mut problems)?;
+    match problems.is_empty() {
+        true => Ok(()),
+        false => {
+            problems.truncate(MOST);
+            Err(Failure::new(Trouble::Corrupt, problems.join("; ")))
+        }
+    }
+}
+
+fn said_by(conn: &Connection, sql: &str) -> Result<Vec<String>, Failure> {
+    let mut statement = conn.prepare(sql)?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn damaged_records(conn: &Connection, problems: &mut Vec<String>) -> Result<(), Failure> {
+    let mut statement = conn.prepare("SELECT record, checksum, body FROM records")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let whole = row
+            .get_ref(2)?
+            .as_bytes()
+            .is_ok_and(|body| row.get(1) == Ok(checksum(body)));
+        if !whole && problems.len() < MOST {
+            let number: i64 = row.get(0)?;
+            problems.push(format!(
+                "the text of record {number} is not what was written"
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! Reading: records by a query, and the names of scopes.
+
+use std::fmt::Write as _;
+
+use rusqlite::{Connection, OptionalExtension as _, Row, Statement, params, params_from_iter};
+use turnwright_core::record::{Record, RecordKind, Reopen};
+use turnwright_core::store::{Loaded, Position, Query, Revision, Scope, ScopeFilter, Stored};
+
+use super::apply::checksum;
+use super::failure::Failure;
+use super::format;
+use super::trouble::Trouble;
+
+/// What a query finds, and the revision that it is of: both of one moment.
+pub(super) fn load(
+    conn: &mut Connection,
+    scope: &Scope,
+    query: &Query,
+    reopen: &Reopen,
+) -> Result<Loaded, Failure> {
+    let moment = conn.transaction()?;
+    format::check(&moment)?;
+    let found = moment
+        .prepare_cached("SELECT scope, revision FROM scopes WHERE name = ?1")?
+        .query_row([scope.as_str()], |row| Ok((row.get(0)?, row.get(1)?)));
+    let Some((row, revision)) = found.optional()? else {
+        return Ok(Loaded::default());
+    };
+    let asked = Asked {
+        scope: row,
+        query,
+        reopen,
+    };
+    let records = match &query.ids {
+        None => asked.by_place(&moment)?,
+        Some(ids) => asked.by_id(&moment, ids)?,
+    };
+    Ok(Loaded::new(records, Revision(revision)))
+}
+
+/// A query to one scope.
+struct Asked<'q> {
+    scope: i64,
+    query: &'q Query,
+    reopen: &'q Reopen,
+}
+
+impl Asked<'_> {
+    /// The first and the last place that are asked for.
+    fn places(&self) -> (i64, i64) {
+        let held = |place: Position| i64::try_from(place.0).unwrap_or(i64::MAX);
+        let after = self.query.after.map_or(0, held);
+        let before = self.query.before.map_or(i64::MAX, held);
+        (after.saturating_add(1), before.saturating_sub(1))
+    }
+
+    fn most(&self) -> i64 {
+        let most = self.query.limit.map(i64::try_from);
+        most.map_or(i64::MAX, |most| most.unwrap_or(i64::MAX))
+    }
+
+    fn by_place(&self, conn: &Connection) -> Result<Vec<Stored>, Failure> {
+        let kinds = each_once(&self.query.kinds);
+        let mut statement = conn.prepare_cached(&by_place_sql(kinds.len(), self.query.newest))?;
+        let (first, last) = self.places();
+        let numbers = [self.scope, first, last, self.most()];
+        let numbers = numbers.map(rusqlite::types::Value::from).into_iter();
+        let kinds = kinds.iter().map(|kind| kind.as_str().to_owned().into());
+        let mut rows = statement.query(params_from_iter(numbers.chain(kinds)))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(self.stored(row)?);
+        }
+        if self.query.newest {
+            found.reverse();
+        }
+        Ok(found)
+    }
+
+    /// Looks each id up by itself, so that any number can be asked for; what the limit cuts off is not read.
+    fn by_id(&self, conn: &Connection, ids: &[String]) -> Result<Vec<Stored>, Failure> {
+        let kinds = match self.query.kinds.as_slice() {
+            [] => RecordKind::ALL,
+            kinds => kinds,
+        };
+        let (first, last) = self.places();
+        let mut statement = conn.prepare_cached(
+            "SELECT position, record FROM records WHERE scope = ?1 AND kind = ?2 AND id = ?3",
+        )?;
+        let mut found: Vec<(i64, i64)> = Vec::new();
+        for id in ids {
+            for kind in kinds {
+                let at = statement
+                    .query_row(params![self.scope, kind.as_str(), id], |row| {
+                        Ok((row.get(0)?, row.get(1)?))
+                    })
+                    .optional()?;
+                found.extend(at.filter(|(place, _)| (first..=last).contains(place)));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        let most = usize::try_from(self.most()).unwrap_or(usize::MAX);
+        let beyond = found.len().saturating_sub(most);
+        let skipped = if self.query.newest { beyond } else { 0 };
+        let rows = found.iter().skip(skipped).take(most);
+        let mut statement = conn.prepare_cached(
+            "SELECT position, kind, checksum, body FROM records WHERE record = ?1",
+        )?;
+        rows.map(|(_, row)| self.read(&mut statement, *row))
+            .collect()
+    }
+
+    fn read(&self, statement: &mut Statement<'_>, row: i64) -> Result<Stored, Failure> {
+        let mut rows = statement.query([row])?;
+        match rows.next()? {
+            Some(row) => self.stored(row),
+            None => Err(rusqlite::Error::QueryReturnedNoRows.into()),
+        }
+    }
+
+    fn stored(&self, row: &Row<'_>) -> Result<Stored, Failure> {
+        let position: u64 = row.get(0)?;
+        let damaged = |what: &str| {
+            let said = format!("{what} of the record at place {position} is not what was written");
+            Failure::new(Trouble::Corrupt, said)
+        };
+        let body = row
+            .get_ref(3)?
+            .as_bytes()
+            .map_err(|_| damaged("the text"))?;
+        if row.get::<_, u32>(2)? != checksum(body) {
+            return Err(damaged("the text"));
+        }
+        let kind = row.get_ref(1)?.as_str().ok().and_then(RecordKind::named);
+        let kind = kind.ok_or_else(|| damaged("the kind"))?;
+        let value = serde_json::from_slice(body).map_err(|_| damaged("the text"))?;
+        let record = Record::from_value(kind, &value, self.reopen)?;
+        Ok(Stored::new(Position(position), record))
+    }
+}
+
+fn each_once(kinds: &[RecordKind]) -> Vec<RecordKind> {
+    let mut kinds = kinds.to_vec();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+}
+
+fn by_place_sql(kinds: usize, newest: bool) -> String {
+    let mut sql = "SELECT position, kind, checksum, body FROM records \
+                   WHERE scope = ?1 AND position BETWEEN ?2 AND ?3"
+        .to_owned();
+    if kinds > 0 {
+        let names: Vec<String> = (5..5 + kinds).map(|at| format!("?{at}")).collect();
+        // Writing to a string does not fail.
+        let _ = write!(sql, " AND kind IN ({})", names.join(", "));
+    }
+    let order = if newest { "DESC" } else { "ASC" };
+    let _ = write!(sql, " ORDER BY position {order} LIMIT ?4");
+    sql
+}
+
+/// The scopes that hold records.
+pub(super) fn scopes(conn: &mut Connection, filter: &ScopeFilter) -> Result<Vec<Scope>, Failure> {
+    let moment = conn.transaction()?;
+    format::check(&moment)?;
+    let prefix = filter.prefix.as_deref().unwrap_or_default();
+    let after = filter.after.as_ref().map(Scope::as_str);
+    let mut statement = moment.prepare_cached(
+        "SELECT name FROM scopes WHERE name >= ?1 AND (?2 IS NULL OR name > ?2)
+             AND EXISTS (SELECT 1 FROM records WHERE records.scope = scopes.scope)
+         ORDER BY name",
+    )?;
+    let from = after.filter(|after| *after > prefix).unwrap_or(prefix);
+    let mut rows = statement.query(params![from, after])?;
+    let mut found = Vec::new();
+    while found.len() < filter.limit.unwrap_or(usize::MAX) {
+        let Some(row) = rows.next()? else { break };
+        let name: String = row.get(0)?;
+        // Names with one prefix stand together.
+        if !name.starts_with(prefix) {
+            break;
+        }
+        found.push(Scope::new(name));
+    }
+    Ok(found)
+}

@@ -1,0 +1,210 @@
+//! Opening a file: what it is, and that nothing is overwritten which is not ours.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::failure::Failure;
+use super::format::{self, Found};
+use super::patience::patiently;
+use super::trouble::Trouble;
+
+/// What every file of SQLite begins with.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+/// Statements that a connection keeps prepared.
+const STATEMENTS: usize = 64;
+/// What the write-ahead log is cut back to once it was moved into the file.
+const LOG_BYTES: i64 = 16 * 1024 * 1024;
+
+/// Which database, and how.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    /// Without, it is in memory.
+    pub(super) path: Option<PathBuf>,
+    pub(super) read_only: bool,
+    pub(super) busy_timeout: Duration,
+    pub(super) max_file_bytes: Option<u64>,
+}
+
+impl Target {
+    /// The connection that writes. The file is made if it is not there, and upgraded if it is of an earlier format.
+    pub(super) fn open_writer(&self) -> Result<Connection, Failure> {
+        let conn = match &self.path {
+            None => Connection::open_in_memory()?,
+            Some(path) => {
+                self.check_file(path)?;
+                self.connect(path)?
+            }
+        };
+        // What is refused is left as it is, the log of whoever wrote it too.
+        let keep_log = |keep| conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep);
+        keep_log(self.path.as_deref().is_some_and(|path| log_bytes(path) > 0))?;
+        let found = patiently(self.busy_timeout, || format::look(&conn))?;
+        self.check_writable(&conn, found)?;
+        keep_log(false)?;
+        if !self.read_only {
+            self.prepare(&conn, found)?;
+        }
+        Ok(conn)
+    }
+
+    /// A connection that reads what [`Target::open_writer`] opened.
+    pub(super) fn open_reader(&self) -> Result<Connection, Failure> {
+        let Some(path) = &self.path else {
+            return Err(Failure::new(
+                Trouble::Other,
+                "memory has one connection only",
+            ));
+        };
+        let conn = self.connect(path)?;
+        conn.pragma_update(None, "query_only", true)?;
+        Ok(conn)
+    }
+
+    fn connect(&self, path: &Path) -> Result<Connection, Failure> {
+        let mode = match self.read_only {
+            true => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            false => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        };
+        let conn = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        conn.busy_timeout(self.busy_timeout)?;
+        conn.set_prepared_statement_cache_capacity(STATEMENTS);
+        conn.pragma_update(None, "foreign_keys", true)?;
+        Ok(conn)
+    }
+
+    /// What can be said of a file before SQLite touches it. Makes it if it is not there, for its owner alone.
+    fn check_file(&self, path: &Path) -> Result<(), Failure> {
+        match File::open(path) {
+            Ok(file) => check_header(file, path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = path.parent().unwrap_or(Path::new("/"));
+                match fs::metadata(folder) {
+                    Ok(folder) if folder.is_dir() => {}
+                    _ => return Err(Trouble::NoFolder.into()),
+                }
+                if self.read_only {
+                    return Err(error.into());
+                }
+                make_file(path).map_err(Failure::from)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn check_writable(&self, conn: &Connection, found: Found) -> Result<(), Failure> {
+        match (self.read_only, found) {
+            (true, Found::Nothing) => Err(Trouble::NoDatabase.into()),
+            (true, Found::Older(found)) => Err(Trouble::OlderFormat { found }.into()),
+            // SQLite opens for reading what it may not write, and says nothing.
+            (false, _) if conn.is_readonly("main")? => Err(Failure::new(
+                Trouble::ReadOnly,
+                "open it with `read_only` to read it",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn prepare(&self, conn: &Connection, found: Found) -> Result<(), Failure> {
+        if found == Found::Nothing {
+            // Before there is any table: it cannot be turned on later.
+            conn.pragma_update(None, "auto_vacuum", "incremental")?;
+        }
+        if self.path.is_some() {
+            patiently(self.busy_timeout, || write_ahead(conn))?;
+        }
+        conn.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
+        // What was deleted is not to be found by whoever looks at the bytes of the file.
+        conn.pragma_update(None, "secure_delete", true)?;
+        if let Some(most) = self.max_file_bytes {
+            let page: u64 = conn.pragma_query_value(None, "page_size", |row| row.get(0))?;
+            let pages = (most / page.max(1)).clamp(1, u64::from(u32::MAX - 1));
+            conn.pragma_update(None, "max_page_count", pages)?;
+        }
+        if found != Found::Current {
+            // A new format is on the disk before anything relies on it.
+            conn.pragma_update(None, "synchronous", "full")?;
+            patiently(self.busy_timeout, || {
+                conn.execute_batch("BEGIN IMMEDIATE").map_err(Failure::from)
+            })?;
+            let upgraded = format::upgrade(conn).and_then(|()| Ok(conn.execute_batch("COMMIT")?));
+            if upgraded.is_err() && !conn.is_autocommit() {
+                // What is not committed goes with the connection in any case.
+                let _ = conn.execute_batch("ROLLBACK");
+            }
+            upgraded?;
+        }
+        Ok(())
+    }
+}
+
+fn write_ahead(conn: &Connection) -> Result<(), Failure> {
+    let mode: String =
+        conn.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
+    match mode.as_str() {
+        "wal" => Ok(()),
+        mode => Err(Failure::new(
+            Trouble::CannotOpen,
+            format!("its file system allows journal mode {mode} only, and `wal` is needed"),
+        )),
+    }
+}
+
+/// An empty file may become a database: nothing is overwritten then.
+fn check_header(mut file: File, path: &Path) -> Result<(), Failure> {
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(Failure::new(Trouble::CannotOpen, "it is a folder"));
+    }
+    if metadata.len() == 0 {
+        return Ok(());
+    }
+    let mut header = [0; 32];
+    let read = file.read_exact(&mut header);
+    if read.is_err() || !header.starts_with(MAGIC) {
+        return Err(Trouble::NoDatabase.into());
+    }
+    let [.., high, low, _, _, _, _, _, _, _, _, _, _, a, b, c, d] = header;
+    let page_bytes = match u16::from_be_bytes([high, low]) {
+        1 => 65_536,
+        bytes => u64::from(bytes),
+    };
+    let pages = u64::from(u32::from_be_bytes([a, b, c, d]));
+    // What is missing may stand in the log.
+    if log_bytes(path) == 0 && metadata.len() < page_bytes * pages {
+        let (has, wants) = (metadata.len(), page_bytes * pages);
+        let said = format!("it has {has} bytes where {wants} belong: its end is missing");
+        return Err(Failure::new(Trouble::Corrupt, said));
+    }
+    Ok(())
+}
+
+fn log_bytes(path: &Path) -> u64 {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    fs::metadata(name).map_or(0, |log| log.len())
+}
+
+/// SQLite gives the files beside it the same permissions.
+fn make_file(path: &Path) -> io::Result<()> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(file) => file.sync_all()?,
+        // Another process was faster.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    // A new name is on the disk once its folder is.
+    #[cfg(unix)]
+    if let Some(folder) = path.parent() {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}

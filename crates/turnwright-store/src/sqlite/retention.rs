@@ -1,0 +1,156 @@
+//! Keeping within bounds of age and size.
+
+use std::time::Duration;
+
+use rusqlite::Connection;
+use turnwright_core::store::{Scope, StoreError};
+
+use super::SqliteStore;
+use super::erase::Deleted;
+use super::failure::Failure;
+use super::format;
+use super::writer::now;
+
+/// What may stay. Everything unless told.
+///
+/// ```
+/// use std::time::Duration;
+/// use turnwright_store::sqlite::Retention;
+///
+/// let month = Duration::from_secs(30 * 24 * 60 * 60);
+/// let retention = Retention::default().max_age(month).max_bytes(1 << 30);
+/// assert_eq!(retention.max_bytes, Some(1 << 30));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use = "nothing is deleted until `apply_retention` is called"]
+pub struct Retention {
+    /// Conversations that were last written longer ago than this go.
+    pub max_age: Option<Duration>,
+    /// The texts of all records and the results that they name have no more bytes than this; those conversations go first
+    /// that were written longest ago. The bytes of media are not counted: they are elsewhere.
+    pub max_bytes: Option<u64>,
+}
+
+impl Retention {
+    /// Conversations that were last written longer ago go.
+    pub fn max_age(mut self, age: Duration) -> Self {
+        self.max_age = Some(age);
+        self
+    }
+
+    /// All of it has no more bytes.
+    pub fn max_bytes(mut self, bytes: u64) -> Self {
+        self.max_bytes = Some(bytes);
+        self
+    }
+}
+
+/// What [`SqliteStore::apply_retention`] did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Retained {
+    /// The conversations that were deleted, those first that were written longest ago.
+    pub conversations: Vec<Scope>,
+    /// What went with them.
+    pub deleted: Deleted,
+    /// The conversations that were to go and have a call that was begun and never ended. They stay until somebody has ended
+    /// it: what it did is still to be found out.
+    pub unfinished: Vec<Scope>,
+    /// The bytes that are left, counted as [`Retention::max_bytes`] does.
+    pub bytes_left: u64,
+}
+
+impl SqliteStore {
+    /// Deletes conversations until what is left is within bounds, each as
+    /// [`delete_conversation`](SqliteStore::delete_conversation) does. Never one with a call that was begun and has not ended,
+    /// nor one that is written while this goes on.
+    ///
+    /// ```
+    /// use turnwright_core::record::Message;
+    /// use turnwright_core::store::{Scope, StoreExt as _};
+    /// use turnwright_store::sqlite::{Retention, SqliteStore};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let store = SqliteStore::in_memory().await?;
+    /// store.put(&Scope::new("chat-1"), Message::user("Hello!").build()?).await?;
+    /// let report = store.apply_retention(&Retention::default().max_bytes(0)).await?;
+    /// assert_eq!(report.conversations, [Scope::new("chat-1")]);
+    /// assert_eq!(report.bytes_left, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`delete_conversation`](SqliteStore::delete_conversation); what was deleted before stays deleted.
+    pub async fn apply_retention(&self, retention: &Retention) -> Result<Retained, StoreError> {
+        let (kept, mut total) = self.read(survey).await?;
+        let oldest = retention.max_age.map(|age| {
+            let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+            now().saturating_sub(age)
+        });
+        let mut report = Retained::default();
+        for one in kept {
+            let too_old = oldest.is_some_and(|oldest| one.written_at < oldest);
+            let too_much = retention.max_bytes.is_some_and(|most| total > most);
+            if !too_old && !too_much {
+                continue;
+            }
+            if one.unfinished {
+                report.unfinished.push(one.scope);
+                continue;
+            }
+            // None where somebody has written since it was looked at.
+            let Some(erased) = self.erase(&one.scope, Some(one.revision)).await? else {
+                continue;
+            };
+            let freed = erased.unnamed.values().flatten().sum::<u64>();
+            total = total.saturating_sub(erased.bytes.saturating_add(freed));
+            let deleted = self.delete_bytes(&erased).await?;
+            report.conversations.push(one.scope);
+            report.deleted.records += deleted.records;
+            report.deleted.spooled += deleted.spooled;
+            report.deleted.bytes += deleted.bytes;
+        }
+        if !report.conversations.is_empty() {
+            self.give_back().await?;
+        }
+        report.bytes_left = total;
+        Ok(report)
+    }
+}
+
+/// A conversation that holds records.
+struct Kept {
+    scope: Scope,
+    revision: u64,
+    written_at: i64,
+    unfinished: bool,
+}
+
+/// All conversations, those first that were written longest ago, and the bytes of all of them.
+fn survey(conn: &mut Connection) -> Result<(Vec<Kept>, u64), Failure> {
+    let moment = conn.transaction()?;
+    format::check(&moment)?;
+    let mut statement = moment.prepare_cached(
+        "SELECT name, revision, written_at,
+             EXISTS (SELECT 1 FROM records WHERE records.scope = scopes.scope AND begun = 1)
+         FROM scopes WHERE EXISTS (SELECT 1 FROM records WHERE records.scope = scopes.scope)
+         ORDER BY written_at, scope",
+    )?;
+    let rows = statement.query_map([], |row| {
+        Ok(Kept {
+            scope: Scope::new(row.get::<_, String>(0)?),
+            revision: row.get(1)?,
+            written_at: row.get(2)?,
+            unfinished: row.get(3)?,
+        })
+    })?;
+    let kept = rows.collect::<Result<_, _>>()?;
+    // Bytes that several records name are there once.
+    let mut statement = moment.prepare_cached(
+        "SELECT (SELECT ifnull(sum(bytes), 0) FROM records) + (SELECT ifnull(sum(once), 0) FROM
+             (SELECT max(bytes) AS once FROM artifacts WHERE spool_id IS NOT NULL GROUP BY spool_id))",
+    )?;
+    let total = statement.query_row([], |row| row.get(0))?;
+    Ok((kept, total))
+}

@@ -1,0 +1,118 @@
+//! Bytes in the spool that no record names.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use turnwright_core::store::StoreError;
+
+use super::SqliteStore;
+use super::bytes::{is_named, note_orphan, orphans, strike_orphan};
+use super::failure::Failure;
+use super::format;
+use super::trouble::Trouble;
+use super::writer::{Writer, now};
+
+/// What [`SqliteStore::sweep`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Swept {
+    /// How many results were deleted.
+    pub deleted: u64,
+    /// How many no record names, and not for long enough yet.
+    pub waiting: u64,
+}
+
+impl SqliteStore {
+    /// Deletes what the spool keeps and no record names, if it was so at an earlier sweep too and that is at least `grace` ago.
+    /// What a deleted conversation left behind goes at once.
+    ///
+    /// The bytes of a result are in the spool before the record that names them is stored, so a grace of nothing is only
+    /// for a time in which no turn runs; an hour is plenty else. The spool must be this store's alone: what another file names
+    /// is named by nobody here.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    /// use turnwright_core::Body;
+    /// use turnwright_core::spool::{MemorySpool, Spool as _};
+    /// use turnwright_store::sqlite::SqliteStore;
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-sweep-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder).unwrap();
+    /// # let file = folder.join("chat.db");
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let spool = MemorySpool::default();
+    /// let store = SqliteStore::builder(&file).spool(Arc::new(spool.clone())).open().await?;
+    /// spool.put("left by a crash", Body::Text("…".to_owned())).await?;
+    ///
+    /// let hour = Duration::from_secs(60 * 60);
+    /// assert_eq!(store.sweep(hour).await?.waiting, 1);
+    /// // No turn runs:
+    /// assert_eq!(store.sweep(Duration::ZERO).await?.deleted, 1);
+    /// # store.close().await?;
+    /// # std::fs::remove_dir_all(&folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// The store was given no spool, or one of both failed. What could not be deleted is tried again by the next sweep.
+    pub async fn sweep(&self, grace: Duration) -> Result<Swept, StoreError> {
+        let told = |failure: Failure| self.told(failure);
+        let failed = |error: std::io::Error| {
+            let said = format!("the spool failed: {error}");
+            self.told(Failure::new(Trouble::Other, said))
+        };
+        let Some(spool) = &self.0.spool else {
+            let said = "the store was given no spool: say which with `spool`";
+            return Err(told(Failure::new(Trouble::Refused, said)));
+        };
+        // Listed before it is asked who names what: a record that comes in between is seen.
+        let kept = spool.list().await.map_err(failed)?;
+        let sweeping = self.0.writer.run(move |writer| writer.mark(kept, grace));
+        let (due, waiting) = sweeping.await.map_err(told)?;
+        let (mut gone, mut deleted, mut trouble) = (Vec::new(), 0, None);
+        for id in due {
+            match spool.delete(&id).await {
+                Ok(there) => {
+                    deleted += u64::from(there);
+                    gone.push(id);
+                }
+                Err(error) => trouble = Some(error),
+            }
+        }
+        self.strike(gone).await?;
+        match trouble {
+            None => Ok(Swept { deleted, waiting }),
+            Some(error) => Err(failed(error)),
+        }
+    }
+}
+
+impl Writer {
+    /// Brings the notes up to date; gives what is to be deleted, and how much is to wait.
+    fn mark(&mut self, kept: Vec<String>, grace: Duration) -> Result<(Vec<String>, u64), Failure> {
+        self.begin(false)?;
+        format::check(&self.conn)?;
+        let now = now();
+        let mut unnamed = HashSet::new();
+        for id in kept {
+            if !is_named(&self.conn, &id)? {
+                note_orphan(&self.conn, &id, now)?;
+                unnamed.insert(id);
+            }
+        }
+        let grace = i64::try_from(grace.as_millis()).unwrap_or(i64::MAX);
+        let (mut due, mut waiting) = (Vec::new(), 0);
+        for (id, since) in orphans(&self.conn)? {
+            if !unnamed.contains(&id) {
+                strike_orphan(&self.conn, &id)?;
+            } else if since <= now.saturating_sub(grace) || since == 0 {
+                due.push(id);
+            } else {
+                waiting += 1;
+            }
+        }
+        self.commit()?;
+        Ok((due, waiting))
+    }
+}

@@ -1,0 +1,61 @@
+//! Other processes: this binary, started again with a task.
+
+use std::env;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tokio::runtime::Builder;
+
+use crate::{crash, full, opening, processes};
+
+const TASK: &str = "TURNWRIGHT_STORE_TASK";
+const FILE: &str = "TURNWRIGHT_STORE_FILE";
+
+/// This binary, to do a task with a file. What it says comes on its standard output, a line each.
+pub(crate) fn command(task: &str, file: &Path) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    with_task(&mut command, task, file);
+    command
+}
+
+pub(crate) fn with_task(command: &mut Command, task: &str, file: &Path) {
+    command
+        .args(["child::does_its_task", "--exact", "--nocapture"])
+        .env(TASK, task)
+        .env(FILE, file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+}
+
+/// Says a line to the parent, at once and whole.
+pub(crate) fn say(text: &str) {
+    let mut out = std::io::stdout().lock();
+    out.write_all(format!("said {text}\n").as_bytes()).unwrap();
+    out.flush().unwrap();
+}
+
+/// What a child said in a line, if it is one of its own.
+pub(crate) fn said(line: &str) -> Option<&str> {
+    // The test's own words may stand before it in the line.
+    line.split_once("said ").map(|(_, said)| said)
+}
+
+/// Not a test by itself: what the others start.
+#[test]
+fn does_its_task() {
+    let (Ok(task), Some(file)) = (env::var(TASK), env::var_os(FILE)) else {
+        return;
+    };
+    let file = PathBuf::from(file);
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        match task.as_str() {
+            "write until killed" => crash::write(&file).await,
+            "count" => processes::count(&file).await,
+            "fill" => full::fill(&file).await,
+            "open what may not be written" => opening::open_read_only(&file).await,
+            other => panic!("no such task: {other}"),
+        }
+    });
+}

@@ -1,0 +1,140 @@
+//! A process that is killed while it writes.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::Child;
+
+use tokio::task::JoinHandle;
+use turnwright_core::record::RecordKind;
+use turnwright_core::store::{Batch, Query, Revision, Scope, Store as _};
+use turnwright_store::sqlite::SqliteStore;
+
+use crate::child::{self, said, say};
+use crate::folder::Folder;
+use crate::{line, note};
+
+const WRITERS: usize = 3;
+
+/// Each writer has a scope and puts three records at each revision, one of them over and over: a batch that is half there is
+/// seen. They wait together, so that they are committed together.
+pub(crate) async fn write(file: &Path) {
+    let store = SqliteStore::open(file).await.unwrap();
+    let writers = (0..WRITERS).map(|number| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            let scope = Scope::new(format!("s{number}"));
+            let loaded = store.load(&scope, &Query::all().limit(0)).await.unwrap();
+            let mut next = loaded.revision.0 + 1;
+            loop {
+                let batch = Batch::new()
+                    .put(note(&format!("a-{next}"), "one half"))
+                    .put(note("last", &next.to_string()))
+                    .put(line(
+                        &format!("b-{next}"),
+                        if next.is_multiple_of(3) {
+                            "begun"
+                        } else {
+                            "done"
+                        },
+                    ))
+                    .expect(Revision(next - 1));
+                let revision = store.apply(&scope, batch).await.unwrap();
+                say(&format!("{number} {}", revision.0));
+                next += 1;
+            }
+        })
+    });
+    let mut running: Vec<JoinHandle<Infallible>> = writers.collect();
+    // None of them ends before it is killed.
+    running.remove(0).await.unwrap();
+}
+
+/// Reads what was acknowledged until the moment comes, kills, and reads what had been said by then.
+fn kill_after(mut process: Child, acknowledgements: u64, acknowledged: &mut BTreeMap<usize, u64>) {
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+    let mut note = |line: std::io::Result<String>| {
+        let line = line.unwrap_or_default();
+        // The last line may be cut off: its number may be as well.
+        let (writer, revision) = said(&line)?.split_once(' ')?;
+        let entry = acknowledged.entry(writer.parse().ok()?).or_insert(0);
+        *entry = (*entry).max(revision.parse().ok()?);
+        Some(())
+    };
+    let mut seen = 0;
+    while seen < acknowledgements {
+        match lines.next() {
+            Some(line) => seen += u64::from(note(line).is_some()),
+            None => panic!("the child ended by itself: {:?}", process.wait()),
+        }
+    }
+    process.kill().unwrap();
+    process.wait().unwrap();
+    for line in lines {
+        note(line);
+    }
+}
+
+/// What is there counts as acknowledged from then on.
+async fn check(file: &Path, acknowledged: &mut BTreeMap<usize, u64>) {
+    let store = SqliteStore::open(file).await.unwrap();
+    store.integrity_check().await.unwrap();
+    for number in 0..WRITERS {
+        let scope = Scope::new(format!("s{number}"));
+        let loaded = store.load(&scope, &Query::all()).await.unwrap();
+        let Revision(revision) = loaded.revision;
+        let answered = acknowledged.insert(number, revision).unwrap_or(0);
+        // One batch may have been on its way.
+        assert!(
+            (answered..=answered + 1).contains(&revision),
+            "{answered} was acknowledged, {revision} is there"
+        );
+        let of = |kind| {
+            loaded
+                .records
+                .iter()
+                .filter(move |it| it.record.kind() == kind)
+        };
+        let halves: Vec<&str> = of(RecordKind::Memory).map(|it| it.record.id()).collect();
+        let mut promised: Vec<String> = (1..=revision).map(|n| format!("a-{n}")).collect();
+        if revision > 0 {
+            promised.insert(1, "last".to_owned());
+        }
+        assert_eq!(halves, promised);
+        let lines: Vec<&str> = of(RecordKind::Ledger).map(|it| it.record.id()).collect();
+        let promised: Vec<String> = (1..=revision).map(|n| format!("b-{n}")).collect();
+        assert_eq!(lines, promised);
+        let places = loaded.records.iter().map(|it| it.position.0);
+        let last = (revision > 0).then_some(2 * revision + 1);
+        assert!(places.clone().is_sorted_by(|a, b| a < b) && places.max() == last);
+        let counted = of(RecordKind::Memory).find(|it| it.record.id() == "last");
+        let counted = counted.and_then(|it| it.record.clone().into_memory());
+        assert_eq!(counted.map_or(0, |it| it.text().parse().unwrap()), revision);
+    }
+    store.close().await.unwrap();
+}
+
+/// `TURNWRIGHT_KILLS` says how often.
+#[tokio::test]
+async fn what_was_acknowledged_is_there_after_a_kill_and_nothing_is_half_there() {
+    let kills = std::env::var("TURNWRIGHT_KILLS").ok();
+    let kills: u64 = kills.map_or(20, |kills| kills.parse().unwrap());
+    let folder = Folder::new();
+    let mut file = folder.file();
+    let mut acknowledged = BTreeMap::new();
+    let mut random = u64::from(std::process::id()) | 1;
+    for kill in 0..kills {
+        if kill.is_multiple_of(50) {
+            // What is checked grows with each kill.
+            file = folder.path().join(format!("chat-{kill}.db"));
+            acknowledged.clear();
+        }
+        let process = child::command("write until killed", &file).spawn().unwrap();
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        kill_after(process, (random >> 33) % 60, &mut acknowledged);
+        check(&file, &mut acknowledged).await;
+    }
+}

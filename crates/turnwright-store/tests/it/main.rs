@@ -1,0 +1,61 @@
+//! What the store promises, in one binary.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may end loudly"
+)]
+
+mod child;
+mod conformance;
+mod crash;
+mod damage;
+mod deletion;
+mod folder;
+mod full;
+mod locks;
+mod model;
+mod opening;
+mod processes;
+mod retention;
+mod sweeping;
+mod upgrade;
+
+use turnwright_core::record::{Memory, Record, RecordKind, Reopen};
+use turnwright_core::store::StoreError;
+use turnwright_store::sqlite::{SqliteError, Trouble};
+
+/// A short record.
+fn note(id: &str, text: &str) -> Record {
+    Memory::new(text).id(id).build().unwrap().into()
+}
+
+/// A line of the ledger.
+fn line(id: &str, state: &str) -> Record {
+    let mut value = serde_json::json!({
+        "v": 1, "kind": "ledger", "id": id, "turnId": "t", "toolCall": "c", "callId": "c", "tool": "pay",
+        "fingerprint": "f", "args": "{}", "state": state, "begunAt": "2026-01-01T00:00:00Z",
+    });
+    if state != "begun" {
+        value["endedAt"] = "2026-01-01T00:00:01Z".into();
+    }
+    let nothing = Reopen::new(std::sync::Arc::new(
+        turnwright_core::spool::MemorySpool::default(),
+    ));
+    Record::from_value(RecordKind::Ledger, &value, &nothing).unwrap()
+}
+
+fn trouble(error: &StoreError) -> Trouble {
+    match SqliteError::of(error) {
+        Some(error) => error.trouble(),
+        None => panic!("no error of a database: {error}"),
+    }
+}
+
+/// Says something that is to be seen of a test that passes too: straight to the stream, since what goes through the
+/// macros is shown of failures only.
+fn say(text: impl std::fmt::Display) {
+    use std::io::Write as _;
+    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
+}

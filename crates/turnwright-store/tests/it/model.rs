@@ -1,0 +1,188 @@
+//! Random batches and queries, against the store in memory as the model.
+
+use proptest::prelude::*;
+use serde_json::Value;
+use tokio::runtime::Builder;
+use turnwright_core::record::{Message, Record, RecordKind, Thought};
+use turnwright_core::store::{
+    Batch, Loaded, MemoryStore, Position, Query, Revision, Scope, ScopeFilter, Store, StoreError,
+};
+use turnwright_store::sqlite::SqliteStore;
+
+use crate::folder::Folder;
+use crate::{line, note};
+
+const KINDS: [RecordKind; 4] = [
+    RecordKind::Memory,
+    RecordKind::Message,
+    RecordKind::Thought,
+    RecordKind::Ledger,
+];
+
+#[derive(Clone, Debug)]
+enum Step {
+    Apply {
+        scope: u8,
+        changes: Vec<(u8, u8, bool)>,
+        expect: Option<i8>,
+        fence: Option<u64>,
+    },
+    Load(u8, Query),
+    Scopes(ScopeFilter),
+    Reopen,
+    /// As if the process had died.
+    Abandon,
+}
+
+fn scope(number: u8) -> Scope {
+    Scope::new(["chat", "chat/2", "", "ä\n"][usize::from(number % 4)])
+}
+
+fn record(kind: u8, id: u8, text: usize) -> Record {
+    let (id, text) = (format!("id-{id}"), format!("text {text}"));
+    match KINDS[usize::from(kind) % KINDS.len()] {
+        RecordKind::Message => Message::user(text).id(id).build().unwrap().into(),
+        RecordKind::Thought => Thought::new(text).id(id).build().unwrap().into(),
+        RecordKind::Ledger => line(&id, if text.len() % 2 == 0 { "begun" } else { "done" }),
+        _ => note(&id, &text),
+    }
+}
+
+fn batch(changes: &[(u8, u8, bool)], text: usize) -> Batch {
+    changes
+        .iter()
+        .fold(Batch::new(), |batch, (kind, id, put)| match put {
+            true => batch.put(record(*kind, *id, text)),
+            false => batch.delete(KINDS[usize::from(*kind) % KINDS.len()], format!("id-{id}")),
+        })
+}
+
+fn query() -> impl Strategy<Value = Query> {
+    let place = || proptest::option::of(prop_oneof![0..12_u64, Just(u64::MAX), Just(1 << 63)]);
+    let kinds = proptest::collection::vec(0..4_usize, 0..3);
+    let ids = proptest::option::weighted(0.4, proptest::collection::vec(0..6_u8, 0..4));
+    let limit = proptest::option::of(prop_oneof![0..5_usize, Just(usize::MAX)]);
+    (kinds, ids, place(), place(), limit, any::<bool>()).prop_map(
+        |(kinds, ids, after, before, limit, newest)| {
+            let mut query = Query::all();
+            query.kinds = kinds.into_iter().map(|at| KINDS[at]).collect();
+            query.ids = ids.map(|ids| ids.iter().map(|id| format!("id-{id}")).collect());
+            query.after = after.map(Position);
+            query.before = before.map(Position);
+            (query.limit, query.newest) = (limit, newest);
+            query
+        },
+    )
+}
+
+fn filter() -> impl Strategy<Value = ScopeFilter> {
+    let prefix = proptest::option::of(prop_oneof![
+        Just(""),
+        Just("chat"),
+        Just("chat/"),
+        Just("ä")
+    ]);
+    (
+        prefix,
+        proptest::option::of(0..4_u8),
+        proptest::option::of(0..4_usize),
+    )
+        .prop_map(|(prefix, after, limit)| {
+            let mut filter = ScopeFilter::all();
+            filter.prefix = prefix.map(str::to_owned);
+            filter.after = after.map(scope);
+            filter.limit = limit;
+            filter
+        })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let change = (0..4_u8, 0..6_u8, prop::bool::weighted(0.75));
+    let changes = proptest::collection::vec(change, 0..5);
+    let expect = proptest::option::weighted(0.3, prop_oneof![3 => Just(0_i8), 1 => -1..2_i8]);
+    let fence = proptest::option::weighted(0.2, 0..4_u64);
+    prop_oneof![
+        8 => (0..4_u8, changes, expect, fence)
+            .prop_map(|(scope, changes, expect, fence)| Step::Apply { scope, changes, expect, fence }),
+        5 => (0..4_u8, query()).prop_map(|(scope, query)| Step::Load(scope, query)),
+        2 => filter().prop_map(Step::Scopes),
+        1 => Just(Step::Reopen),
+        1 => Just(Step::Abandon),
+    ]
+}
+
+/// What can be compared of an answer.
+fn verdict(answer: Result<Revision, StoreError>) -> Result<u64, (Option<Revision>, Option<u64>)> {
+    let refused = |error: StoreError| {
+        let refused = (error.found_revision(), error.fenced_by());
+        assert_ne!(refused, (None, None), "{error}");
+        refused
+    };
+    answer.map(|revision| revision.0).map_err(refused)
+}
+
+fn seen(loaded: &Loaded) -> (Revision, Vec<(u64, Value)>) {
+    let records = loaded.records.iter();
+    let records = records.map(|it| (it.position.0, it.record.to_value().unwrap()));
+    (loaded.revision, records.collect())
+}
+
+async fn compare(steps: Vec<Step>) {
+    let folder = Folder::new();
+    let (mut store, model) = (
+        SqliteStore::open(folder.file()).await.unwrap(),
+        MemoryStore::default(),
+    );
+    for (number, step) in steps.into_iter().enumerate() {
+        match step {
+            Step::Apply {
+                scope: at,
+                changes,
+                expect,
+                fence,
+            } => {
+                let at = scope(at);
+                let mut batch = batch(&changes, number);
+                batch.fence = fence;
+                if let Some(off) = expect {
+                    let there = model.load(&at, &Query::all().limit(0)).await.unwrap();
+                    batch =
+                        batch.expect(Revision(there.revision.0.saturating_add_signed(off.into())));
+                }
+                let promised = verdict(model.apply(&at, batch.clone()).await);
+                assert_eq!(verdict(store.apply(&at, batch).await), promised);
+            }
+            Step::Load(at, query) => {
+                let promised = model.load(&scope(at), &query).await.unwrap();
+                let found = store.load(&scope(at), &query).await.unwrap();
+                assert_eq!(seen(&found), seen(&promised), "{query:?}");
+            }
+            Step::Scopes(filter) => {
+                let promised = model.scopes(&filter).await.unwrap();
+                assert_eq!(store.scopes(&filter).await.unwrap(), promised, "{filter:?}");
+            }
+            Step::Reopen => {
+                store.close().await.unwrap();
+                store = SqliteStore::open(folder.file()).await.unwrap();
+            }
+            Step::Abandon => store = SqliteStore::open(folder.file()).await.unwrap(),
+        }
+    }
+    for at in 0..4 {
+        let promised = model.load(&scope(at), &Query::all()).await.unwrap();
+        let found = store.load(&scope(at), &Query::all()).await.unwrap();
+        assert_eq!(seen(&found), seen(&promised));
+    }
+    store.integrity_check().await.unwrap();
+    store.close().await.unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn it_answers_as_the_store_in_memory_does(steps in proptest::collection::vec(step(), 1..60)) {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        runtime.block_on(compare(steps));
+    }
+}

@@ -1,0 +1,302 @@
+//! What is opened, what is not, and that nothing is overwritten.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use turnwright_core::store::{Scope, StoreExt as _};
+use turnwright_store::sqlite::{SqliteError, SqliteStore, Trouble};
+
+use crate::child::{self, said, say};
+use crate::folder::{Folder, contents};
+use crate::{note, trouble};
+
+async fn written(file: &Path) {
+    let store = SqliteStore::open(file).await.unwrap();
+    store
+        .put(&Scope::new("chat"), note("a", "kept"))
+        .await
+        .unwrap();
+    store.close().await.unwrap();
+}
+
+/// Opening fails, and the folder is as it was.
+async fn refused(folder: &Folder) -> Trouble {
+    let before = contents(folder.path());
+    let error = SqliteStore::open(folder.file()).await.unwrap_err();
+    let mut after = contents(folder.path());
+    // The index of a log is made anew by whoever looks.
+    after.retain(|(path, _)| !path.to_string_lossy().ends_with("-shm"));
+    let mut before = before;
+    before.retain(|(path, _)| !path.to_string_lossy().ends_with("-shm"));
+    assert!(before == after, "the folder was changed: {error}");
+    assert!(error.to_string().contains("chat.db"), "{error}");
+    trouble(&error)
+}
+
+#[tokio::test]
+async fn what_is_no_database_is_left_as_it_is() {
+    for text in [
+        "x",
+        "Dear diary, today",
+        "SQLite format 3",
+        &"SQLite format 4\0".repeat(500),
+    ] {
+        let folder = Folder::new();
+        fs::write(folder.file(), text).unwrap();
+        assert_eq!(refused(&folder).await, Trouble::NoDatabase, "{text:.20}");
+    }
+}
+
+#[tokio::test]
+async fn a_database_of_another_program_is_left_as_it_is() {
+    let folder = Folder::new();
+    let other = Connection::open(folder.file()).unwrap();
+    other
+        .execute_batch("CREATE TABLE mine (x); INSERT INTO mine VALUES (1)")
+        .unwrap();
+    drop(other);
+    assert_eq!(refused(&folder).await, Trouble::OtherProgram);
+}
+
+#[tokio::test]
+async fn a_later_format_is_left_as_it_is_and_its_log_too() {
+    let folder = Folder::new();
+    written(&folder.file()).await;
+    let later = Connection::open(folder.file()).unwrap();
+    later.pragma_update(None, "user_version", 99).unwrap();
+    drop(later);
+    let newer = Trouble::NewerFormat {
+        found: 99,
+        known: 2,
+    };
+    assert_eq!(refused(&folder).await, newer);
+
+    // Half of it stands in the log of a process that died.
+    let other = Folder::new();
+    let writing = Connection::open(folder.file()).unwrap();
+    writing.execute_batch("CREATE TABLE later (x)").unwrap();
+    for name in ["chat.db", "chat.db-wal"] {
+        fs::copy(folder.path().join(name), other.path().join(name)).unwrap();
+    }
+    assert!(
+        fs::metadata(other.path().join("chat.db-wal"))
+            .unwrap()
+            .len()
+            > 0
+    );
+    assert_eq!(refused(&other).await, newer);
+}
+
+#[tokio::test]
+async fn a_file_that_is_upgraded_while_it_is_open_is_not_written_any_more() {
+    let folder = Folder::new();
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    let scope = Scope::new("chat");
+    store.put(&scope, note("a", "x")).await.unwrap();
+    let later = Connection::open(folder.file()).unwrap();
+    later.pragma_update(None, "user_version", 3).unwrap();
+    let newer = Trouble::NewerFormat { found: 3, known: 2 };
+    let error = store.put(&scope, note("b", "x")).await.unwrap_err();
+    assert_eq!(trouble(&error), newer);
+    assert_eq!(trouble(&store.records(&scope).await.unwrap_err()), newer);
+    let left: i64 = later
+        .query_row("SELECT count(*) FROM records", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(left, 1);
+}
+
+#[tokio::test]
+async fn a_folder_that_is_not_there_is_told() {
+    let folder = Folder::new();
+    let error = SqliteStore::open(folder.path().join("no/chat.db"))
+        .await
+        .unwrap_err();
+    assert_eq!(trouble(&error), Trouble::NoFolder);
+    assert!(contents(folder.path()).is_empty());
+    let error = SqliteStore::open(folder.path()).await.unwrap_err();
+    assert_eq!(trouble(&error), Trouble::CannotOpen);
+}
+
+#[tokio::test]
+async fn an_empty_file_becomes_a_database() {
+    let folder = Folder::new();
+    fs::write(folder.file(), "").unwrap();
+    written(&folder.file()).await;
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    assert_eq!(store.records(&Scope::new("chat")).await.unwrap().len(), 1);
+    assert_eq!(store.path(), Some(folder.file().as_path()));
+}
+
+#[tokio::test]
+async fn a_log_that_was_left_behind_is_read() {
+    let folder = Folder::new();
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    for n in 0..20 {
+        store
+            .put(&Scope::new("chat"), note(&n.to_string(), "x"))
+            .await
+            .unwrap();
+    }
+    let other = Folder::new();
+    for name in ["chat.db", "chat.db-wal"] {
+        fs::copy(folder.path().join(name), other.path().join(name)).unwrap();
+    }
+    let again = SqliteStore::open(other.file()).await.unwrap();
+    assert_eq!(again.records(&Scope::new("chat")).await.unwrap().len(), 20);
+    again.integrity_check().await.unwrap();
+}
+
+#[tokio::test]
+async fn closing_moves_the_log_into_the_file_and_ends_every_handle() {
+    let folder = Folder::new();
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    let (clone, scope) = (store.clone(), Scope::new("chat"));
+    store.put(&scope, note("a", "x")).await.unwrap();
+    store.records(&scope).await.unwrap();
+    store.close().await.unwrap();
+    store.close().await.unwrap();
+    let names: Vec<PathBuf> = contents(folder.path())
+        .into_iter()
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(names, [folder.file()]);
+    let error = clone.put(&scope, note("b", "x")).await.unwrap_err();
+    assert_eq!(trouble(&error), Trouble::Closed);
+    assert_eq!(
+        trouble(&clone.records(&scope).await.unwrap_err()),
+        Trouble::Closed
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_another_program_holds_is_told_as_locked() {
+    let folder = Folder::new();
+    written(&folder.file()).await;
+    let other = Connection::open(folder.file()).unwrap();
+    other
+        .execute_batch("PRAGMA locking_mode = exclusive; BEGIN EXCLUSIVE")
+        .unwrap();
+    let builder = SqliteStore::builder(folder.file()).busy_timeout(Duration::from_millis(20));
+    let error = builder.open().await.unwrap_err();
+    assert_eq!(trouble(&error), Trouble::Locked);
+}
+
+#[tokio::test]
+async fn what_is_opened_for_reading_is_read_and_never_written() {
+    let folder = Folder::new();
+    let missing = SqliteStore::builder(folder.file())
+        .read_only()
+        .open()
+        .await
+        .unwrap_err();
+    assert_eq!(trouble(&missing), Trouble::CannotOpen);
+    assert!(contents(folder.path()).is_empty());
+
+    written(&folder.file()).await;
+    let before = contents(folder.path());
+    let store = SqliteStore::builder(folder.file())
+        .read_only()
+        .open()
+        .await
+        .unwrap();
+    let scope = Scope::new("chat");
+    assert_eq!(store.records(&scope).await.unwrap().len(), 1);
+    let error = store.put(&scope, note("b", "x")).await.unwrap_err();
+    assert_eq!(trouble(&error), Trouble::ReadOnly);
+    let error = store.delete_conversation(&scope).await.unwrap_err();
+    assert_eq!(trouble(&error), Trouble::ReadOnly);
+    store.close().await.unwrap();
+    assert_eq!(contents(folder.path())[0], before[0]);
+}
+
+#[tokio::test]
+async fn a_path_is_a_path_whatever_it_looks_like() {
+    let folder = Folder::new();
+    let file = folder.path().join("file:chat.db?mode=memory");
+    written(&file).await;
+    assert!(fs::metadata(&file).unwrap().len() > 0);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_file_and_those_beside_it_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new();
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    store
+        .put(&Scope::new("chat"), note("a", "x"))
+        .await
+        .unwrap();
+    let all = contents(folder.path());
+    assert_eq!(all.len(), 3);
+    for (path, _) in all {
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", path.display());
+    }
+}
+
+/// In another process: a folder or a file that may not be written, opened for writing and for reading.
+pub(crate) async fn open_read_only(file: &Path) {
+    let tell = |opened: Result<SqliteStore, _>| match opened {
+        Ok(_) => say("opened"),
+        Err(error) => say(&format!("{:?}", SqliteError::of(&error).unwrap().trouble())),
+    };
+    tell(SqliteStore::open(file).await);
+    let reading = SqliteStore::builder(file).read_only().open().await;
+    if let Ok(store) = &reading {
+        assert_eq!(store.records(&Scope::new("chat")).await.unwrap().len(), 1);
+    }
+    tell(reading);
+}
+
+/// What may not be written is told, by a user who has no way around it.
+#[cfg(unix)]
+#[tokio::test]
+async fn what_may_not_be_written_is_told() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::os::unix::process::CommandExt as _;
+
+    let allow =
+        |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let folder = Folder::new();
+    written(&folder.file()).await;
+    let ask = |file: &Path| {
+        let mut command = child::command("open what may not be written", file);
+        if fs::metadata(folder.path()).unwrap().uid() == 0 {
+            // Whoever may do everything cannot be refused anything.
+            command.uid(65_534).gid(65_534);
+        }
+        let output = match command.output() {
+            // That user does not reach this binary.
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
+            output => output.unwrap(),
+        };
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{text}");
+        let told = text.lines().filter_map(said).map(str::to_owned);
+        Some(told.collect::<Vec<_>>())
+    };
+
+    let before = fs::read(folder.file()).unwrap();
+    allow(&folder.file(), 0o444);
+    allow(folder.path(), 0o777);
+    let Some(told) = ask(&folder.file()) else {
+        crate::say(
+            "SKIPPED: no other user can start this binary, so that nothing can be forbidden",
+        );
+        return;
+    };
+    assert_eq!(told, ["ReadOnly", "opened"]);
+    allow(folder.path(), 0o555);
+    let told = ask(&folder.file()).unwrap();
+    assert!(
+        ["ReadOnly", "CannotOpen"].contains(&told[0].as_str()),
+        "{told:?}"
+    );
+    let told = ask(&folder.path().join("new.db")).unwrap();
+    assert_eq!(told[0], "ReadOnly");
+    assert_eq!(fs::read(folder.file()).unwrap(), before);
+    allow(folder.path(), 0o755);
+}

@@ -1,0 +1,171 @@
+//! Keeping within bounds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use turnwright_core::record::CallState;
+use turnwright_core::spool::MemorySpool;
+use turnwright_core::store::{Scope, ScopeFilter, Store as _, StoreExt as _};
+use turnwright_store::sqlite::{Retention, SqliteStore};
+
+use crate::deletion::{call, sorted, with_spool};
+use crate::folder::Folder;
+use crate::{line, note};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// As if a conversation had last been written so many days ago.
+fn age(store: &SqliteStore, scope: &str, days: i64) {
+    let conn = rusqlite::Connection::open(store.path().unwrap()).unwrap();
+    let sql = "UPDATE scopes SET written_at = written_at - ?2 * 86400000 WHERE name = ?1";
+    assert_eq!(
+        conn.execute(sql, rusqlite::params![scope, days]).unwrap(),
+        1
+    );
+}
+
+async fn left(store: &SqliteStore) -> Vec<String> {
+    let scopes = store.scopes(&ScopeFilter::all()).await.unwrap();
+    scopes
+        .iter()
+        .map(|scope| scope.as_str().to_owned())
+        .collect()
+}
+
+/// Four conversations of 1, 2, 3 and 4 days, each with a result of a thousand bytes.
+async fn four(folder: &Folder, spool: &MemorySpool) -> SqliteStore {
+    let store = with_spool(folder, Arc::new(spool.clone())).await;
+    for (days, name) in [(4, "a"), (3, "b"), (2, "c"), (1, "d")] {
+        let result = call(spool, "c", name, &"x".repeat(1000)).await;
+        store
+            .put_all(&Scope::new(name), [note("n", name), result])
+            .await
+            .unwrap();
+        age(&store, name, days);
+    }
+    store
+}
+
+#[tokio::test]
+async fn what_is_too_old_goes_with_its_bytes() {
+    let (folder, spool) = (Folder::new(), MemorySpool::default());
+    let store = four(&folder, &spool).await;
+    let nothing = store.apply_retention(&Retention::default()).await.unwrap();
+    assert!(nothing.conversations.is_empty() && nothing.bytes_left > 4_000);
+    let report = store
+        .apply_retention(&Retention::default().max_age(DAY * 5 / 2))
+        .await
+        .unwrap();
+    assert_eq!(report.conversations, ["a", "b"].map(Scope::new));
+    assert_eq!((report.deleted.records, report.deleted.spooled), (4, 2));
+    assert_eq!(left(&store).await, ["c", "d"]);
+    assert_eq!(sorted(&spool).await, ["c", "d"]);
+    store.integrity_check().await.unwrap();
+}
+
+#[tokio::test]
+async fn of_too_much_the_oldest_goes_first_and_no_more_than_must() {
+    let (folder, spool) = (Folder::new(), MemorySpool::default());
+    let store = four(&folder, &spool).await;
+    let all = store
+        .apply_retention(&Retention::default())
+        .await
+        .unwrap()
+        .bytes_left;
+    let report = store
+        .apply_retention(&Retention::default().max_bytes(all))
+        .await
+        .unwrap();
+    assert!(report.conversations.is_empty());
+    let report = store
+        .apply_retention(&Retention::default().max_bytes(all - 1))
+        .await
+        .unwrap();
+    assert_eq!(report.conversations, [Scope::new("a")]);
+    assert_eq!(report.bytes_left, all - report.deleted.bytes);
+    // The texts of one conversation are some hundred bytes, its result is a thousand.
+    let report = store
+        .apply_retention(&Retention::default().max_bytes(all / 2))
+        .await
+        .unwrap();
+    assert_eq!(report.conversations, [Scope::new("b")]);
+    let again = store.apply_retention(&Retention::default()).await.unwrap();
+    assert_eq!(again.bytes_left, report.bytes_left);
+    assert_eq!(sorted(&spool).await, ["c", "d"]);
+}
+
+#[tokio::test]
+async fn bytes_that_two_conversations_name_are_counted_once_and_stay_for_the_second() {
+    let (folder, spool) = (Folder::new(), MemorySpool::default());
+    let store = with_spool(&folder, Arc::new(spool.clone())).await;
+    let result = call(&spool, "c", "shared", &"x".repeat(1000)).await;
+    for (days, name) in [(2, "a"), (1, "b")] {
+        store.put(&Scope::new(name), result.clone()).await.unwrap();
+        age(&store, name, days);
+    }
+    let all = store
+        .apply_retention(&Retention::default())
+        .await
+        .unwrap()
+        .bytes_left;
+    assert!(
+        (1_000..2_000).contains(&(all - 2 * (all - 1_000) / 2)),
+        "{all}"
+    );
+    let report = store
+        .apply_retention(&Retention::default().max_age(DAY * 3 / 2))
+        .await
+        .unwrap();
+    assert_eq!((report.conversations.len(), report.deleted.spooled), (1, 0));
+    assert_eq!(sorted(&spool).await, ["shared"]);
+    let report = store
+        .apply_retention(&Retention::default().max_bytes(0))
+        .await
+        .unwrap();
+    assert_eq!((report.deleted.spooled, report.bytes_left), (1, 0));
+}
+
+#[tokio::test]
+async fn a_conversation_with_an_unfinished_call_stays_until_it_is_ended() {
+    let (folder, spool) = (Folder::new(), MemorySpool::default());
+    let store = four(&folder, &spool).await;
+    let open = Scope::new("a");
+    store.put(&open, line("k", "begun")).await.unwrap();
+    age(&store, "a", 9);
+    let strict = Retention::default().max_age(DAY * 5 / 2);
+    let report = store.apply_retention(&strict).await.unwrap();
+    assert_eq!(
+        (report.conversations, report.unfinished),
+        (vec![Scope::new("b")], vec![open.clone()])
+    );
+
+    let ended = store.unfinished(&open).await.unwrap()[0].ended(CallState::Unknown);
+    store.put(&open, ended).await.unwrap();
+    // It was written since: now it is young.
+    assert!(
+        store
+            .apply_retention(&strict)
+            .await
+            .unwrap()
+            .conversations
+            .is_empty()
+    );
+    age(&store, "a", 9);
+    assert_eq!(
+        store.apply_retention(&strict).await.unwrap().conversations,
+        [open]
+    );
+}
+
+#[tokio::test]
+async fn what_was_emptied_before_is_no_conversation_any_more() {
+    let (folder, spool) = (Folder::new(), MemorySpool::default());
+    let store = four(&folder, &spool).await;
+    store.delete_conversation(&Scope::new("a")).await.unwrap();
+    age(&store, "a", 9);
+    let report = store
+        .apply_retention(&Retention::default().max_age(DAY * 7 / 2))
+        .await
+        .unwrap();
+    assert!(report.conversations.is_empty());
+}
