@@ -110,6 +110,14 @@ codes! {
     Store = "E_STORE_ERROR", false, Unavailable, "What happened could not be recorded. Try again later.";
     /// The result could not be kept.
     Spool = "E_SPOOL_ERROR", false, Unavailable, "The tool ran, but its result could not be kept.";
+    /// The store has no such turn, or several conversations have one of that id.
+    UnknownTurn = "E_UNKNOWN_TURN", false, NotFound, "The turn cannot be begun.";
+    /// Somebody else runs a turn of this conversation right now.
+    TurnHeld = "E_TURN_HELD", false, Unavailable, "The turn cannot be begun.";
+    /// Another process has taken the turn over: this one must stop, and writes nothing any more.
+    TurnTakenOver = "E_TURN_TAKEN_OVER", false, Cancelled, "The turn goes on elsewhere.";
+    /// A turn that has ended for good, or that its conversation went on without.
+    TurnNotResumable = "E_TURN_NOT_RESUMABLE", false, InvalidArguments, "The turn cannot be taken up again.";
     /// Middleware of the turn's input failed.
     InputPipeline = "E_INPUT_PIPELINE_ERROR", false, Internal, "The turn failed.";
     /// Middleware of the turn's output failed.

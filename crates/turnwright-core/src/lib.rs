@@ -41,6 +41,7 @@ pub mod telemetry;
 pub mod tool;
 pub mod trust;
 pub mod turn;
+pub mod unknown;
 mod within;
 
 pub use approval::{Approval, ApprovalPolicy, ApprovalRequest, Approver, PendingCall, Review};

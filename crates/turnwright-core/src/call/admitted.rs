@@ -252,8 +252,9 @@ pub(super) fn not_recorded() -> Error {
 impl Checked {
     /// The key of the call's effect: unique, and the same whenever the same turn is played again.
     pub(super) fn effect_key(&self) -> String {
-        let Call { ctx, ordinal, .. } = &self.call;
+        let Call { ctx, request, .. } = &self.call;
         let (scope, turn) = (ctx.scope(), ctx.turn_id());
+        let ordinal = request.ordinal;
         format!("{scope}/{turn}/{ordinal}/{}", self.call_id.as_str())
     }
 

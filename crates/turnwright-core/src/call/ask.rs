@@ -23,7 +23,11 @@ pub(crate) const APPROVAL: &str = "approval";
 /// somebody at the gate. No answer is no.
 pub(super) async fn ask(call: &PendingCall<'_>, reason: String) -> Approval {
     let approver = call.ctx.setup().approver.as_ref();
-    if approver.is_none() && !call.ctx.gates().can_be_answered() {
+    let said_before = || {
+        let id = gate_id(call, &tool::digest_of(call.args));
+        call.ctx.said_before(&id).is_some()
+    };
+    if approver.is_none() && !call.ctx.gates().can_be_answered() && !said_before() {
         return refused("nobody can be asked");
     }
     let (asked, request) = match open(call, reason) {

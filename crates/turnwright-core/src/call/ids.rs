@@ -34,6 +34,11 @@ impl CallIds {
         }
     }
 
+    /// Goes on from this one, unless it is further already.
+    pub(crate) fn go_on_from(&self, count: u64) {
+        self.count.fetch_max(count, Ordering::Relaxed);
+    }
+
     pub(crate) fn next(&self) -> Id {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         spell(scatter(self.seed.wrapping_add(count) & MASK))

@@ -26,6 +26,7 @@ mod complete;
 mod context;
 mod executor;
 mod ids;
+mod left;
 mod proposed;
 mod run;
 mod settle;
@@ -42,4 +43,5 @@ pub use run::RawOutcome;
 
 pub(crate) use ask::APPROVAL;
 pub(crate) use ids::{CallIds, Id};
+pub(crate) use left::{Left, left_open};
 pub(crate) use proposed::CallRequest;

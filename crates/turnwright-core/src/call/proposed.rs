@@ -21,7 +21,6 @@ use crate::turn::TurnEvent;
 pub(crate) struct Call {
     pub(crate) ctx: DispatchContext,
     pub(crate) request: CallRequest,
-    pub(crate) ordinal: u64,
     /// Whether a record is made of it.
     pub(crate) recorded: bool,
 }
@@ -30,6 +29,8 @@ pub(crate) struct Call {
 #[derive(Clone, Debug)]
 pub(crate) struct CallRequest {
     pub(crate) id: Id,
+    /// Which of its turn's calls it is.
+    pub(crate) ordinal: u64,
     pub(crate) provider_id: Option<Arc<str>>,
     pub(crate) provider_state: Option<ProviderState>,
     pub(crate) name: Arc<str>,
@@ -71,6 +72,7 @@ impl ProposedCall {
         let (id, ordinal) = (ctx.next_call_id(), ctx.next_ordinal());
         let request = CallRequest {
             id,
+            ordinal,
             provider_id: None,
             provider_state: None,
             name,
@@ -78,11 +80,14 @@ impl ProposedCall {
             created: Instant::now(),
             nothing_is_none: false,
         };
+        ProposedCall::of(ctx, request)
+    }
+
+    pub(super) fn of(ctx: DispatchContext, request: CallRequest) -> Self {
         ProposedCall {
             call: Call {
                 ctx,
                 request,
-                ordinal,
                 recorded: true,
             },
         }
@@ -136,7 +141,7 @@ impl ProposedCall {
     pub async fn keep_incomplete(self) -> Result<Arc<ToolCall>, Error> {
         let Call { ctx, request, .. } = self.call;
         let checksum = request.call_id();
-        let record = ToolCall::open(request, checksum);
+        let record = ToolCall::open(request, checksum).cut_off();
         let says = TurnEvent::ToolCall(Arc::clone(&record));
         ctx.write(vec![Record::ToolCall(Arc::clone(&record))], vec![says])
             .await?;

@@ -102,7 +102,7 @@ impl AdmittedCall {
         }
     }
 
-    fn into_facts(self, start: Instant) -> (Arc<CallFacts>, BoundHandler) {
+    pub(super) fn into_facts(self, start: Instant) -> (Arc<CallFacts>, BoundHandler) {
         let timeout = self.checked.tool.timeout();
         let facts = CallFacts {
             checked: self.checked,

@@ -108,7 +108,7 @@ impl DispatchContext {
     pub async fn answer(&self, text: impl Into<String>) -> Result<Arc<Message>, Error> {
         let mut message = self.reporter().message();
         message.push(text).await;
-        let message = message.finish().await?;
+        let message = message.finish_as_answer().await?;
         self.ack()?;
         Ok(message)
     }

@@ -158,6 +158,13 @@ macro_rules! writers {
             /// # Errors
             /// There is no text, or the store failed.
             pub async fn finish(self) -> Result<Arc<$record>, Error> {
+                self.keep(|_, _| None).await
+            }
+
+            async fn keep(
+                self,
+                besides: impl FnOnce(&TurnContext, &str) -> Option<Record>,
+            ) -> Result<Arc<$record>, Error> {
                 let Text { turn, id, text, state } = self.0;
                 let mut record = $make(text).id(&*id);
                 if let Some(state) = state {
@@ -165,7 +172,9 @@ macro_rules! writers {
                 }
                 let record = record.build()?;
                 let says = $event(Arc::clone(&record));
-                turn.write(vec![Record::from(Arc::clone(&record))], vec![says]).await?;
+                let mut records = vec![Record::from(Arc::clone(&record))];
+                records.extend(besides(&turn, &id));
+                turn.write(records, vec![says]).await?;
                 Ok(record)
             }
         }
@@ -177,4 +186,15 @@ writers! {
     MessageWriter: Message by Message::assistant, TurnEvent::MessageDelta, TurnEvent::Message;
     /// A thought of the model that comes in pieces.
     ThoughtWriter: Thought by Thought::new, TurnEvent::ThoughtDelta, TurnEvent::Thought;
+}
+
+impl MessageWriter {
+    /// As [`MessageWriter::finish`], of the message that is the turn's answer: a turn that is taken up again after it does not
+    /// ask the model once more. Acknowledge the dispatch then, as for every answer.
+    ///
+    /// # Errors
+    /// As [`MessageWriter::finish`].
+    pub async fn finish_as_answer(self) -> Result<Arc<Message>, Error> {
+        self.keep(TurnContext::answered_by).await
+    }
 }

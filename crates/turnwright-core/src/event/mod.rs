@@ -71,6 +71,8 @@ pub enum EventKind {
     TurnStart {
         /// The conversation that it belongs to.
         conversation: Arc<str>,
+        /// Whether it was there before, and is taken up again.
+        resumed: bool,
     },
     /// A turn ended, in whatever way.
     #[non_exhaustive]
@@ -281,7 +283,7 @@ impl fmt::Debug for EventKind {
             EventKind::Error { code, message, .. } => {
                 debug.field("code", code).field("message", message)
             }
-            EventKind::TurnStart { conversation } => debug.field("conversation", conversation),
+            EventKind::TurnStart { conversation, .. } => debug.field("conversation", conversation),
             EventKind::TurnEnd { ended, code, .. } => {
                 debug.field("ended", ended).field("code", code)
             }

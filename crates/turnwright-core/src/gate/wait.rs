@@ -1,6 +1,7 @@
 //! Waiting at a gate.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -10,6 +11,7 @@ use super::{OpenGate, TurnGate};
 use crate::call::APPROVAL;
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
+use crate::record::{GateRecord, GateState, Record};
 use crate::schema::escape;
 use crate::turn::{TurnContext, TurnEvent};
 use crate::within::{Cut, TimeLimit, within};
@@ -48,10 +50,10 @@ impl TurnContext {
             let message = "`approval` is the framework's own name for a gate: take another";
             return Err(Error::new(ErrorCode::InvalidTurnGate, message));
         }
-        if !self.gates().can_be_answered() {
+        let id = self.gates().next_id(&gate.name, tool_call.as_deref());
+        if !self.gates().can_be_answered() && self.said_before(&id).is_none() {
             return Err(nobody(&gate));
         }
-        let id = self.gates().next_id(&gate.name, tool_call.as_deref());
         self.ask(id, gate, tool_call, false)?.answer().await
     }
 
@@ -99,19 +101,16 @@ impl Asked {
             // Only if it was: a reader is not to hear of the end of what it did not hear of.
             self.said = Box::pin(self.say_opened()).await;
         }
+        if let Some(said) = self.said_before() {
+            return self.read(said);
+        }
+        let noted = self.note_open().await;
         let time = TimeLimit::from_now(self.gate.timeout);
+        let settled = within(time, self.turn.cancellation(), settled).await;
+        self.note_closed(noted, &settled).await;
         let name = &self.gate.name;
-        match within(time, self.turn.cancellation(), settled).await {
-            Ok(Ok(Settling::Resolved(answer))) => {
-                self.how = "resolved";
-                Ok(answer)
-            }
-            Ok(Ok(Settling::Rejected(reason))) => {
-                self.how = "rejected";
-                let message = format!("`{name}` was declined: {reason}");
-                let told = format!("{DECLINED}{reason}");
-                Err(Error::new(ErrorCode::GateRejected, message).with_model_text(told))
-            }
+        match settled {
+            Ok(Ok(settling)) => self.read(settling),
             // Whoever could answer has gone.
             Ok(Err(_)) => Err(nobody(&self.gate)),
             Err(Cut::Timeout(limit)) => {
@@ -134,6 +133,81 @@ impl Asked {
 }
 
 impl Asked {
+    /// What somebody said.
+    fn read(&mut self, settling: Settling) -> Result<Value, Error> {
+        match settling {
+            Settling::Resolved(answer) => {
+                self.how = "resolved";
+                Ok(answer)
+            }
+            Settling::Rejected(reason) => {
+                self.how = "rejected";
+                let message = format!("`{}` was declined: {reason}", self.gate.name);
+                let told = format!("{DECLINED}{reason}");
+                Err(Error::new(ErrorCode::GateRejected, message).with_model_text(told))
+            }
+        }
+    }
+
+    /// What somebody answered before the turn was taken up again, if it is an answer still.
+    fn said_before(&self) -> Option<Settling> {
+        match self.turn.said_before(&self.id)? {
+            GateState::Resolved(answer) => {
+                let answer = self.gate.check(answer).ok()?;
+                Some(Settling::Resolved(answer))
+            }
+            GateState::Rejected(reason) => Some(Settling::Rejected(reason)),
+            GateState::Open | GateState::Unanswered => None,
+        }
+    }
+
+    /// Notes that the turn waits here, so that it waits here again if it is taken up.
+    async fn note_open(&self) -> Option<GateRecord> {
+        if !self.turn.is_held() {
+            return None;
+        }
+        let turn_id = Arc::clone(self.turn.shared_id());
+        let record = GateRecord {
+            id: GateRecord::id_of(&turn_id, &self.id),
+            turn_id,
+            gate_id: Arc::clone(&self.id),
+            name: Arc::clone(&self.gate.name),
+            tool_call: self.tool_call.clone(),
+            question: Arc::clone(&self.gate.question),
+            state: GateState::Open,
+            opened_at: SystemTime::now(),
+            closed_at: None,
+        };
+        self.note(Arc::new(record.clone())).await;
+        Some(record)
+    }
+
+    /// Notes what was answered before anything comes of it. A gate at which the turn still waits when it is called off stays
+    /// open.
+    async fn note_closed(
+        &self,
+        noted: Option<GateRecord>,
+        settled: &Result<Result<Settling, oneshot::error::RecvError>, Cut>,
+    ) {
+        let state = match settled {
+            Ok(Ok(Settling::Resolved(answer))) => GateState::Resolved(answer.clone()),
+            Ok(Ok(Settling::Rejected(reason))) => GateState::Rejected(reason.clone()),
+            Ok(Err(_)) | Err(Cut::Timeout(_) | Cut::NoTimer) => GateState::Unanswered,
+            Err(Cut::Cancelled) => return,
+        };
+        if let Some(noted) = noted {
+            self.note(noted.closed(state)).await;
+        }
+    }
+
+    async fn note(&self, record: Arc<GateRecord>) {
+        // A store that fails ends the turn, and then nobody waits here any more.
+        let _ = self
+            .turn
+            .write(vec![Record::Gate(record)], Vec::new())
+            .await;
+    }
+
     async fn say_opened(&self) -> bool {
         let event = || {
             TurnEvent::GateOpened(Arc::new(OpenGate {

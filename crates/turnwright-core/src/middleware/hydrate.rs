@@ -7,9 +7,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::pages::Pages;
+use crate::call::left_open;
 use crate::error::{BoxError, Error};
 use crate::pipeline::{Middleware, Next};
-use crate::record::{Author, CallState, Record, RecordKind, Settled, ToolResults};
+use crate::record::{Author, CallState, Record, RecordKind};
 use crate::store::{Position, Scope, Store, Stored};
 use crate::turn::TurnContext;
 
@@ -290,25 +291,16 @@ async fn tell_unfinished(
     pages: &Pages<'_>,
     scope: &Scope,
 ) -> Result<(), Error> {
-    let is_open =
-        |one: &&Stored| matches!(&one.record, Record::ToolCall(call) if !call.is_complete());
+    let is_open = |one: &&Stored| matches!(&one.record, Record::ToolCall(call) if call.is_open());
     let Some(first) = found.iter().find(is_open).map(|one| one.position) else {
         return Ok(());
     };
     let begun = begun_since(first, pages, scope).await?;
     for one in found {
         if let Record::ToolCall(call) = &mut one.record
-            && !call.is_complete()
+            && call.is_open()
         {
-            let told = match begun.contains(call.id()) {
-                true => {
-                    "Nothing came of the call: it was cut off, or still runs. It may have taken effect or not: find out before you repeat it."
-                }
-                false => {
-                    "Nothing came of the call: it was cut off, or still runs. It was not one that changes anything, or was not begun."
-                }
-            };
-            let settled = Settled::framework(ToolResults::Failure(told.to_owned()));
+            let settled = left_open(begun.contains(call.id()));
             *call = Arc::clone(call).closed(settled);
         }
     }
@@ -327,7 +319,7 @@ async fn begun_since(
         let page = pages.newest(scope, &[RecordKind::Ledger], before).await?;
         for one in &page {
             if let Record::Ledger(entry) = &one.record
-                && entry.state() == CallState::Begun
+                && matches!(entry.state(), CallState::Begun | CallState::Unknown)
             {
                 begun.insert(entry.tool_call().to_owned());
             }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{
-    LedgerEntry, Memory, Message, Retrievable, Retrieved, StandingInstruction, Thought, ToolCall,
-    ToolResults,
+    GateRecord, Lease, LedgerEntry, Memory, Message, Retrievable, Retrieved, StandingInstruction,
+    Thought, ToolCall, ToolResults, TurnRecord,
 };
 use crate::artifact::SpooledArtifact;
 
@@ -97,6 +97,35 @@ kinds! {
     ToolCall(ToolCall) = "tool_call", into_tool_call;
     /// A line of the ledger.
     Ledger(LedgerEntry) = "ledger", into_ledger;
+    /// A turn, as far as it came.
+    Turn(TurnRecord) = "turn", into_turn;
+    /// A question to somebody outside, and what they said.
+    Gate(GateRecord) = "gate", into_gate;
+    /// Who runs the conversation's turn.
+    Lease(Lease) = "lease", into_lease;
+}
+
+impl RecordKind {
+    /// Whether it is the books that a store keeps of turns and calls, which no prompt shows.
+    ///
+    /// ```
+    /// use turnwright_core::RecordKind;
+    ///
+    /// assert!(RecordKind::Ledger.is_bookkeeping());
+    /// assert!(!RecordKind::Message.is_bookkeeping());
+    /// ```
+    #[must_use]
+    pub const fn is_bookkeeping(self) -> bool {
+        match self {
+            RecordKind::Ledger | RecordKind::Turn | RecordKind::Gate | RecordKind::Lease => true,
+            RecordKind::Instruction
+            | RecordKind::Memory
+            | RecordKind::Retrievable
+            | RecordKind::Message
+            | RecordKind::Thought
+            | RecordKind::ToolCall => false,
+        }
+    }
 }
 
 impl Record {

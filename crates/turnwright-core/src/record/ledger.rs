@@ -97,6 +97,16 @@ impl LedgerEntry {
         self.ended_at
     }
 
+    /// Whether it was begun and has not ended.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.state == CallState::Begun
+    }
+
+    /// Which of its turn's calls it was: it stands in the key.
+    pub(crate) fn ordinal(&self) -> Option<u64> {
+        self.effect_key.rsplit('/').nth(1)?.parse().ok()
+    }
+
     /// The same call, ended now in this state.
     #[must_use]
     pub fn ended(&self, state: CallState) -> Arc<Self> {

@@ -15,7 +15,9 @@
 
 mod any;
 mod codec;
+mod gate;
 mod id;
+mod lease;
 mod ledger;
 mod message;
 mod provider_state;
@@ -23,6 +25,7 @@ mod retrievable;
 mod stamp;
 mod tool_call;
 mod tool_call_builder;
+mod turn;
 mod words;
 mod wrong;
 
@@ -31,16 +34,20 @@ mod tests;
 
 pub use any::{Record, RecordKind};
 pub use codec::Reopen;
+pub use gate::{GateRecord, GateState};
 pub use id::new_id;
+pub use lease::Lease;
 pub use ledger::{CallState, LedgerEntry};
 pub use message::{Author, Message, MessageBuilder};
 pub use provider_state::ProviderState;
 pub use retrievable::{Retrievable, RetrievableBuilder, Retrieved};
 pub use tool_call::{ToolCall, ToolResults};
 pub use tool_call_builder::ToolCallBuilder;
+pub use turn::{TurnFailure, TurnRecord, TurnState};
 pub use words::{
     Memory, MemoryBuilder, StandingInstruction, StandingInstructionBuilder, Thought, ThoughtBuilder,
 };
 
+pub(crate) use codec::time_text;
 pub(crate) use tool_call::Settled;
 pub(crate) use wrong::Wrong;

@@ -29,6 +29,10 @@ pub struct ToolCall {
     pub(super) inline: bool,
     pub(super) from_artifact_tool: bool,
     pub(super) provider_state: Option<ProviderState>,
+    /// Which of its turn's calls it was.
+    pub(super) ordinal: Option<u64>,
+    /// The response that proposed it was cut off: it is not to run.
+    pub(super) cut_off: bool,
     pub(super) created_at: SystemTime,
     pub(super) updated_at: SystemTime,
     pub(super) completed_at: Option<SystemTime>,
@@ -103,10 +107,19 @@ impl ToolCall {
             inline: true,
             from_artifact_tool: false,
             provider_state: request.provider_state,
+            ordinal: Some(request.ordinal),
+            cut_off: false,
             created_at,
             updated_at: now,
             completed_at: None,
         })
+    }
+
+    /// The same call, of a response that was cut off.
+    pub(crate) fn cut_off(self: Arc<Self>) -> Arc<Self> {
+        let mut record = Arc::unwrap_or_clone(self);
+        record.cut_off = true;
+        Arc::new(record)
     }
 
     /// The same call, settled.
@@ -174,6 +187,11 @@ impl ToolCall {
         !matches!(self.results, ToolResults::Nothing)
     }
 
+    /// Whether something is still to come of it.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.is_complete() && !self.cut_off
+    }
+
     /// Whether it was refused or failed.
     #[must_use]
     pub fn is_error(&self) -> bool {
@@ -216,6 +234,18 @@ impl ToolCall {
     #[must_use]
     pub fn provider_state(&self) -> Option<&ProviderState> {
         self.provider_state.as_ref()
+    }
+
+    /// Which of its turn's calls it was, counted from 0, where that is known.
+    #[must_use]
+    pub fn ordinal(&self) -> Option<u64> {
+        self.ordinal
+    }
+
+    /// Whether the response that proposed it was cut off, so that it never ran and never will.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        self.cut_off
     }
 
     /// When it was proposed.

@@ -54,6 +54,8 @@ impl ToolCall {
                 inline: true,
                 from_artifact_tool: false,
                 provider_state: None,
+                ordinal: None,
+                cut_off: false,
                 created_at: now,
                 updated_at: now,
                 completed_at: None,
@@ -112,6 +114,18 @@ impl ToolCallBuilder {
         self
     }
 
+    /// Which of its turn's calls it was.
+    pub fn ordinal(mut self, ordinal: u64) -> Self {
+        self.call.ordinal = Some(ordinal);
+        self
+    }
+
+    /// Whether the response that proposed it was cut off. Not unless told.
+    pub fn cut_off(mut self, cut_off: bool) -> Self {
+        self.call.cut_off = cut_off;
+        self
+    }
+
     /// When it was proposed. Now unless told.
     pub fn created_at(mut self, at: SystemTime) -> Self {
         self.call.created_at = at;
@@ -164,6 +178,11 @@ impl ToolCallBuilder {
         );
         let after = settled.is_none_or(|at| call.created_at <= at);
         wrong.check("completed_at", after, "is before created_at");
+        wrong.check(
+            "cut_off",
+            !(complete && call.cut_off),
+            "stands beside results: a call of a response that was cut off does not run",
+        );
         wrong.check(
             "inline",
             inline != Some(false) || holds_artifacts,

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 
 use super::{Batch, Loaded, Pages, Query, Revision, Scope, Store, StoreError};
 use crate::record::{
-    CallState, LedgerEntry, Memory, Message, Record, RecordKind, Retrievable, StandingInstruction,
-    Thought, ToolCall,
+    CallState, GateRecord, Lease, LedgerEntry, Memory, Message, Record, RecordKind, Retrievable,
+    StandingInstruction, Thought, ToolCall, TurnRecord,
 };
 
 /// How often a change is tried against others that write the same scope.
@@ -218,8 +218,46 @@ pub trait StoreExt: Store {
             .collect())
     }
 
+    /// The turns, in order.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    async fn turns(&self, scope: &Scope) -> Result<Vec<Arc<TurnRecord>>, StoreError> {
+        let loaded = self
+            .load(scope, &Query::all().kind(RecordKind::Turn))
+            .await?;
+        Ok(loaded
+            .into_records()
+            .filter_map(Record::into_turn)
+            .collect())
+    }
+
+    /// The gates where turns wait or have waited, in order.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    async fn gates(&self, scope: &Scope) -> Result<Vec<Arc<GateRecord>>, StoreError> {
+        let loaded = self
+            .load(scope, &Query::all().kind(RecordKind::Gate))
+            .await?;
+        Ok(loaded
+            .into_records()
+            .filter_map(Record::into_gate)
+            .collect())
+    }
+
+    /// Who runs a turn of this conversation, or did so last.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    async fn lease(&self, scope: &Scope) -> Result<Option<Arc<Lease>>, StoreError> {
+        let found = self.get(scope, RecordKind::Lease, Lease::ID).await?;
+        Ok(found.and_then(Record::into_lease))
+    }
+
     /// The calls that were begun and never ended. Unless they run right now, their process came to its end before they did:
-    /// they may have had their effect or not. [`LedgerEntry::ended`] with [`CallState::Unknown`] says so.
+    /// they may have had their effect or not. [`TurnRunner::resume`](crate::TurnRunner::resume) takes up their turn, and a new
+    /// turn of the conversation closes them as unknown.
     ///
     /// # Errors
     /// As [`Store::load`].

@@ -1,6 +1,6 @@
 //! Where a conversation's records are kept.
 //!
-//! [`Store`] has three methods, so that you can write one for your own database; what is comfortable stands in
+//! [`Store`] asks for three methods, so that you can write one for your own database; what is comfortable stands in
 //! [`StoreExt`]. [`MemoryStore`] keeps records for as long as it lives:
 //!
 //! ```
@@ -94,6 +94,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use crate::record::RecordKind;
+
 pub use batch::{Batch, Change};
 pub use error::StoreError;
 pub use ext::StoreExt;
@@ -133,7 +135,34 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// Whatever the store says.
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError>;
+
+    /// The scopes that hold a record of this kind and id, in the order of their names' bytes. Looks into one scope after
+    /// the other unless you know a shorter way.
+    ///
+    /// # Errors
+    /// Whatever the store says.
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        let query = Query::all().kind(kind).ids([id]);
+        let mut filter = ScopeFilter::all().limit(SCOPES_AT_ONCE);
+        let mut found = Vec::new();
+        loop {
+            let scopes = self.scopes(&filter).await?;
+            let more = scopes.len() >= SCOPES_AT_ONCE;
+            filter.after = scopes.last().cloned();
+            for scope in scopes {
+                if !self.load(&scope, &query).await?.records.is_empty() {
+                    found.push(scope);
+                }
+            }
+            if !more {
+                return Ok(found);
+            }
+        }
+    }
 }
+
+/// Scopes that are looked into before more are asked for.
+const SCOPES_AT_ONCE: usize = 256;
 
 /// What holds a store is one.
 macro_rules! pass_on {
@@ -150,6 +179,10 @@ macro_rules! pass_on {
 
             async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
                 (**self).scopes(filter).await
+            }
+
+            async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+                (**self).holding(kind, id).await
             }
         }
     )+};

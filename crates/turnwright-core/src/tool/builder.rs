@@ -21,6 +21,7 @@ use crate::artifact::{ArtifactKind, Inline};
 use crate::call::ToolContext;
 use crate::error::{Error, ErrorCode};
 use crate::schema::{IntoSchema, Limits, Rejection, Schema, SchemaProblem, escape};
+use crate::unknown::FindOut;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 const LONGEST_NAME: usize = 64;
@@ -46,6 +47,7 @@ pub struct ToolBuilder<A> {
     timeout: Option<Duration>,
     concurrency: Concurrency,
     approval: Option<Arc<dyn ApprovalPolicy>>,
+    find_out: Option<Arc<dyn FindOut>>,
     args: PhantomData<fn(A)>,
 }
 
@@ -95,6 +97,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
             timeout: Some(DEFAULT_TIMEOUT),
             concurrency: Concurrency::Parallel,
             approval: None,
+            find_out: None,
             args: PhantomData,
         }
     }
@@ -213,6 +216,13 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
+    /// How to find out, by its effect key, what became of a call whose process ended before it did: see
+    /// [`unknown`](crate::unknown).
+    pub fn find_out(mut self, find_out: impl FindOut + 'static) -> Self {
+        self.find_out = Some(Arc::new(find_out));
+        self
+    }
+
     /// Makes the tool.
     ///
     /// # Errors
@@ -260,6 +270,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
                     timeout: self.timeout,
                     concurrency: self.concurrency,
                     approval: self.approval,
+                    find_out: self.find_out,
                     fingerprint: OnceLock::new(),
                 };
                 let tool = Tool(Arc::new(Inner {

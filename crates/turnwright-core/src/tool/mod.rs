@@ -65,6 +65,7 @@ use crate::call::ToolExecutor;
 use crate::dispatch::DispatchContext;
 use crate::error::Error;
 use crate::schema::{CheckedArgs, ExternalCheck, Fault, Faults, RawArgs, Schema};
+use crate::unknown::FindOut;
 
 /// A capability that a model may call: a name, a description, a schema, and a handler that nothing but the call path
 /// reaches. Immutable, cheap to clone.
@@ -92,6 +93,7 @@ struct Facts {
     timeout: Option<Duration>,
     concurrency: Concurrency,
     approval: Option<Arc<dyn ApprovalPolicy>>,
+    find_out: Option<Arc<dyn FindOut>>,
     fingerprint: OnceLock<String>,
 }
 
@@ -204,6 +206,11 @@ impl Tool {
     #[must_use]
     pub fn concurrency(&self) -> Concurrency {
         self.0.facts.concurrency
+    }
+
+    /// What finds out what became of a call of it, if anything does.
+    pub(crate) fn finds_out(&self) -> Option<&Arc<dyn FindOut>> {
+        self.0.facts.find_out.as_ref()
     }
 
     pub(crate) fn approval(&self) -> Option<&Arc<dyn ApprovalPolicy>> {

@@ -19,9 +19,13 @@ use crate::spool::MemorySpool;
 use crate::store::{MemoryStore, Store};
 use crate::tool::Tool;
 use crate::trust::ConversationSecret;
+use crate::unknown::FindOut;
 
 /// Events that a started turn may be ahead of its reader, unless told.
 const STREAM_CAPACITY: usize = 64;
+
+/// The shortest time for which a conversation can be held.
+const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 
 type Layers<C> = Vec<Arc<dyn Middleware<C>>>;
 
@@ -74,6 +78,21 @@ impl TurnRunnerBuilder {
     /// How long the store may take for a batch: what takes longer ends the turn with `E_STORE_ERROR`. A minute unless told.
     pub fn store_timeout(mut self, limit: Duration) -> Self {
         self.setup.store_timeout = limit;
+        self
+    }
+
+    /// For how long a turn holds its conversation unless it renews that, which it does long before: when a process dies, others
+    /// may take its turn up after so long. 30 seconds unless told. Whoever was away for longer, and meanwhile lost the
+    /// turn, can write nothing more for it.
+    pub fn lease(mut self, term: Duration) -> Self {
+        self.setup.lease = term;
+        self
+    }
+
+    /// Who is asked what became of a call that was begun and never ended, where its tool cannot say: see
+    /// [`unknown`](crate::unknown). Nobody unless told, and the model is told that it is unknown.
+    pub fn unknown_calls(mut self, policy: impl FindOut + 'static) -> Self {
+        self.setup.unknown_calls = Some(Arc::new(policy));
         self
     }
 
@@ -208,6 +227,9 @@ impl TurnRunnerBuilder {
         wrong.check("approval_timeout", answers, "is zero: nobody could answer");
         let writes = !setup.store_timeout.is_zero();
         wrong.check("store_timeout", writes, "is zero: nothing could be stored");
+        // Shorter ones would be over before a store has written them.
+        let holds = setup.lease >= SHORTEST_LEASE;
+        wrong.check("lease", holds, "must be at least 100 milliseconds");
         let lasts = self.deadline.is_none_or(|limit| !limit.is_zero());
         wrong.check("deadline", lasts, "is zero: no turn could end in time");
         wrong.finish(ErrorCode::InvalidTurnRunner, "runner")?;

@@ -1,5 +1,6 @@
 //! The handle that everything in a turn works with.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
 use super::answer::AnswerFormat;
+use super::hold::Hold;
 use super::records::Records;
 use super::setup::Setup;
 use super::state::State;
@@ -23,6 +25,7 @@ use crate::call::{CallIds, Id};
 use crate::cancel::Cancellation;
 use crate::event::{EventBus, EventKind, Level, Usage};
 use crate::gate::GateTable;
+use crate::record::{GateRecord, GateState};
 use crate::registry::ToolRegistry;
 use crate::spool::Spool;
 use crate::stash::Stash;
@@ -62,6 +65,12 @@ struct Inner {
     writes: tokio::sync::Mutex<()>,
     /// What executors and middleware keep for this turn.
     per_turn: Mutex<State>,
+    /// Its hold on the conversation, once it has begun.
+    hold: OnceLock<Hold>,
+    /// Somebody else has the turn now.
+    taken_over: AtomicBool,
+    /// What was answered at its gates before it was taken up again.
+    answers: Mutex<HashMap<Arc<str>, GateState>>,
 }
 
 /// What was used of models: by the turn itself, and by turns that were made for its calls.
@@ -107,6 +116,9 @@ impl TurnContext {
             ended: AtomicBool::new(false),
             store_hangs: AtomicBool::new(false),
             per_turn: Mutex::default(),
+            hold: OnceLock::new(),
+            taken_over: AtomicBool::new(false),
+            answers: Mutex::default(),
         }))
     }
 
@@ -234,6 +246,11 @@ impl TurnContext {
         self.tell(|| EventKind::Usage { usage });
     }
 
+    /// Adds what the turn had used before it was taken up again.
+    pub(super) fn add_usage_before(&self, usage: Usage) {
+        self.0.usage.lock().itself += usage;
+    }
+
     /// Adds what a turn has used that was made for one of its calls.
     pub(super) fn add_usage_below(&self, usage: Usage) {
         self.0.usage.lock().below += usage;
@@ -308,6 +325,41 @@ impl TurnContext {
         self.events().end();
     }
 
+    /// What the turn holds of its conversation, once it has begun under a runner.
+    pub(super) fn hold(&self) -> Option<&Hold> {
+        self.0.hold.get()
+    }
+
+    pub(super) fn set_hold(&self, hold: Hold) {
+        // A turn begins once.
+        let _ = self.0.hold.set(hold);
+    }
+
+    /// Whether what happens at its gates is to be noted.
+    pub(crate) fn is_held(&self) -> bool {
+        self.hold().is_some()
+    }
+
+    pub(super) fn note_taken_over(&self) {
+        self.0.taken_over.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_taken_over(&self) -> bool {
+        self.0.taken_over.load(Ordering::Acquire)
+    }
+
+    /// Remembers what was answered at a gate.
+    pub(super) fn recall_gate(&self, gate: &GateRecord) {
+        let mut answers = self.0.answers.lock();
+        answers.insert(gate.gate_id().into(), gate.state().clone());
+    }
+
+    /// What was answered at a gate before the turn was taken up again.
+    pub(crate) fn said_before(&self, gate_id: &str) -> Option<GateState> {
+        let said = self.0.answers.lock().get(gate_id).cloned();
+        said.filter(|said| matches!(said, GateState::Resolved(_) | GateState::Rejected(_)))
+    }
+
     pub(super) fn note_store_hangs(&self) {
         self.0.store_hangs.store(true, Ordering::Release);
     }
@@ -370,6 +422,12 @@ impl TurnContext {
                 return id;
             }
         }
+    }
+
+    /// Goes on counting where the turn was left.
+    pub(super) fn count_calls_from(&self, next: u64) {
+        self.0.ids.go_on_from(next);
+        self.0.ordinals.fetch_max(next, Ordering::Relaxed);
     }
 
     pub(crate) fn next_ordinal(&self) -> u64 {

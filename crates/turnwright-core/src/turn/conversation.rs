@@ -64,6 +64,13 @@ impl Conversation {
         self.runner.run_typed(input).await
     }
 
+    /// Takes up a turn of this conversation again where it was left: see [`TurnRunner::resume`].
+    pub fn resume(&mut self, turn_id: impl Into<Arc<str>>) -> Turn {
+        let mut input = TurnInput::empty().turn_id(turn_id);
+        input.resumes = true;
+        self.start(input)
+    }
+
     /// Says something, and gives the turn as it goes. Let it end before you say more.
     pub fn start(&mut self, input: impl Into<TurnInput>) -> Turn {
         self.runner

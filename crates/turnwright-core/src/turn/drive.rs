@@ -6,18 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::context::TurnContext;
 use super::outcome::{Ended, TurnOutcome};
+use super::resume::Resumed;
 use super::runner::Plan;
 use super::stop::Limit;
+use crate::call::Left;
 use crate::dispatch::{DispatchContext, Signal};
 use crate::error::{Error, ErrorCode, ErrorKind};
 use crate::event::EventKind;
 use crate::panic::text_of;
 use crate::pipeline::{Broken, Pipeline};
-use crate::record::{Message, Record};
+use crate::record::Message;
 use crate::telemetry::{self, ModelSpan};
 use crate::within::{Cut, TimeLimit, within};
 
@@ -25,12 +28,13 @@ use crate::within::{Cut, TimeLimit, within};
 pub(super) async fn drive(
     plan: Arc<Plan>,
     turn: TurnContext,
-    message: Option<Arc<Message>>,
+    begins: Begins,
     deadline: Option<Duration>,
 ) -> TurnOutcome {
     let start = Instant::now();
     turn.tell(|| EventKind::TurnStart {
         conversation: turn.scope().as_str().into(),
+        resumed: matches!(begins, Begins::Again),
     });
     let mut iterations = 0;
     let play = Play {
@@ -39,12 +43,17 @@ pub(super) async fn drive(
         iterations: &mut iterations,
     };
     // Apart, so that it is held once.
-    let whole = Box::pin(play.whole(message));
-    let ended = play_out(&turn, deadline, whole).await;
-    // What was begun is closed before the end is told; calls that somebody took elsewhere are cut off.
-    turn.cancellation().cancel();
-    turn.open_calls().wait().await;
-    turn.tasks().wait().await;
+    let whole = Box::pin(play.whole(begins));
+    let played = async {
+        let ended = play_out(&turn, deadline, whole).await;
+        // What was begun is closed before the end is told; calls that somebody took elsewhere are cut off.
+        turn.cancellation().cancel();
+        turn.open_calls().wait().await;
+        turn.tasks().wait().await;
+        ended
+    };
+    let ended = holding(&turn, played).await;
+    turn.let_go(&ended.how, iterations).await;
     if let Ended::Failed(error) = &ended.how {
         telemetry::failed(&turn, error, ended.pipeline);
         turn.tell(|| EventKind::Error {
@@ -74,6 +83,47 @@ pub(super) async fn drive(
         records: records.stored(),
         usage,
         iterations,
+    }
+}
+
+/// What a turn begins with.
+pub(super) enum Begins {
+    /// What somebody said, and what stands in the stash.
+    Anew {
+        message: Option<Arc<Message>>,
+        stash: Vec<(String, Value)>,
+    },
+    /// It was there before: with what the store has of it.
+    Again,
+}
+
+impl Begins {
+    pub(super) fn message(&self) -> Option<&Message> {
+        match self {
+            Begins::Anew { message, .. } => message.as_deref(),
+            Begins::Again => None,
+        }
+    }
+}
+
+/// Keeps the turn's hold on its conversation while it is played.
+async fn holding<T>(turn: &TurnContext, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    let pause = turn.store().map(|_| turn.setup().lease / 3);
+    loop {
+        match within(TimeLimit::from_now(pause), None, work.as_mut()).await {
+            Ok(done) => return done,
+            // Beside the turn, which may be what the store waits for.
+            Err(Cut::Timeout(_)) => {
+                let renewed = turn.clone();
+                let renew = async move { renewed.renew().await };
+                match turn.runtime() {
+                    Some(runtime) => drop(turn.tasks().spawn_on(renew, &runtime)),
+                    None => return work.await,
+                }
+            }
+            Err(Cut::NoTimer | Cut::Cancelled) => return work.await,
+        }
     }
 }
 
@@ -157,34 +207,50 @@ struct Play<'t> {
 }
 
 impl Play<'_> {
-    async fn whole(mut self, message: Option<Arc<Message>>) -> End {
-        match self.pass(message).await {
+    async fn whole(mut self, begins: Begins) -> End {
+        match self.pass(begins).await {
             Ok(how) => how.into(),
             Err(end) => end,
         }
     }
 
-    async fn pass(&mut self, message: Option<Arc<Message>>) -> Result<Ended, End> {
+    async fn pass(&mut self, begins: Begins) -> Result<Ended, End> {
         let (plan, turn) = (self.plan, self.turn);
-        if let Some(message) = message {
-            let records = vec![Record::Message(message)];
-            let stored = Box::pin(turn.write(records, Vec::new())).await;
-            stored.map_err(Ended::Failed)?;
-        }
+        let resumed = match begins {
+            Begins::Anew { message, stash } => {
+                let begun = Box::pin(turn.begin(message, stash)).await;
+                begun.map_err(Ended::Failed)?;
+                None
+            }
+            Begins::Again => match Box::pin(turn.take_up()).await.map_err(Ended::Failed)? {
+                Some(resumed) => Some(resumed),
+                // It was answered before, and that is its answer still.
+                None => return Ok(Ended::Answered),
+            },
+        };
         through(&plan.turn_input, turn).await?;
-        let how = self.dispatches().await?;
+        let how = Box::pin(self.dispatches(resumed)).await?;
         through(&plan.turn_output, turn).await?;
         Ok(how)
     }
 
     /// One dispatch; more of them where an answer of a form is wanted and does not come.
-    async fn dispatches(&mut self) -> Result<Ended, End> {
+    async fn dispatches(&mut self, resumed: Option<Resumed>) -> Result<Ended, End> {
+        // Its answer may be there already.
+        let mut answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);
+        let mut open = resumed.map(|resumed| resumed.left);
         let Some(format) = self.turn.answer_format() else {
-            return self.dispatch().await;
+            return match answered {
+                true => Ok(Ended::Answered),
+                false => self.dispatch(open).await,
+            };
         };
         let mut left = format.attempts();
         loop {
-            let how = self.dispatch().await?;
+            let how = match std::mem::take(&mut answered) {
+                true => Ended::Answered,
+                false => self.dispatch(open.take()).await?,
+            };
             if !matches!(how, Ended::Answered) {
                 return Ok(how);
             }
@@ -202,7 +268,9 @@ impl Play<'_> {
         }
     }
 
-    async fn dispatch(&mut self) -> Result<Ended, End> {
+    /// One dispatch. What was left open is settled in its first iteration, in the place of the executor that began it.
+    async fn dispatch(&mut self, open: Option<Left>) -> Result<Ended, End> {
+        let mut open = open.filter(|open| !open.is_empty());
         let ctx = DispatchContext::of_turn(self.turn.clone());
         let _pruning = ctx.tools().bind_context(&ctx);
         let _end = DispatchSpan::start(&ctx);
@@ -214,7 +282,7 @@ impl Play<'_> {
                 return Err(Ended::Limit(Limit::Iterations(most)).into());
             }
             *self.iterations += 1;
-            self.iterate(&ctx).await?;
+            self.iterate(&ctx, open.take()).await?;
             match ctx.signal() {
                 Some(Signal::Ack) => return Ok(Ended::Answered),
                 Some(Signal::Nack) => return Ok(Ended::Refused(ctx.refusal())),
@@ -225,14 +293,17 @@ impl Play<'_> {
     }
 
     /// One iteration. A signal ends it where it is given.
-    async fn iterate(&self, ctx: &DispatchContext) -> Result<(), End> {
+    async fn iterate(&self, ctx: &DispatchContext, open: Option<Left>) -> Result<(), End> {
         let _end = IterationSpan::start(ctx);
         ctx.forge().map_err(Ended::Failed)?;
         through(&self.plan.dispatch_input, ctx).await?;
         if ctx.is_over() {
             return Ok(());
         }
-        self.execute(ctx).await?;
+        match open {
+            Some(open) => Box::pin(part(self.turn, ctx.settle_left(open))).await?,
+            None => self.execute(ctx).await?,
+        }
         if ctx.is_over() {
             return Ok(());
         }

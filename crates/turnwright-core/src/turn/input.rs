@@ -38,6 +38,8 @@ pub struct TurnInput {
     pub(super) deadline: Option<Duration>,
     /// The call that this turn is made for.
     pub(super) under: Option<ToolContext>,
+    /// The turn is there already, and is taken up again.
+    pub(super) resumes: bool,
 }
 
 /// Who is told what happens.
@@ -75,6 +77,7 @@ impl TurnInput {
             cancellation: None,
             deadline: None,
             under: None,
+            resumes: false,
         }
     }
 
@@ -162,6 +165,16 @@ impl TurnInput {
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = Some(limit);
         self
+    }
+
+    /// What a turn is taken up again with.
+    pub(super) fn resuming(mut self, turn_id: &str) -> Result<Self, Error> {
+        if !matches!(self.says, Says::Nothing) {
+            let message = "a turn that is taken up again says nothing new: give `TurnInput::empty()` with what else it needs";
+            return Err(Error::new(ErrorCode::InvalidTurnContext, message));
+        }
+        self.resumes = true;
+        Ok(self.turn_id(turn_id))
     }
 
     /// What is said, as a record.

@@ -21,15 +21,18 @@
 //! ```
 
 mod answer;
+mod begin;
 mod builder;
 mod context;
 mod conversation;
 mod drive;
 mod handle;
+mod hold;
 mod input;
 mod kept;
 mod outcome;
 mod records;
+mod resume;
 mod runner;
 mod setup;
 mod state;

@@ -20,7 +20,8 @@ pub struct TurnOutcome {
     pub ended: Ended,
     /// The last words of the model in this turn, complete ones; empty if there are none.
     pub text: String,
-    /// What the turn stored, in order: what the store holds of it, save for the lines of the ledger.
+    /// What the turn stored, in order: what the store holds of it, save for the books that it keeps
+    /// ([`RecordKind::is_bookkeeping`](crate::RecordKind::is_bookkeeping)).
     pub records: Vec<Record>,
     /// What it used of the model.
     pub usage: Usage,

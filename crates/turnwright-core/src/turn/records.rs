@@ -16,7 +16,7 @@ use crate::panic::text_of;
 use crate::record::{
     Memory, Message, Record, RecordKind, Retrievable, StandingInstruction, Thought, ToolCall,
 };
-use crate::store::{Batch, Change};
+use crate::store::{Batch, Change, StoreError};
 use crate::telemetry::here;
 use crate::within::{Cut, TimeLimit, within};
 
@@ -38,7 +38,9 @@ macro_rules! records {
                         .keep(record.id(), record, came, &mut self.counts)
                         .map(|gone| gone.map(Record::$kind)),)+
                     // The store's own.
-                    Record::Ledger(_) => [None, None],
+                    Record::Ledger(_) | Record::Turn(_) | Record::Gate(_) | Record::Lease(_) => {
+                        [None, None]
+                    }
                 }
             }
 
@@ -48,7 +50,10 @@ macro_rules! records {
                         .$field
                         .forget(id)
                         .map(|gone| gone.map(Record::$kind)),)+
-                    RecordKind::Ledger => [None, None],
+                    RecordKind::Ledger
+                    | RecordKind::Turn
+                    | RecordKind::Gate
+                    | RecordKind::Lease => [None, None],
                 }
             }
 
@@ -231,10 +236,20 @@ impl TurnContext {
         let mut work = Box::pin(async move {
             // One after the other, in the order in which they were begun.
             let writing = turn.writes().lock().await;
-            let batch = Batch::from(changes.clone());
+            let mut batch = Batch::from(changes.clone());
+            if let Some(hold) = turn.hold() {
+                batch.changes.extend(hold.renewal_if_due());
+                batch = batch.fence(hold.fence());
+            }
             let applied = async { store.apply(turn.scope(), batch).await };
             let applied = in_time(&turn, applied).await;
-            if let Err(error) = applied.and_then(|applied| applied.map_err(Error::from)) {
+            let applied = applied.and_then(|applied| {
+                applied.map_err(|error| match error.fenced_by() {
+                    Some(_) => taken_over(&turn, error),
+                    None => Error::from(error),
+                })
+            });
+            if let Err(error) = applied {
                 turn.fail(error.clone());
                 return Err(error);
             }
@@ -265,7 +280,7 @@ impl TurnContext {
         Ok(())
     }
 
-    fn keep_changes(&self, changes: &[Change]) {
+    pub(super) fn keep_changes(&self, changes: &[Change]) {
         let mut records = self.records().write();
         let mut gone: Vec<[Option<Record>; 2]> = Vec::new();
         for change in changes {
@@ -280,8 +295,18 @@ impl TurnContext {
     }
 }
 
+/// Somebody else has the turn: what this one has to say nobody may hear any more.
+fn taken_over(turn: &TurnContext, error: StoreError) -> Error {
+    turn.note_taken_over();
+    let message = "another process has taken this conversation over: this turn stops, and stores nothing any more";
+    Error::new(ErrorCode::TurnTakenOver, message).with_source(error)
+}
+
 /// Waits for the store, no longer than the runner allows; a panic in it is its failure.
-async fn in_time<T>(turn: &TurnContext, work: impl Future<Output = T>) -> Result<T, Error> {
+pub(super) async fn in_time<T>(
+    turn: &TurnContext,
+    work: impl Future<Output = T>,
+) -> Result<T, Error> {
     let limit = turn.setup().store_timeout;
     let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
     let time = TimeLimit::from_now(Some(limit));

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use super::answer::AnswerFormat;
 use super::builder::TurnRunnerBuilder;
 use super::context::{TurnContext, TurnParts};
-use super::drive::drive;
+use super::drive::{Begins, drive};
 use super::handle::{Turn, TurnHandle, TurnStream};
 use super::input::TurnInput;
 use super::outcome::TurnOutcome;
@@ -24,7 +24,7 @@ use crate::pipeline::Pipeline;
 use crate::record::new_id;
 use crate::registry::ToolRegistry;
 use crate::stash::Stash;
-use crate::store::Scope;
+use crate::store::{Scope, Store};
 use crate::telemetry::TurnSpan;
 
 /// Runs turns: an executor, with everything around it. Cheap to clone; any number of turns run at once.
@@ -93,6 +93,10 @@ impl TurnRunner {
         TurnRunner::new(plan)
     }
 
+    pub(super) fn store(&self) -> Option<&Arc<dyn Store>> {
+        self.0.setup.store.as_ref()
+    }
+
     /// The outcome of a turn that cannot be begun.
     pub(super) fn refuse(&self, input: TurnInput, error: Error) -> TurnOutcome {
         let fresh_id = || Arc::<str>::from(new_id());
@@ -132,6 +136,13 @@ impl TurnRunner {
             Ok(message) => message,
             Err(error) => return failed(error),
         };
+        let begins = match input.resumes {
+            true => Begins::Again,
+            false => Begins::Anew {
+                message,
+                stash: input.stash.clone(),
+            },
+        };
         let deadline = input.deadline.or(self.0.deadline);
         let under = input.under.clone();
         let mut parts = match self.parts(input, &turn_id, &conversation) {
@@ -144,8 +155,8 @@ impl TurnRunner {
         // Before the task: it may come to a gate at once.
         let gates = Gates::new(Arc::clone(turn.gates()));
         let cancellation = turn.cancellation().clone();
-        let span = TurnSpan::start(&*self.0.executor, &turn, message.as_deref());
-        let work = drive(Arc::clone(&self.0), turn, message, deadline);
+        let span = TurnSpan::start(&*self.0.executor, &turn, begins.message());
+        let work = drive(Arc::clone(&self.0), turn, begins, deadline);
         let work = span.around(work);
         let task = match under {
             None => runtime.spawn(work),

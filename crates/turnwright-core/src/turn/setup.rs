@@ -9,6 +9,7 @@ use crate::artifact::{ArtifactLimits, ForgePolicy};
 use crate::spool::{Spool, Unkept};
 use crate::store::Store;
 use crate::trust::ConversationSecret;
+use crate::unknown::FindOut;
 
 /// What stands in a prompt itself unless told.
 const INLINE_LIMIT: u64 = 4 * 1024;
@@ -18,6 +19,8 @@ const PARALLEL_CALLS: usize = 16;
 const APPROVAL_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 /// How long a store may take for a batch unless told.
 const STORE_TIMEOUT: Duration = Duration::from_secs(60);
+/// For how long a conversation is held unless told, if nobody renews it.
+const LEASE: Duration = Duration::from_secs(30);
 /// Iterations of a dispatch unless told.
 const ITERATION_LIMIT: u32 = 64;
 
@@ -25,6 +28,8 @@ const ITERATION_LIMIT: u32 = 64;
 pub(crate) struct Setup {
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) store_timeout: Duration,
+    pub(crate) lease: Duration,
+    pub(crate) unknown_calls: Option<Arc<dyn FindOut>>,
     pub(crate) spool: Arc<dyn Spool>,
     pub(crate) secret: Option<ConversationSecret>,
     pub(crate) policies: Vec<Arc<dyn ApprovalPolicy>>,
@@ -44,6 +49,8 @@ impl Default for Setup {
         Setup {
             store: None,
             store_timeout: STORE_TIMEOUT,
+            lease: LEASE,
+            unknown_calls: None,
             spool: Arc::new(Unkept),
             secret: None,
             policies: Vec::new(),

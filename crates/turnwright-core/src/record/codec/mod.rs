@@ -10,6 +10,7 @@ mod reopen;
 mod retrievable;
 mod time;
 mod tool_call;
+mod turn;
 mod words;
 
 #[cfg(test)]
@@ -22,6 +23,8 @@ use crate::error::Error;
 use fields::Fields;
 
 pub use reopen::Reopen;
+
+pub(crate) use time::format as time_text;
 
 /// The shape that is written.
 const VERSION: u64 = 1;
@@ -67,6 +70,9 @@ impl Record {
             Record::Retrievable(record) => retrievable::write(record, &mut map)?,
             Record::ToolCall(record) => tool_call::write(record, &mut map)?,
             Record::Ledger(record) => ledger::write(record, &mut map)?,
+            Record::Turn(record) => turn::write(record, &mut map)?,
+            Record::Gate(record) => turn::write_gate(record, &mut map)?,
+            Record::Lease(record) => turn::write_lease(record, &mut map),
         }
         Ok(Value::Object(map))
     }
@@ -97,6 +103,9 @@ impl Record {
             RecordKind::Retrievable => retrievable::read(&fields, reopen).map(Record::from),
             RecordKind::ToolCall => tool_call::read(&fields, reopen).map(Record::from),
             RecordKind::Ledger => ledger::read(&fields).map(Record::from),
+            RecordKind::Turn => turn::read(&fields).map(Record::from),
+            RecordKind::Gate => turn::read_gate(&fields).map(Record::from),
+            RecordKind::Lease => turn::read_lease(&fields).map(Record::from),
         }
     }
 }

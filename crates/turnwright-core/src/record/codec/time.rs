@@ -10,7 +10,7 @@ const TO_1970: i64 = 719_468;
 const ERA: i64 = 146_097;
 
 /// A time in UTC. Years that have no four digits are written with a sign and at least six.
-pub(super) fn format(time: SystemTime) -> String {
+pub(crate) fn format(time: SystemTime) -> String {
     let nanos = match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => i128::from(after.as_secs()) * NANOS + i128::from(after.subsec_nanos()),
         Err(before) => {

@@ -35,6 +35,12 @@ pub(super) fn write(call: &ToolCall, map: &mut Map<String, Value>) -> Result<(),
     put(map, "inline", call.is_inline());
     put(map, "fromArtifactTool", call.from_artifact_tool());
     bytes::write_state(call.provider_state(), map);
+    if let Some(ordinal) = call.ordinal() {
+        put(map, "ordinal", ordinal);
+    }
+    if call.is_cut_off() {
+        put(map, "cutOff", true);
+    }
     Ok(())
 }
 
@@ -92,6 +98,12 @@ pub(super) fn read(fields: &Fields<'_>, reopen: &Reopen) -> Result<Arc<ToolCall>
     }
     if let Some(edited) = fields.json_if_any("editedArgs")? {
         builder = builder.edited_args(edited);
+    }
+    if let Some(ordinal) = fields.number_if_any("ordinal")? {
+        builder = builder.ordinal(ordinal);
+    }
+    if fields.get("cutOff").is_some() {
+        builder = builder.cut_off(fields.flag("cutOff")?);
     }
     if let Some(state) = bytes::read_state(fields)? {
         builder = builder.provider_state(state);

@@ -335,7 +335,7 @@ async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
         format!("{} {} {text}", record.kind(), record.id())
     };
     let held = held(&*store, &outcome).await;
-    let held = held.iter().filter(|it| it.kind() != RecordKind::Ledger);
+    let held = held.iter().filter(|it| !it.kind().is_bookkeeping());
     let said: Vec<String> = outcome.records.iter().map(say).collect();
     assert_eq!(said, held.map(say).collect::<Vec<_>>());
     assert_eq!(said.len(), 7, "{said:?}");

@@ -313,7 +313,15 @@ async fn what_was_stored_stays_stored_after_a_nack() {
     let kinds: Vec<&str> = held.iter().map(|it| it.kind().as_str()).collect();
     assert_eq!(
         kinds,
-        ["message", "thought", "message", "tool_call", "ledger"]
+        [
+            "turn",
+            "lease",
+            "message",
+            "thought",
+            "message",
+            "tool_call",
+            "ledger"
+        ]
     );
     assert_eq!(outcome.records.len(), 4);
     assert_eq!(

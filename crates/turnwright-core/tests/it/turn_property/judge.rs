@@ -273,7 +273,7 @@ impl Turn<'_> {
         self.check(ids.len() == told.len(), || "a record twice".to_owned());
         let mine = |record: &&Record| match self.world.script.shared {
             true => ids.contains(&(record.kind(), record.id())),
-            false => record.kind() != RecordKind::Ledger,
+            false => !record.kind().is_bookkeeping(),
         };
         let held: Vec<String> = self.stored.iter().filter(mine).map(shown).collect();
         self.check(told == held, || {
@@ -395,6 +395,8 @@ fn written_once(world: &World, scope: &Scope) {
         let ledger = kind == RecordKind::Ledger;
         let fits = match &*puts {
             _ if world.store.failed(scope) => true,
+            // A turn, its gates and who holds it are written as often as something changes.
+            _ if kind.is_bookkeeping() && !ledger => true,
             [true] => !ledger,
             [false, true] => true,
             _ => false,

@@ -254,7 +254,10 @@ fn a_call_that_was_left_begun_is_told_to_the_model_as_unknown() {
         let told = shown.tool_calls()[0].rendered();
         assert!(!told.contains("nothing was run"), "{told}");
         assert!(told.contains("may have taken effect"), "{told}");
-        // Whether it still runs elsewhere is not for a turn to say: the store keeps what it has.
-        assert_eq!(ledger(&*store, "c").await, [("act".to_owned(), "begun")]);
+        // The turn was given up, and the store knows what is known.
+        assert_eq!(ledger(&*store, "c").await, [("act".to_owned(), "unknown")]);
+        let turns = store.turns(&Scope::new("c")).await.unwrap();
+        let states: Vec<&str> = turns.iter().map(|it| it.state().as_str()).collect();
+        assert_eq!(states, ["abandoned", "answered"]);
     });
 }

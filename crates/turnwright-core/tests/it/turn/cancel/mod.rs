@@ -179,7 +179,7 @@ impl Scene {
             }
         }
         if let Some(outcome) = outcome {
-            let of_store = held.iter().filter(|it| it.kind() != RecordKind::Ledger);
+            let of_store = held.iter().filter(|it| !it.kind().is_bookkeeping());
             let ids: Vec<&str> = of_store.map(Record::id).collect();
             assert_eq!(
                 outcome.records.iter().map(Record::id).collect::<Vec<_>>(),

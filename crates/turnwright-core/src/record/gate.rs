@@ -1,0 +1,135 @@
+//! A question to somebody outside of a turn, and what they said.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+/// A gate where a turn waits or has waited: a turn that is taken up again waits there again, or goes on with what was
+/// answered. Immutable.
+#[derive(Clone)]
+pub struct GateRecord {
+    pub(crate) id: String,
+    pub(crate) turn_id: Arc<str>,
+    pub(crate) gate_id: Arc<str>,
+    pub(crate) name: Arc<str>,
+    pub(crate) tool_call: Option<Arc<str>>,
+    pub(crate) question: Arc<Value>,
+    pub(crate) state: GateState,
+    pub(crate) opened_at: SystemTime,
+    pub(crate) closed_at: Option<SystemTime>,
+}
+
+/// What came of a gate.
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub enum GateState {
+    /// Nobody has answered yet.
+    Open,
+    /// Somebody answered this.
+    Resolved(Value),
+    /// Somebody declined, and said why.
+    Rejected(String),
+    /// Nobody answered in time, or nobody was there any more.
+    Unanswered,
+}
+
+impl GateRecord {
+    /// Its id: that of the gate, which is unique in its turn, behind that of the turn.
+    pub(crate) fn id_of(turn_id: &str, gate_id: &str) -> String {
+        format!("{turn_id}/{gate_id}")
+    }
+
+    /// The same gate, closed now.
+    pub(crate) fn closed(&self, state: GateState) -> Arc<Self> {
+        let mut record = self.clone();
+        record.state = state;
+        record.closed_at = Some(SystemTime::now().max(record.opened_at));
+        Arc::new(record)
+    }
+
+    /// Its id, unique in the conversation.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The turn.
+    #[must_use]
+    pub fn turn_id(&self) -> &str {
+        &self.turn_id
+    }
+
+    /// Which gate of the turn: what an answer names.
+    #[must_use]
+    pub fn gate_id(&self) -> &str {
+        &self.gate_id
+    }
+
+    /// What sort of question.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Which call waits, where one does.
+    #[must_use]
+    pub fn tool_call(&self) -> Option<&str> {
+        self.tool_call.as_deref()
+    }
+
+    /// What is asked.
+    #[must_use]
+    pub fn question(&self) -> &Value {
+        &self.question
+    }
+
+    /// What came of it.
+    #[must_use]
+    pub fn state(&self) -> &GateState {
+        &self.state
+    }
+
+    /// When it was opened.
+    #[must_use]
+    pub fn opened_at(&self) -> SystemTime {
+        self.opened_at
+    }
+
+    /// When it was closed, if it was.
+    #[must_use]
+    pub fn closed_at(&self) -> Option<SystemTime> {
+        self.closed_at
+    }
+}
+
+impl GateState {
+    /// The name under which it is kept.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            GateState::Open => "open",
+            GateState::Resolved(_) => "resolved",
+            GateState::Rejected(_) => "rejected",
+            GateState::Unanswered => "unanswered",
+        }
+    }
+}
+
+impl fmt::Debug for GateRecord {
+    /// What is asked and answered may be secret: it is not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GateRecord")
+            .field("id", &self.id)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for GateState {
+    /// What was answered may be secret: it is not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,67 @@
+//! Who runs a conversation's turn.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// Who runs a conversation's turn, and until when nobody else may. One for each conversation. Immutable.
+#[derive(Clone)]
+pub struct Lease {
+    pub(crate) turn_id: Option<Arc<str>>,
+    pub(crate) owner: Arc<str>,
+    pub(crate) fence: u64,
+    pub(crate) until: SystemTime,
+}
+
+impl Lease {
+    /// The id of the only one that a conversation has.
+    pub const ID: &str = "lease";
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        Lease::ID
+    }
+
+    /// The turn that runs, or was cut off. None once it has ended.
+    #[must_use]
+    pub fn turn_id(&self) -> Option<&str> {
+        self.turn_id.as_deref()
+    }
+
+    /// Who runs it: a name that nobody else has.
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    /// The number by which the store knows a later owner from an earlier one.
+    #[must_use]
+    pub fn fence(&self) -> u64 {
+        self.fence
+    }
+
+    /// When somebody else may take over, unless it is renewed before.
+    #[must_use]
+    pub fn until(&self) -> SystemTime {
+        self.until
+    }
+
+    /// How long nobody else may run a turn of this conversation, from now on: nothing if nobody runs one, or nobody has
+    /// renewed it in time.
+    #[must_use]
+    pub fn left(&self) -> Option<Duration> {
+        self.turn_id.as_ref()?;
+        let left = self.until.duration_since(SystemTime::now()).ok()?;
+        (!left.is_zero()).then_some(left)
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease")
+            .field("turn_id", &self.turn_id)
+            .field("fence", &self.fence)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,215 @@
+//! How a turn begins: nobody else runs one in its conversation, and what it begins with is stored.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::TurnContext;
+use super::hold::{Hold, is_gone};
+use super::records::in_time;
+use crate::call::left_open;
+use crate::error::{Error, ErrorCode};
+use crate::record::{
+    CallState, GateState, Lease, Message, Record, RecordKind, TurnRecord, TurnState,
+};
+use crate::store::{Batch, Change, Loaded, Query, Revision, Store, StoreError};
+use crate::within::{Cut, TimeLimit, within};
+
+/// How often it is tried against others that write the same conversation.
+const MOST_TRIES: usize = 100;
+/// How long a turn waits for the one before it: one that was called off takes a moment to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How soon it looks again; longer each time.
+const FIRST_LOOK: Duration = Duration::from_millis(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+
+/// A conversation in which nobody runs a turn.
+pub(super) struct Free {
+    pub(super) revision: Revision,
+    /// The number of whoever comes next.
+    pub(super) fence: u64,
+    /// A turn that was cut off, if the last one was.
+    left: Option<Arc<str>>,
+}
+
+impl TurnContext {
+    /// Begins the turn: with what the user said, and what stands in the stash.
+    ///
+    /// # Errors
+    /// `E_TURN_HELD` if somebody else runs a turn of this conversation; `E_STORE_ERROR`.
+    pub(super) async fn begin(
+        &self,
+        message: Option<Arc<Message>>,
+        stash: Vec<(String, Value)>,
+    ) -> Result<(), Error> {
+        let said = message.map(Record::Message);
+        let Some(store) = self.store() else {
+            return self.write(said.into_iter().collect(), Vec::new()).await;
+        };
+        let record = TurnRecord::begin(Arc::clone(self.shared_id()), stash);
+        let mut tries = 0;
+        loop {
+            let free = self.wait_until_free(&**store).await?;
+            let mut changes = self.given_up(&**store, &free).await?;
+            // A turn of the same id may have been there before: this one begins here.
+            changes.push(Change::Delete(RecordKind::Turn, record.id().to_owned()));
+            let hold = self.hold_on(&free, record.clone());
+            changes.push(Change::Put(Arc::new(record.clone()).into()));
+            changes.push(Change::Put(Arc::new(hold.lease()).into()));
+            changes.extend(said.clone().map(Change::Put));
+            tries += 1;
+            match self.take(&**store, &free, hold, changes).await? {
+                true => return Ok(()),
+                false if tries < MOST_TRIES => {}
+                false => return Err(too_busy()),
+            }
+        }
+    }
+
+    pub(super) fn hold_on(&self, free: &Free, record: TurnRecord) -> Hold {
+        Hold::new(free.fence, self.setup().lease, record)
+    }
+
+    /// Makes the changes with which a turn is taken. `false` if somebody else has written meanwhile.
+    pub(super) async fn take(
+        &self,
+        store: &dyn Store,
+        free: &Free,
+        hold: Hold,
+        changes: Vec<Change>,
+    ) -> Result<bool, Error> {
+        let batch = Batch::from(changes.clone());
+        let batch = batch.fence(free.fence).expect(free.revision);
+        let applied = async { store.apply(self.scope(), batch).await };
+        match in_time(self, applied).await? {
+            Ok(_) => {
+                self.keep_changes(&changes);
+                self.set_hold(hold);
+                Ok(true)
+            }
+            Err(error) if is_beaten(&error) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) async fn read(&self, store: &dyn Store, query: &Query) -> Result<Loaded, Error> {
+        let loaded = async { store.load(self.scope(), query).await };
+        Ok(in_time(self, loaded).await??)
+    }
+
+    /// Waits until nobody runs a turn of this conversation, for a while.
+    pub(super) async fn wait_until_free(&self, store: &dyn Store) -> Result<Free, Error> {
+        let query = Query::all().kind(RecordKind::Lease).ids([Lease::ID]);
+        let (mut pause, mut waited) = (FIRST_LOOK, Duration::ZERO);
+        loop {
+            let loaded = self.read(store, &query).await?;
+            let revision = loaded.revision;
+            let lease = loaded.into_records().find_map(Record::into_lease);
+            let Some(lease) = lease else {
+                return Ok(Free {
+                    revision,
+                    fence: 1,
+                    left: None,
+                });
+            };
+            let Some(left) = lease.left().filter(|_| !is_gone(&lease)) else {
+                return Ok(Free {
+                    revision,
+                    fence: lease.fence.saturating_add(1),
+                    left: lease.turn_id.clone(),
+                });
+            };
+            if waited >= PATIENCE || self.cancellation().is_cancelled() {
+                return Err(held(&lease, left));
+            }
+            let never = std::future::pending::<()>();
+            let time = TimeLimit::from_now(Some(pause));
+            if let Err(Cut::NoTimer) = within(time, self.cancellation(), never).await {
+                return Err(held(&lease, left));
+            }
+            waited += pause;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// What becomes of a turn that was cut off when the conversation goes on without it: its calls are closed as what is
+    /// known of them.
+    async fn given_up(&self, store: &dyn Store, free: &Free) -> Result<Vec<Change>, Error> {
+        let Some(left) = &free.left else {
+            return Ok(Vec::new());
+        };
+        let query = Query::all().kind(RecordKind::Turn).ids([&**left]);
+        let found = self.read(store, &query).await?.records.into_iter().next();
+        let (place, turn) = match found {
+            Some(found) => match found.record {
+                Record::Turn(turn) => (found.position, turn),
+                _ => return Ok(Vec::new()),
+            },
+            None => return Ok(Vec::new()),
+        };
+        if turn.state() != TurnState::Running {
+            return Ok(Vec::new());
+        }
+        let query = Query::all().kind(RecordKind::ToolCall);
+        let query = query.kind(RecordKind::Ledger).kind(RecordKind::Gate);
+        let loaded = self.read(store, &query.after(place)).await?;
+        let given_up = turn.ended(TurnState::Abandoned, None);
+        let mut changes = vec![Change::Put(Arc::new(given_up).into())];
+        let (closed, unknown) = closed(loaded.into_records(), left);
+        changes.extend(closed.into_iter().map(Change::Put));
+        let calls = match unknown {
+            0 => "none of its calls is in doubt".to_owned(),
+            1 => "one of its calls may have taken effect or not".to_owned(),
+            _ => format!("{unknown} of its calls may have taken effect or not"),
+        };
+        let what = "was cut off and is given up";
+        self.warn(format!("the turn `{left}` before this one {what}: {calls}"));
+        Ok(changes)
+    }
+}
+
+/// What a turn left open, closed; and how many of its calls are unknown.
+fn closed(records: impl Iterator<Item = Record>, turn_id: &str) -> (Vec<Record>, usize) {
+    let (mut closed, mut open) = (Vec::new(), Vec::new());
+    let mut begun = HashSet::new();
+    for record in records {
+        match record {
+            Record::Ledger(line) if line.turn_id() == turn_id && line.is_begun() => {
+                begun.insert(line.tool_call().to_owned());
+                closed.push(line.ended(CallState::Unknown).into());
+            }
+            Record::Gate(gate) if gate.turn_id() == turn_id && *gate.state() == GateState::Open => {
+                closed.push(gate.closed(GateState::Unanswered).into());
+            }
+            Record::ToolCall(call) if call.is_open() => open.push(call),
+            _ => {}
+        }
+    }
+    let unknown = begun.len();
+    closed.extend(open.into_iter().map(|call| {
+        let settled = left_open(begun.contains(call.id()));
+        Record::from(call.closed(settled))
+    }));
+    (closed, unknown)
+}
+
+/// Whether somebody else was faster.
+fn is_beaten(error: &StoreError) -> bool {
+    error.found_revision().is_some() || error.fenced_by().is_some()
+}
+
+fn held(lease: &Lease, left: Duration) -> Error {
+    let turn = lease.turn_id().unwrap_or_default();
+    let seconds = left.as_secs().saturating_add(1);
+    let message = format!(
+        "the turn `{turn}` of this conversation runs: wait for its end, or, if its process is gone, for {seconds} s until its lease is over"
+    );
+    Error::new(ErrorCode::TurnHeld, message)
+}
+
+pub(super) fn too_busy() -> Error {
+    let message = "others write this conversation so fast that the turn could not begin: try again";
+    Error::new(ErrorCode::Store, message)
+}

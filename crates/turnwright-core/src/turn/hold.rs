@@ -1,0 +1,168 @@
+//! What a turn holds of its conversation: nobody else runs a turn there meanwhile.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::TurnContext;
+use super::outcome::Ended;
+use crate::record::{Lease, Record, TurnFailure, TurnRecord, TurnState, new_id};
+use crate::store::Change;
+
+/// Whoever holds a conversation in this process, by their numbers: one that is not among them is gone.
+static ALIVE: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
+static LAST: AtomicU64 = AtomicU64::new(0);
+/// The name of this process, which no other has.
+static PROCESS: LazyLock<String> = LazyLock::new(new_id);
+
+/// Who holds a conversation.
+struct Owner(u64);
+
+impl Owner {
+    fn new() -> Self {
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
+        ALIVE.lock().get_or_insert_default().insert(number);
+        Owner(number)
+    }
+
+    fn name(&self) -> Arc<str> {
+        format!("{}-{}", *PROCESS, self.0).into()
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if let Some(alive) = &mut *ALIVE.lock() {
+            alive.remove(&self.0);
+        }
+    }
+}
+
+/// Whether whoever held the conversation was of this process and is gone: their runtime was shut down while the turn ran.
+pub(super) fn is_gone(lease: &Lease) -> bool {
+    let number = lease.owner().strip_prefix(PROCESS.as_str());
+    let number = number.and_then(|rest| rest.strip_prefix('-')?.parse().ok());
+    number.is_some_and(|number: u64| {
+        let alive = ALIVE.lock();
+        !alive.as_ref().is_some_and(|alive| alive.contains(&number))
+    })
+}
+
+/// A turn's hold on its conversation.
+pub(super) struct Hold {
+    owner: Owner,
+    fence: u64,
+    /// For how long, unless it is renewed.
+    term: Duration,
+    renewed: Mutex<Instant>,
+    /// The turn as the store has it.
+    record: Mutex<TurnRecord>,
+}
+
+impl Hold {
+    pub(super) fn new(fence: u64, term: Duration, record: TurnRecord) -> Self {
+        Hold {
+            owner: Owner::new(),
+            fence,
+            term,
+            renewed: Mutex::new(Instant::now()),
+            record: Mutex::new(record),
+        }
+    }
+
+    /// By which the store knows it from those before.
+    pub(super) fn fence(&self) -> u64 {
+        self.fence
+    }
+
+    /// As it is renewed now.
+    pub(super) fn lease(&self) -> Lease {
+        *self.renewed.lock() = Instant::now();
+        self.lease_of(Some(Arc::clone(&self.record.lock().id)), self.term)
+    }
+
+    fn lease_of(&self, turn_id: Option<Arc<str>>, term: Duration) -> Lease {
+        let now = SystemTime::now();
+        Lease {
+            turn_id,
+            owner: self.owner.name(),
+            fence: self.fence,
+            until: now.checked_add(term).unwrap_or(now),
+        }
+    }
+
+    /// Whether it is time to renew it: long before it is over.
+    fn is_due(&self) -> bool {
+        self.renewed.lock().elapsed() >= self.term / 3
+    }
+
+    /// What is written along with anything else, where it is time for it.
+    pub(super) fn renewal_if_due(&self) -> Option<Change> {
+        self.is_due()
+            .then(|| Change::Put(Record::from(Arc::new(self.lease()))))
+    }
+}
+
+impl TurnContext {
+    /// What says that the turn has its answer: for the batch with which that is stored.
+    pub(crate) fn answered_by(&self, message: &str) -> Option<Record> {
+        let hold = self.hold()?;
+        let mut record = hold.record.lock();
+        record.answer = Some(message.into());
+        record.usage = self.usage();
+        Some(Record::from(Arc::new(record.clone())))
+    }
+
+    /// Keeps the hold, if it is time for that.
+    pub(super) async fn renew(&self) {
+        let Some(hold) = self.hold() else {
+            return;
+        };
+        if hold.is_due() && !self.has_ended() {
+            let lease = Record::from(Arc::new(hold.lease()));
+            // One that fails ends the turn, as every write does.
+            let _ = self.write(vec![lease], Vec::new()).await;
+        }
+    }
+
+    /// Notes how the turn ended, and lets go of its conversation.
+    pub(super) async fn let_go(&self, how: &Ended, iterations: u32) {
+        let Some(hold) = self.hold() else {
+            return;
+        };
+        if self.store_hangs() || self.is_taken_over() {
+            return;
+        }
+        let mut record = hold.record.lock().ended(how.state(), how.failure());
+        (record.usage, record.iterations) = (self.usage(), iterations);
+        let lease = hold.lease_of(None, Duration::ZERO);
+        let records = vec![Arc::new(record).into(), Arc::new(lease).into()];
+        if let Err(error) = self.write(records, Vec::new()).await {
+            let why = error.message();
+            self.warn(format!("the end of the turn could not be stored: {why}"));
+        }
+    }
+}
+
+impl Ended {
+    fn state(&self) -> TurnState {
+        match self {
+            Ended::Answered => TurnState::Answered,
+            Ended::Refused(_) => TurnState::Refused,
+            Ended::Aborted { .. } => TurnState::Aborted,
+            Ended::Failed(_) => TurnState::Failed,
+            Ended::Limit(_) => TurnState::Limit,
+        }
+    }
+
+    fn failure(&self) -> Option<TurnFailure> {
+        self.error().map(|error| TurnFailure {
+            code: error.code().as_str().to_owned(),
+            message: error.message().to_owned(),
+        })
+    }
+}

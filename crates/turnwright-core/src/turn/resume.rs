@@ -1,0 +1,239 @@
+//! How a turn is taken up again.
+
+use std::sync::Arc;
+
+use super::TurnContext;
+use super::begin::too_busy;
+use super::handle::Turn;
+use super::input::TurnInput;
+use super::runner::TurnRunner;
+use crate::call::Left;
+use crate::error::{Error, ErrorCode};
+use crate::record::{Record, RecordKind, TurnRecord, TurnState};
+use crate::schema::escape;
+use crate::store::{Change, Position, Query, Revision, Store};
+
+/// How often it is tried against others that write the same conversation.
+const MOST_TRIES: usize = 100;
+
+/// What a turn is taken up with.
+pub(super) struct Resumed {
+    /// The calls that it left open.
+    pub(super) left: Left,
+    /// It had its answer, and ended before that was noted.
+    pub(super) answered: bool,
+}
+
+/// A turn as the store has it.
+struct Found {
+    turn: Arc<TurnRecord>,
+    place: Position,
+    /// Where the next turn of the conversation begins, if there was one.
+    next: Option<Position>,
+}
+
+impl TurnRunner {
+    /// Takes a turn up again where it was left: by a process that died, or by a failure, a limit or a cancellation. With the
+    /// same store, spool and tools this may be any process. What it gives is the turn, as [`TurnRunner::start`] does.
+    ///
+    /// - What the turn stored is there, and nothing that it did is done again. The model is asked from there on.
+    /// - Of the calls that were on their way, those that only read run again, and those that had not begun run now: their
+    ///   arguments are checked again. One that may have changed the world is *unknown*: its tool can say what became of it
+    ///   ([`ToolBuilder::find_out`](crate::tool::ToolBuilder::find_out)), and then whoever the runner asks
+    ///   ([`unknown_calls`](super::TurnRunnerBuilder::unknown_calls)); the model is told what is known.
+    /// - Approvals and gates of middleware that waited wait again, under the same ids; what was answered counts.
+    /// - A turn that was answered gives its answer again, and nothing runs.
+    ///
+    /// Middleware of the turn's input runs again. What the turn had in its stash when it began is there again; tools that it
+    /// alone was given are not: see [`TurnRunner::resume_with`].
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    /// use turnwright_core::{BoxError, DispatchContext, TurnInput, TurnRunner};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// static REACHABLE: AtomicBool = AtomicBool::new(false);
+    /// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    ///     if !REACHABLE.load(Ordering::Relaxed) {
+    ///         return Err(BoxError::from("the model cannot be reached"));
+    ///     }
+    ///     ctx.answer("Here I am.").await?;
+    ///     Ok(())
+    /// })
+    /// .build()?;
+    /// let failed = runner.run(TurnInput::new("Hello?").turn_id("turn-1")).await;
+    /// assert!(!failed.is_answered());
+    ///
+    /// REACHABLE.store(true, Ordering::Relaxed);
+    /// assert_eq!(runner.resume("turn-1").await?.await.into_answer()?, "Here I am.");
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `E_UNKNOWN_TURN` if the store has none of this id, or several conversations have: name yours by
+    /// [`TurnRunner::resume_with`]. What else may stand in its way is told by its outcome: `E_TURN_HELD` while somebody else
+    /// runs it, `E_TURN_NOT_RESUMABLE` once the conversation went on without it.
+    pub async fn resume(&self, turn_id: &str) -> Result<Turn, Error> {
+        self.resume_with(turn_id, TurnInput::empty()).await
+    }
+
+    /// As [`TurnRunner::resume`], with what the turn cannot have kept: its conversation where several have a turn of this id,
+    /// tools of its own, observers, a deadline, a cancellation. What stands in its stash counts over what was kept.
+    ///
+    /// # Errors
+    /// As [`TurnRunner::resume`]; `E_INVALID_TURN_CONTEXT` if the input says something.
+    pub async fn resume_with(&self, turn_id: &str, input: TurnInput) -> Result<Turn, Error> {
+        let input = input.resuming(turn_id)?;
+        let input = match input.conversation.is_some() {
+            true => input,
+            false => {
+                let scope = self.conversation_of(turn_id).await?;
+                input.conversation(scope)
+            }
+        };
+        Ok(self.start(input))
+    }
+
+    async fn conversation_of(&self, turn_id: &str) -> Result<String, Error> {
+        let found = match self.store() {
+            Some(store) => store.holding(RecordKind::Turn, turn_id).await?,
+            None => Vec::new(),
+        };
+        let shown = escape(turn_id, 80);
+        match found.as_slice() {
+            [only] => Ok(only.as_str().to_owned()),
+            [] => {
+                let message = format!("the store has no turn `{shown}`");
+                Err(Error::new(ErrorCode::UnknownTurn, message))
+            }
+            several => {
+                let count = several.len();
+                let message = format!(
+                    "{count} conversations have a turn `{shown}`: say which with `resume_with` and `TurnInput::conversation`"
+                );
+                Err(Error::new(ErrorCode::UnknownTurn, message))
+            }
+        }
+    }
+}
+
+impl TurnContext {
+    /// Takes the turn up again. `None` if it has its answer, and nothing is left to do.
+    pub(super) async fn take_up(&self) -> Result<Option<Resumed>, Error> {
+        let Some(store) = self.store() else {
+            return Err(unknown(self));
+        };
+        let mut tries = 0;
+        let found = loop {
+            let found = self.found(&**store).await?;
+            if found.turn.state() == TurnState::Answered {
+                self.load_own(&**store, &found).await?;
+                return Ok(None);
+            }
+            let free = self.wait_until_free(&**store).await?;
+            // What was found must be true when it is taken: the revision is that before.
+            let (again, revision) = self.found_at(&**store).await?;
+            if revision != free.revision {
+                tries += 1;
+                if tries >= MOST_TRIES {
+                    return Err(too_busy());
+                }
+                continue;
+            }
+            resumable(self, &again)?;
+            let record = again.turn.again();
+            let hold = self.hold_on(&free, record.clone());
+            let changes = vec![
+                Change::Put(Arc::new(record).into()),
+                Change::Put(Arc::new(hold.lease()).into()),
+            ];
+            tries += 1;
+            match self.take(&**store, &free, hold, changes).await? {
+                true => break again,
+                false if tries < MOST_TRIES => {}
+                false => return Err(too_busy()),
+            }
+        };
+        for (path, value) in &found.turn.stash {
+            if !self.stash().has(path) {
+                self.stash().set(path, value.clone())?;
+            }
+        }
+        self.add_usage_before(found.turn.usage());
+        let left = self.load_own(&**store, &found).await?;
+        let last = self.messages().last().map(|last| last.id().to_owned());
+        let answered = last.is_some() && last.as_deref() == found.turn.answer();
+        Ok(Some(Resumed { left, answered }))
+    }
+
+    async fn found(&self, store: &dyn Store) -> Result<Found, Error> {
+        Ok(self.found_at(store).await?.0)
+    }
+
+    /// The turn as it is stored, and the revision of its conversation.
+    async fn found_at(&self, store: &dyn Store) -> Result<(Found, Revision), Error> {
+        let query = Query::all().kind(RecordKind::Turn);
+        let own = query.clone().ids([self.turn_id()]);
+        let loaded = self.read(store, &own).await?;
+        let revision = loaded.revision;
+        let own = loaded.records.into_iter().next();
+        let Some((place, Record::Turn(turn))) = own.map(|own| (own.position, own.record)) else {
+            return Err(unknown(self));
+        };
+        let later = self.read(store, &query.after(place).limit(1)).await?;
+        let next = later.records.first().map(|next| next.position);
+        // Read after: if it is another by now, the turn is not taken.
+        let found = Found { turn, place, next };
+        Ok((found, revision))
+    }
+
+    /// Loads what the turn stored: it has it again.
+    async fn load_own(&self, store: &dyn Store, found: &Found) -> Result<Left, Error> {
+        let mut query = Query::all().after(found.place);
+        if let Some(next) = found.next {
+            query = query.before(next);
+        }
+        let loaded = self.read(store, &query).await?;
+        let mut left = Left::default();
+        let mut own = Vec::new();
+        for record in loaded.into_records() {
+            match record {
+                Record::Ledger(line) if line.turn_id() == self.turn_id() => left.add_line(line),
+                Record::Gate(gate) if gate.turn_id() == self.turn_id() => self.recall_gate(&gate),
+                Record::Ledger(_) | Record::Gate(_) | Record::Lease(_) | Record::Turn(_) => {}
+                record => {
+                    if let Record::ToolCall(call) = &record {
+                        left.add_call(call);
+                    }
+                    own.push(Change::Put(record));
+                }
+            }
+        }
+        self.keep_changes(&own);
+        self.count_calls_from(left.next_ordinal());
+        Ok(left)
+    }
+}
+
+/// Whether there is anything to take up, and nobody went on without it.
+fn resumable(turn: &TurnContext, found: &Found) -> Result<(), Error> {
+    let id = escape(turn.turn_id(), 80);
+    let why = match (found.turn.state(), found.next) {
+        (TurnState::Refused, _) => "its dispatch was refused, and that was its end",
+        (_, Some(_)) | (TurnState::Abandoned, _) => {
+            "the conversation went on without it: say something new there"
+        }
+        _ => return Ok(()),
+    };
+    let message = format!("the turn `{id}` cannot be taken up again: {why}");
+    Err(Error::new(ErrorCode::TurnNotResumable, message))
+}
+
+fn unknown(turn: &TurnContext) -> Error {
+    let (id, scope) = (
+        escape(turn.turn_id(), 80),
+        escape(turn.scope().as_str(), 80),
+    );
+    let message = format!("the conversation `{scope}` has no turn `{id}`");
+    Error::new(ErrorCode::UnknownTurn, message)
+}
