@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 /// Who runs a conversation's turn, and until when nobody else may. One for each conversation. Immutable.
 #[derive(Clone)]
 pub struct Lease {
+    pub(crate) id: Arc<str>,
     pub(crate) turn_id: Option<Arc<str>>,
     pub(crate) owner: Arc<str>,
     pub(crate) fence: u64,
@@ -14,13 +15,13 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// The id of the only one that a conversation has.
+    /// The id of the one that runners take.
     pub const ID: &str = "lease";
 
     /// Its id.
     #[must_use]
     pub fn id(&self) -> &str {
-        Lease::ID
+        &self.id
     }
 
     /// The turn that runs, or was cut off. None once it has ended.

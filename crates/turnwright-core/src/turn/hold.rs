@@ -88,6 +88,7 @@ impl Hold {
     fn lease_of(&self, turn_id: Option<Arc<str>>, term: Duration) -> Lease {
         let now = SystemTime::now();
         Lease {
+            id: Lease::ID.into(),
             turn_id,
             owner: self.owner.name(),
             fence: self.fence,

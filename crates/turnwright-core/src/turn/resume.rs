@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
 use super::TurnContext;
 use super::begin::too_busy;
 use super::handle::Turn;
 use super::input::TurnInput;
 use super::runner::TurnRunner;
+use super::typed::TypedOutcome;
 use crate::call::Left;
 use crate::error::{Error, ErrorCode};
-use crate::record::{Record, RecordKind, TurnRecord, TurnState};
+use crate::record::{Message, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::escape;
 use crate::store::{Change, Position, Query, Revision, Store};
 
@@ -83,15 +87,29 @@ impl TurnRunner {
     /// # Errors
     /// As [`TurnRunner::resume`]; `E_INVALID_TURN_CONTEXT` if the input says something.
     pub async fn resume_with(&self, turn_id: &str, input: TurnInput) -> Result<Turn, Error> {
+        Ok(self.start(self.to_resume(turn_id, input).await?))
+    }
+
+    /// As [`TurnRunner::resume_with`], of a turn whose answer must be of a type: see [`TurnRunner::run_typed`].
+    ///
+    /// # Errors
+    /// As [`TurnRunner::resume_with`].
+    pub async fn resume_typed<T: JsonSchema + DeserializeOwned>(
+        &self,
+        turn_id: &str,
+        input: TurnInput,
+    ) -> Result<TypedOutcome<T>, Error> {
+        let input = self.to_resume(turn_id, input).await?;
+        Ok(self.run_typed(input).await)
+    }
+
+    async fn to_resume(&self, turn_id: &str, input: TurnInput) -> Result<TurnInput, Error> {
         let input = input.resuming(turn_id)?;
-        let input = match input.conversation.is_some() {
-            true => input,
-            false => {
-                let scope = self.conversation_of(turn_id).await?;
-                input.conversation(scope)
-            }
-        };
-        Ok(self.start(input))
+        if input.conversation.is_some() {
+            return Ok(input);
+        }
+        let scope = self.conversation_of(turn_id).await?;
+        Ok(input.conversation(scope))
     }
 
     async fn conversation_of(&self, turn_id: &str) -> Result<String, Error> {
@@ -161,9 +179,28 @@ impl TurnContext {
         }
         self.add_usage_before(found.turn.usage());
         let left = self.load_own(&**store, &found).await?;
-        let last = self.messages().last().map(|last| last.id().to_owned());
-        let answered = last.is_some() && last.as_deref() == found.turn.answer();
+        let last = self.last_said();
+        let answered = last
+            .as_ref()
+            .is_some_and(|last| Some(last.id()) == found.turn.answer());
+        if last.is_some() && !answered {
+            // Of a response nothing but its words was stored. Many servers take no prompt that ends with them.
+            let told =
+                "The process ended before all of your last message was taken in. Go on from here.";
+            let told = Message::framework(told).build()?;
+            self.store_message(told).await?;
+        }
         Ok(Some(Resumed { left, answered }))
+    }
+
+    /// What the model said, if nothing came after it.
+    fn last_said(&self) -> Option<Arc<Message>> {
+        let said = self.timeline().into_iter().rev();
+        let last = said
+            .filter(|record| !matches!(record, Record::Thought(_)))
+            .next();
+        last.and_then(Record::into_message)
+            .filter(|message| message.is_answer())
     }
 
     async fn found(&self, store: &dyn Store) -> Result<Found, Error> {

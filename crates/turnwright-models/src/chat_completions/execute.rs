@@ -160,7 +160,8 @@ impl ChatCompletions {
         if !complete {
             state = state.cut(why_cut(&reply, failed.as_ref()));
         }
-        self.keep_words(&reply, live, &state).await?;
+        let answers = complete && reply.tool_calls.is_empty() && !reply.text.is_empty();
+        self.keep_words(&reply, live, &state, answers).await?;
         if whole {
             kept.cuts = 0;
             if reply.tool_calls.is_empty() {
@@ -189,12 +190,13 @@ impl ChatCompletions {
         }
     }
 
-    /// What was thought and said, as records.
+    /// What was thought and said, as records. `answers` says that it is the answer.
     async fn keep_words(
         &self,
         reply: &Reply,
         live: Live,
         state: &ResponseState,
+        answers: bool,
     ) -> Result<(), Error> {
         let mut fields = Map::new();
         if let Some(field) = reply.reasoning_field {
@@ -211,7 +213,10 @@ impl ChatCompletions {
         }
         if let Some(mut message) = message.filter(|it| !it.text().is_empty()) {
             message.provider_state(state.for_protocol(PROTOCOL));
-            message.finish().await?;
+            match answers {
+                true => message.finish_as_answer().await?,
+                false => message.finish().await?,
+            };
         }
         Ok(())
     }

@@ -6,8 +6,10 @@ use super::step::{Act, ScriptedCall, Step};
 
 impl Step {
     pub(super) async fn play(self, ctx: &DispatchContext) -> Result<(), BoxError> {
-        for act in self.acts {
-            act.play(ctx).await?;
+        let mut acts = self.acts.into_iter().peekable();
+        while let Some(act) = acts.next() {
+            let last = self.ends && acts.peek().is_none();
+            act.play(ctx, last).await?;
         }
         // Somebody else may have ended it meanwhile: the first signal counts.
         if self.ends && ctx.signal().is_none() && !ctx.cancellation().is_cancelled() {
@@ -18,14 +20,18 @@ impl Step {
 }
 
 impl Act {
-    async fn play(self, ctx: &DispatchContext) -> Result<(), BoxError> {
+    /// Plays it: the last words of a step that ends its dispatch are the answer.
+    async fn play(self, ctx: &DispatchContext, last: bool) -> Result<(), BoxError> {
         match self {
             Act::Say(pieces) => {
                 let mut message = ctx.reporter().message();
                 for piece in pieces {
                     message.push(piece).await;
                 }
-                message.finish().await?;
+                match last {
+                    true => message.finish_as_answer().await?,
+                    false => message.finish().await?,
+                };
             }
             Act::Think(pieces) => {
                 let mut thought = ctx.reporter().thought();

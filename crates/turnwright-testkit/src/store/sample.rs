@@ -32,6 +32,9 @@ pub(super) fn of_kind(kind: RecordKind, id: &str) -> Result<Record, Broken> {
             found.id(id).build()?.into()
         }
         RecordKind::Ledger => ledger(id, "begun")?,
+        RecordKind::Turn => turn(id)?,
+        RecordKind::Gate => gate(id)?,
+        RecordKind::Lease => lease(id)?,
         _ => note(id, id)?,
     })
 }
@@ -50,8 +53,42 @@ pub(super) fn ledger(id: &str, state: &str) -> Result<Record, Broken> {
         let at = Value::from("1969-12-31T23:59:59.000000001Z");
         map.insert("endedAt".to_owned(), at);
     }
+    read(RecordKind::Ledger, &entry)
+}
+
+fn turn(id: &str) -> Result<Record, Broken> {
+    let usage = json!({
+        "requests": 2, "inputTokens": u64::MAX, "cachedInputTokens": 0, "outputTokens": 1, "reasoningTokens": 0,
+    });
+    let turn = json!({
+        "v": 1, "kind": "turn", "id": id, "state": "failed", "answer": "m-1", "runs": 3, "iterations": 0, "usage": usage,
+        "stash": [{ "path": "user.\0ß", "value": "{\"n\":1.5e300}" }],
+        "error": { "code": "E_STORE_ERROR", "message": "\0 is no text" },
+        "beganAt": "2026-02-28T23:59:59.999999999Z", "endedAt": "2026-03-01T00:00:00.000000000Z",
+    });
+    read(RecordKind::Turn, &turn)
+}
+
+fn gate(id: &str) -> Result<Record, Broken> {
+    let gate = json!({
+        "v": 1, "kind": "gate", "id": id, "turnId": "turn/1", "gateId": "approval-1", "name": "approval", "toolCall": "0123456789",
+        "question": "{\"args\":{\"amount\":1.5e300}}", "state": "resolved", "answer": "{\"decision\":\"approve\"}",
+        "openedAt": "2026-02-28T23:59:59.999999999Z", "closedAt": "2026-03-01T00:00:00.000000000Z",
+    });
+    read(RecordKind::Gate, &gate)
+}
+
+fn lease(id: &str) -> Result<Record, Broken> {
+    let lease = json!({
+        "v": 1, "kind": "lease", "id": id, "turnId": "turn/1", "owner": "somebody", "fence": i64::MAX,
+        "until": "2026-02-28T23:59:59.999999999Z",
+    });
+    read(RecordKind::Lease, &lease)
+}
+
+fn read(kind: RecordKind, value: &Value) -> Result<Record, Broken> {
     let nothing = Reopen::new(Arc::new(MemorySpool::default()));
-    Ok(Record::from_value(RecordKind::Ledger, &entry, &nothing)?)
+    Ok(Record::from_value(kind, value, &nothing)?)
 }
 
 /// A record that has no place for what it holds: see `Record::to_value`.
@@ -151,5 +188,9 @@ pub(super) fn every_kind() -> Result<Vec<Record>, Broken> {
         ledger("turn/1/1", "done")?,
         ledger("turn/1/2", "failed")?,
         ledger("turn/1/3", "unknown")?,
+        turn("turn/1")?,
+        gate("turn/1/approval-1")?,
+        lease("lease")?,
+        call("c-9").ordinal(u64::MAX).cut_off(true).build()?.into(),
     ])
 }

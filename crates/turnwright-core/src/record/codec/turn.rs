@@ -118,10 +118,8 @@ pub(super) fn write_lease(lease: &Lease, map: &mut Map<String, Value>) {
 }
 
 pub(super) fn read_lease(fields: &Fields<'_>) -> Result<Arc<Lease>, Error> {
-    if fields.text("id")? != Lease::ID {
-        return Err(fields.wrong("id", "is not `lease`, the only one that there is"));
-    }
     Ok(Arc::new(Lease {
+        id: named(fields, "id")?.into(),
         turn_id: fields.text_if_any("turnId")?.map(Arc::from),
         owner: named(fields, "owner")?.into(),
         fence: fields.number("fence")?,

@@ -12,6 +12,7 @@ mod gates;
 mod hostile;
 mod hydrate;
 mod order;
+mod resume;
 mod signals;
 mod stash;
 mod typed;

@@ -60,6 +60,7 @@ checks! {
     "scopes know nothing of each other" => scopes::apart;
     "scopes are listed by their names' bytes, and only those that hold records" => scopes::listed;
     "the conditions of a listing hold together" => scopes::combined;
+    "a record is found by its kind and id in whatever scopes hold it" => scopes::holding;
     "ids are any text, and no two are mixed up" => names::ids;
     "scopes are any text, and no two are mixed up" => names::scopes;
     "a prefix is text and no pattern" => names::prefixes;

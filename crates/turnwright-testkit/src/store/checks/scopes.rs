@@ -6,7 +6,7 @@ use turnwright_core::record::RecordKind;
 use turnwright_core::store::{Query, Revision, Scope, ScopeFilter, Store, StoreExt as _};
 
 use crate::store::outcome::{Outcome, ensure, ids, same};
-use crate::store::sample::note;
+use crate::store::sample::{note, of_kind};
 
 pub(super) async fn apart(store: Arc<dyn Store>) -> Outcome {
     let (a, b) = (Scope::new("a"), Scope::new("b"));
@@ -41,6 +41,30 @@ async fn filled(store: &dyn Store) -> Result<Vec<Scope>, crate::store::outcome::
     let mut all: Vec<Scope> = NAMES.iter().map(|name| Scope::new(*name)).collect();
     all.sort();
     Ok(all)
+}
+
+pub(super) async fn holding(store: Arc<dyn Store>) -> Outcome {
+    let all = filled(&*store).await?;
+    let kind = RecordKind::Memory;
+    same("all of them", store.holding(kind, "x").await?, all)?;
+    let two = [Scope::new("zz"), Scope::new("a")];
+    for scope in &two {
+        store.put(scope, of_kind(RecordKind::Turn, "it")?).await?;
+    }
+    store
+        .put(&Scope::new("e"), note("it", "of another kind")?)
+        .await?;
+    let found = store.holding(RecordKind::Turn, "it").await?;
+    same(
+        "two of them",
+        found,
+        vec![Scope::new("a"), Scope::new("zz")],
+    )?;
+    store.delete(&two[0], RecordKind::Turn, "it").await?;
+    let found = store.holding(RecordKind::Turn, "it").await?;
+    same("one of them", found, vec![Scope::new("a")])?;
+    let none = store.holding(RecordKind::Turn, "i_").await?;
+    same("none of them", none, vec![])
 }
 
 pub(super) async fn listed(store: Arc<dyn Store>) -> Outcome {

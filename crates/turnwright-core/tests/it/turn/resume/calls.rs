@@ -1,0 +1,207 @@
+//! Calls that were on their way.
+
+use super::*;
+
+#[test]
+fn a_call_that_only_reads_is_run_again_under_the_same_ids() {
+    let (world, reached) = (World::default(), Arc::new(Notify::new()));
+    let look = world.endless("look", &reached).effects(Effects::ReadOnly);
+    let first = world.runner(&calls("look")).tool(look.build()).build();
+    world.die(&first.unwrap(), &reached);
+    process().block_on(async {
+        let before = world.calls().await;
+        assert!(!before[0].is_complete());
+        let model = answers();
+        let look = world.acting("look").effects(Effects::ReadOnly);
+        let second = world.runner(&model).tool(look.build()).build().unwrap();
+        let outcome = second.resume(TURN).await.unwrap().await;
+        assert_eq!(outcome.text, "All is well.");
+        assert_eq!((&*outcome.turn_id, &*outcome.conversation), (TURN, TALK));
+        let after = world.calls().await;
+        assert_eq!(after.len(), 1);
+        assert_eq!(after[0].id(), before[0].id());
+        assert_eq!(after[0].text().await.unwrap(), "look is done");
+        // Whoever is behind the tool sees the same key twice.
+        let runs = world.runs.all();
+        assert_eq!(runs.len(), 2);
+        assert_eq!(runs[0], runs[1]);
+        assert!(runs[0].starts_with("talk/turn-1/0/"), "{runs:?}");
+        // The model was asked once, with the result before it.
+        assert!(
+            model.shown(0).tool_calls()[0]
+                .rendered()
+                .contains("look is done")
+        );
+        assert_eq!(world.state().await, ("answered", 2));
+        assert_eq!(world.ledger().await, []);
+    });
+}
+
+#[test]
+fn a_call_that_may_have_changed_something_is_unknown_and_is_not_run_again() {
+    let (world, reached) = (World::default(), Arc::new(Notify::new()));
+    let pay = world.endless("pay", &reached).build();
+    let first = world.runner(&calls("pay")).tool(pay).build().unwrap();
+    world.die(&first, &reached);
+    process().block_on(async {
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "begun")]);
+        let model = answers();
+        let pay = world.acting("pay").build();
+        let second = world.runner(&model).tool(pay).build().unwrap();
+        let outcome = second.resume(TURN).await.unwrap().await;
+        assert!(outcome.is_answered(), "{:?}", outcome.ended);
+        assert_eq!(world.runs.all().len(), 1, "it ran twice");
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "unknown")]);
+        let shown = model.shown(0);
+        let told = shown.tool_calls()[0].rendered();
+        assert!(told.contains("may have taken effect or not"), "{told}");
+    });
+}
+
+#[test]
+fn of_several_calls_each_is_brought_to_its_own_end_and_their_order_stays() {
+    let (world, reached) = (World::default(), Arc::new(Notify::new()));
+    let model = ScriptedModel::new([Step::call_tool("quick", "{}")
+        .call("look", "{}")
+        .call("pay", "{}")
+        .call("alone", "{}")
+        .call("nonsense", "{}")]);
+    let both = Arc::new(Notify::new());
+    let first = world
+        .runner(&model)
+        .tool(world.acting("quick").build())
+        .tool(
+            world
+                .endless("look", &both)
+                .effects(Effects::ReadOnly)
+                .build(),
+        )
+        .tool(world.endless("pay", &reached).build())
+        .tool(
+            world
+                .acting("alone")
+                .concurrency(Concurrency::Exclusive)
+                .build(),
+        )
+        .build()
+        .unwrap();
+    world.die(&first, &reached);
+    process().block_on(async {
+        let names = |calls: Vec<Arc<ToolCall>>| -> Vec<String> {
+            calls.iter().map(|it| it.tool().to_owned()).collect()
+        };
+        let before = names(world.calls().await);
+        let second = world
+            .runner(&answers())
+            .tool(world.acting("quick").build())
+            .tool(world.acting("look").effects(Effects::ReadOnly).build())
+            .tool(world.acting("pay").build())
+            .tool(
+                world
+                    .acting("alone")
+                    .concurrency(Concurrency::Exclusive)
+                    .build(),
+            )
+            .build()
+            .unwrap();
+        let outcome = second.resume(TURN).await.unwrap().await;
+        let told = texts(&outcome).await;
+        assert_eq!(told[0], "quick is done");
+        assert_eq!(told[1], "look is done");
+        assert!(told[2].contains("may have taken effect"), "{told:?}");
+        assert_eq!(told[3], "alone is done");
+        assert!(told[4].contains("There is no tool"), "{told:?}");
+        assert_eq!(names(world.calls().await), before);
+        // `quick` ran once, `look` twice, `pay` once, `alone` once, each with a key of its own.
+        let mut runs = world.runs.all();
+        assert_eq!(runs.len(), 5, "{runs:?}");
+        runs.sort();
+        runs.dedup();
+        assert_eq!(runs.len(), 4);
+        let ledger = world.ledger().await;
+        let states: Vec<&str> = ledger.iter().map(|(_, state)| *state).collect();
+        assert_eq!(states, ["done", "unknown", "done"]);
+    });
+}
+
+#[test]
+fn arguments_are_checked_again_by_the_tool_as_it_is_now() {
+    let (world, reached) = (World::default(), Arc::new(Notify::new()));
+    let look = world.endless("look", &reached).effects(Effects::ReadOnly);
+    let first = world.runner(&calls("look")).tool(look.build()).build();
+    world.die(&first.unwrap(), &reached);
+    process().block_on(async {
+        let strict = json!({ "type": "object", "required": ["path"], "properties": { "path": { "type": "string" } } });
+        let runs = world.runs.clone();
+        let look = Tool::dynamic("look", strict)
+            .description("Of a test.")
+            .effects(Effects::ReadOnly)
+            .handler(move |_: Value, _: ToolContext| {
+                runs.note("reached");
+                async { "never" }
+            });
+        let second = world.runner(&answers()).tool(look.build()).build();
+        let outcome = second.unwrap().resume(TURN).await.unwrap().await;
+        assert!(outcome.is_answered());
+        assert!(!world.runs.has("reached"));
+        let told = texts(&outcome).await;
+        assert!(told[0].contains("path"), "{told:?}");
+    });
+}
+
+#[test]
+fn a_tool_that_is_gone_is_told_to_the_model() {
+    let (world, reached) = (World::default(), Arc::new(Notify::new()));
+    let look = world.endless("look", &reached).effects(Effects::ReadOnly);
+    let first = world.runner(&calls("look")).tool(look.build()).build();
+    world.die(&first.unwrap(), &reached);
+    process().block_on(async {
+        let second = world.runner(&answers()).build().unwrap();
+        let outcome = second.resume(TURN).await.unwrap().await;
+        assert!(outcome.is_answered());
+        let told = texts(&outcome).await;
+        assert!(told[0].contains("There is no tool \"look\""), "{told:?}");
+    });
+}
+
+#[tokio::test]
+async fn a_call_of_a_response_that_was_cut_off_is_not_run_when_its_turn_goes_on() {
+    let world = World::default();
+    let cut = Step::run(|ctx: DispatchContext| async move {
+        let call = ctx.propose("pay", "{}");
+        call.keep_incomplete().await?;
+        Err("the connection broke".into())
+    });
+    let model = ScriptedModel::new([cut, Step::say("All is well.")]);
+    let pay = world.acting("pay").build();
+    let runner = world.runner(&model).tool(pay).build().unwrap();
+    assert!(!runner.run(said()).await.is_answered());
+    let outcome = runner.resume(TURN).await.unwrap().await;
+    assert_eq!(outcome.text, "All is well.");
+    assert_eq!(world.runs.all(), Vec::<String>::new());
+    let call = &world.calls().await[0];
+    assert!(call.is_cut_off() && !call.is_complete());
+}
+
+#[tokio::test]
+async fn calls_of_a_turn_that_goes_on_are_counted_on() {
+    let world = World::default();
+    let model = ScriptedModel::new([
+        Step::call_tool("pay", "{}").call("pay", "{}"),
+        Step::fail("out of reach"),
+        Step::call_tool("pay", "{}"),
+        Step::say("All is well."),
+    ]);
+    let pay = world.acting("pay").build();
+    let runner = world.runner(&model).tool(pay).build().unwrap();
+    assert!(!runner.run(said()).await.is_answered());
+    assert!(runner.resume(TURN).await.unwrap().await.is_answered());
+    let ordinals = |key: &String| key.split('/').nth(2).unwrap().to_owned();
+    let ordinals: Vec<String> = world.runs.all().iter().map(ordinals).collect();
+    assert_eq!(ordinals, ["0", "1", "2"]);
+    let calls = world.calls().await;
+    let mut ids: Vec<&str> = calls.iter().map(|call| call.id()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 3);
+}

@@ -1,0 +1,218 @@
+//! Gates at which a turn waited.
+
+use super::*;
+use turnwright_core::approval::always;
+use turnwright_core::record::GateState;
+
+/// Runs the turn in a process that dies at its first gate. Gives the gate's id.
+fn die_at_gate(runner: &TurnRunner) -> String {
+    let process = process();
+    let (id, turn) = process.block_on(async {
+        let turn = runner.start(said());
+        let open = opened(&turn.gates()).await;
+        // It is noted before anybody can be asked for long.
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        (open[0].id.to_string(), turn)
+    });
+    drop((process, turn));
+    id
+}
+
+#[test]
+fn an_approval_that_waited_waits_again_under_the_same_id() {
+    let world = World::default();
+    let pay = || world.acting("pay").approval(always("it costs")).build();
+    let first = world.runner(&calls("pay")).tool(pay()).build().unwrap();
+    let id = die_at_gate(&first);
+    process().block_on(async {
+        let noted = world.store.gates(&Scope::new(TALK)).await.unwrap();
+        assert_eq!(noted.len(), 1);
+        assert_eq!((noted[0].gate_id(), noted[0].name()), (&*id, "approval"));
+        assert_eq!(*noted[0].state(), GateState::Open);
+        let second = world.runner(&answers()).tool(pay()).build().unwrap();
+        let turn = second.resume(TURN).await.unwrap();
+        let gates = turn.gates();
+        assert_eq!(*opened(&gates).await[0].id, *id);
+        assert!(world.runs.all().is_empty(), "it ran unasked");
+        assert!(gates.approve(&id).unwrap());
+        assert!(turn.await.is_answered());
+        assert_eq!(world.runs.all().len(), 1);
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "done")]);
+        let noted = world.store.gates(&Scope::new(TALK)).await.unwrap();
+        assert_eq!(noted.len(), 1);
+        assert_eq!(noted[0].state().name(), "resolved");
+    });
+}
+
+#[test]
+fn what_was_approved_and_edited_before_counts_and_nobody_is_asked_again() {
+    let world = World::default();
+    // The process dies with the batch that says `begun`: the fourth after the beginning, the gate that opened and the answer.
+    let (reached, never) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let mut odd = Odd::new(usize::MAX, How::Waits(Arc::clone(&reached), never));
+    odd.inner = Arc::clone(&world.store);
+    let seen = Notes::default();
+    let pay = {
+        let seen = seen.clone();
+        move || {
+            let seen = seen.clone();
+            tool("pay")
+                .approval(always("it costs"))
+                .handler(move |args: Value, _: ToolContext| {
+                    seen.note(args.to_string());
+                    async { "paid" }
+                })
+                .build()
+        }
+    };
+    odd.at = 4;
+    let first = TurnRunner::builder(calls("pay")).store(odd).tool(pay());
+    let first = first.build().unwrap();
+    let process_one = process();
+    let turn = process_one.block_on(async {
+        let turn = first.start(said());
+        let gates = turn.gates();
+        let id = opened(&gates).await[0].id.clone();
+        gates.approve_edited(&id, json!({ "amount": 3 })).unwrap();
+        reached.notified().await;
+        turn
+    });
+    drop((process_one, turn));
+    process().block_on(async {
+        let noted = world.store.gates(&Scope::new(TALK)).await.unwrap();
+        assert_eq!(noted[0].state().name(), "resolved");
+        assert_eq!(world.ledger().await, []);
+        let second = world.runner(&answers()).tool(pay()).build().unwrap();
+        let outcome = second.resume(TURN).await.unwrap().await;
+        assert!(outcome.is_answered(), "{:?}", outcome.ended);
+        assert_eq!(seen.all(), [r#"{"amount":3}"#]);
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "done")]);
+    });
+}
+
+fn asking(notes: &Notes) -> impl Middleware<TurnContext> + use<> {
+    let notes = notes.clone();
+    move |ctx: TurnContext, next: Next<TurnContext>| {
+        let notes = notes.clone();
+        async move {
+            for name in ["first", "second"] {
+                let gate = TurnGate::new(name).question("?").build()?;
+                let answer = ctx.wait_for(gate).await?;
+                notes.note(format!("{name}: {answer}"));
+            }
+            next.run().await
+        }
+    }
+}
+
+#[test]
+fn gates_of_middleware_wait_again_and_what_was_answered_there_is_not_asked_again() {
+    let (world, notes) = (World::default(), Notes::default());
+    let first = world.runner(&answers()).turn_input(asking(&notes)).build();
+    let first = first.unwrap();
+    let one = process();
+    let (id, turn) = one.block_on(async {
+        let turn = first.start(said());
+        let gates = turn.gates();
+        let open = opened(&gates).await;
+        assert!(gates.resolve(&open[0].id, "yes").unwrap());
+        let mut later = gates.clone();
+        let id = loop {
+            let gate = later.next().await.unwrap();
+            if &*gate.name == "second" {
+                break gate.id.to_string();
+            }
+        };
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        (id, turn)
+    });
+    drop((one, turn));
+    assert_eq!(notes.all(), ["first: \"yes\""]);
+    process().block_on(async {
+        let second = world.runner(&answers()).turn_input(asking(&notes)).build();
+        let turn = second.unwrap().resume(TURN).await.unwrap();
+        let gates = turn.gates();
+        let open = opened(&gates).await;
+        assert_eq!((&*open[0].name, &*open[0].id), ("second", &*id));
+        gates.resolve(&id, "no").unwrap();
+        assert!(turn.await.is_answered());
+        let said = ["first: \"yes\"", "first: \"yes\"", "second: \"no\""];
+        assert_eq!(notes.all(), said);
+    });
+}
+
+fn waiting(name: &'static str, runs: &Notes) -> ToolBuilder<Value> {
+    let runs = runs.clone();
+    tool(name).handler(move |_: Value, ctx: ToolContext| {
+        let runs = runs.clone();
+        async move {
+            runs.note("reached");
+            let gate = TurnGate::new("where").question("Where?").build()?;
+            let answer = ctx.wait_for(gate).await?;
+            Ok::<_, ToolError>(answer.to_string())
+        }
+    })
+}
+
+#[test]
+fn a_gate_inside_of_a_handler_waits_again_only_if_the_tool_only_reads() {
+    for (effects, again) in [(Effects::ReadOnly, true), (Effects::Writes, false)] {
+        let world = World::default();
+        let ask = || waiting("ask", &world.runs).effects(effects).build();
+        let first = world.runner(&calls("ask")).tool(ask()).build().unwrap();
+        let id = die_at_gate(&first);
+        process().block_on(async {
+            let second = world.runner(&answers()).tool(ask()).build().unwrap();
+            let turn = second.resume(TURN).await.unwrap();
+            let outcome = match again {
+                true => {
+                    let gates = turn.gates();
+                    assert_eq!(*opened(&gates).await[0].id, *id);
+                    gates.resolve(&id, "here").unwrap();
+                    turn.await
+                }
+                false => turn.await,
+            };
+            assert!(outcome.is_answered());
+            let told = texts(&outcome).await.remove(0);
+            match again {
+                true => assert_eq!(told, "\"here\""),
+                false => assert!(told.contains("may have taken effect"), "{told}"),
+            }
+            assert_eq!(world.runs.all().len(), if again { 2 } else { 1 });
+        });
+    }
+}
+
+#[test]
+fn whoever_declined_before_has_declined() {
+    let world = World::default();
+    let (reached, never) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let mut odd = Odd::new(4, How::Waits(Arc::clone(&reached), never));
+    odd.inner = Arc::clone(&world.store);
+    let pay = || world.acting("pay").approval(always("it costs")).build();
+    let first = TurnRunner::builder(calls("pay")).store(odd).tool(pay());
+    let first = first.build().unwrap();
+    let one = process();
+    let turn = one.block_on(async {
+        let turn = first.start(said());
+        let gates = turn.gates();
+        let id = opened(&gates).await[0].id.clone();
+        gates.refuse(&id, "too dear").unwrap();
+        reached.notified().await;
+        turn
+    });
+    drop((one, turn));
+    process().block_on(async {
+        let second = world.runner(&answers()).tool(pay()).build().unwrap();
+        // Nobody is there to be asked, and nobody need be.
+        let outcome = second.resume(TURN).await.unwrap().await;
+        assert!(outcome.is_answered());
+        assert!(texts(&outcome).await[0].contains("too dear"));
+        assert!(world.runs.all().is_empty());
+    });
+}

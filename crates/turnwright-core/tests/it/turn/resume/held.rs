@@ -1,0 +1,196 @@
+//! Who may run a turn of a conversation.
+
+use std::time::Duration;
+
+use super::*;
+use turnwright_core::record::Reopen;
+use turnwright_core::spool::MemorySpool;
+
+/// A lease of another process.
+fn lease(turn: &str, fence: u64, until: &str) -> Record {
+    let reopen = Reopen::new(Arc::new(MemorySpool::default()));
+    let value = json!({
+        "v": 1, "kind": "lease", "id": "lease", "turnId": turn, "owner": "another process", "fence": fence, "until": until,
+    });
+    Record::from_value(RecordKind::Lease, &value, &reopen).unwrap()
+}
+
+const PAST: &str = "2001-01-01T00:00:00.000000000Z";
+const FUTURE: &str = "2999-01-01T00:00:00.000000000Z";
+
+#[tokio::test(start_paused = true)]
+async fn while_somebody_else_runs_a_turn_of_the_conversation_nobody_else_does() {
+    let world = World::default();
+    let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
+    let runner = world.runner(&model).build().unwrap();
+    runner.run(said()).await;
+    let scope = Scope::new(TALK);
+    world
+        .store
+        .put(&scope, lease(TURN, 9, FUTURE))
+        .await
+        .unwrap();
+    let before = world.scope().await.len();
+    for outcome in [
+        runner.resume(TURN).await.unwrap().await,
+        runner.run(TurnInput::new("hello").conversation(TALK)).await,
+    ] {
+        assert_eq!(code_of(&outcome), "E_TURN_HELD");
+        assert!(error_of(&outcome).message().contains("`turn-1`"));
+        assert_eq!(outcome.records.len(), 0);
+    }
+    assert_eq!(world.scope().await.len(), before, "nothing was written");
+    assert_eq!(model.times_asked(), 1);
+    // Once it is over, somebody else may.
+    world.store.put(&scope, lease(TURN, 9, PAST)).await.unwrap();
+    let outcome = runner.resume(TURN).await.unwrap().await;
+    assert_eq!(outcome.text, "All is well.");
+    let lease = world.store.lease(&scope).await.unwrap().unwrap();
+    assert_eq!((lease.fence(), lease.turn_id()), (10, None));
+}
+
+#[tokio::test]
+async fn whoever_lost_the_turn_can_write_nothing_more_and_starts_nothing_more() {
+    let (world, reached) = (World::default(), Arc::new(Notify::new()));
+    let go = Arc::new(Notify::new());
+    let slow = {
+        let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
+        tool("slow").handler(move |_: Value, _: ToolContext| {
+            let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
+            async move {
+                reached.notify_one();
+                go.notified().await;
+                "slow is done"
+            }
+        })
+    };
+    let model = ScriptedModel::new([
+        Step::call_tool("slow", "{}"),
+        Step::call_tool("pay", "{}"),
+        Step::say("never"),
+    ]);
+    let pay = world.acting("pay").build();
+    let runner = world.runner(&model).tool(slow.build()).tool(pay);
+    let turn = runner.build().unwrap().start(said());
+    reached.notified().await;
+    // Another process has taken it over.
+    let scope = Scope::new(TALK);
+    let taken = Batch::new().put(lease(TURN, 2, FUTURE)).fence(2);
+    let revision = world.store.apply(&scope, taken).await.unwrap();
+    go.notify_one();
+    let outcome = turn.await;
+    assert_eq!(code_of(&outcome), "E_TURN_TAKEN_OVER");
+    assert_eq!(world.runs.all(), Vec::<String>::new());
+    assert_eq!(model.times_asked(), 1);
+    let now = world
+        .store
+        .load(&scope, &Query::all().limit(0))
+        .await
+        .unwrap();
+    assert_eq!(now.revision, revision, "it has written");
+    assert_eq!(world.ledger().await, [("slow".to_owned(), "begun")]);
+    assert_eq!(world.state().await, ("running", 1));
+}
+
+#[tokio::test]
+async fn a_turn_that_takes_long_keeps_its_lease() {
+    let world = World::default();
+    let odd = Odd {
+        inner: Arc::clone(&world.store),
+        ..Odd::new(usize::MAX, How::Fails)
+    };
+    tokio::time::pause();
+    let model = ScriptedModel::new([Step::wait(Duration::from_secs(100)).then_say("At last.")]);
+    let runner = TurnRunner::builder(model).store(odd.clone());
+    let runner = runner.lease(Duration::from_secs(3)).build().unwrap();
+    assert_eq!(runner.run(said()).await.text, "At last.");
+    // The beginning, the answer, the end, and a renewal each second.
+    let writes = odd.writes.load(std::sync::atomic::Ordering::Relaxed);
+    assert!((95..=105).contains(&writes), "{writes} writes");
+    let held = world.store.lease(&Scope::new(TALK)).await.unwrap().unwrap();
+    assert_eq!((held.fence(), held.turn_id()), (1, None));
+}
+
+#[tokio::test]
+async fn a_new_turn_waits_for_the_one_that_is_being_called_off() {
+    let world = World::default();
+    let reached = Arc::new(Notify::new());
+    let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("Hello.")]);
+    let act = world.endless("act", &reached).build();
+    let runner = world.runner(&model).tool(act).build().unwrap();
+    let turn = runner.start(said());
+    reached.notified().await;
+    drop(turn);
+    let outcome = runner.run(TurnInput::new("hello").conversation(TALK)).await;
+    assert_eq!(outcome.text, "Hello.");
+    let turns = world.store.turns(&Scope::new(TALK)).await.unwrap();
+    let states: Vec<&str> = turns.iter().map(|it| it.state().as_str()).collect();
+    assert_eq!(states, ["aborted", "answered"]);
+}
+
+#[test]
+fn a_new_turn_gives_up_the_one_that_was_cut_off_and_says_what_is_known() {
+    let (world, reached) = (World::default(), Arc::new(Notify::new()));
+    let both = Arc::new(Notify::new());
+    let model = ScriptedModel::new([Step::call_tool("look", "{}").call("pay", "{}")]);
+    let first = world
+        .runner(&model)
+        .tool(
+            world
+                .endless("look", &both)
+                .effects(Effects::ReadOnly)
+                .build(),
+        )
+        .tool(world.endless("pay", &reached).build())
+        .build()
+        .unwrap();
+    world.die(&first, &reached);
+    process().block_on(async {
+        let told = Told::default();
+        let model = answers();
+        let second = world.runner(&model).remembering();
+        let second = second.observer(told.observer()).build().unwrap();
+        let outcome = second.run(TurnInput::new("hello").conversation(TALK)).await;
+        assert!(outcome.is_answered());
+        assert_eq!(world.state().await, ("abandoned", 1));
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "unknown")]);
+        let warned = told.of("warning");
+        let warned = warned[0]["message"].as_str().unwrap();
+        assert!(warned.contains("one of its calls"), "{warned}");
+        let shown = model.shown(0);
+        let told: Vec<&str> = shown.tool_calls().iter().map(|it| it.rendered()).collect();
+        assert!(told[0].contains("Nothing was changed by it"), "{told:?}");
+        assert!(told[1].contains("may have taken effect"), "{told:?}");
+        let outcome = second.resume(TURN).await.unwrap().await;
+        assert_eq!(code_of(&outcome), "E_TURN_NOT_RESUMABLE");
+    });
+}
+
+#[tokio::test]
+async fn a_lease_that_is_too_short_to_be_kept_is_refused() {
+    let error = TurnRunner::builder(answers())
+        .lease(Duration::from_millis(1))
+        .build()
+        .unwrap_err();
+    assert_eq!(error.code(), ErrorCode::InvalidTurnRunner);
+    assert!(error.message().contains("lease"), "{error}");
+}
+
+/// Others write the same conversation all the time, and the turn begins all the same.
+#[tokio::test]
+async fn a_turn_begins_whoever_else_writes() {
+    let world = World::default();
+    let scope = Scope::new(TALK);
+    let (store, of) = (Arc::clone(&world.store), scope.clone());
+    let writer = tokio::spawn(async move {
+        for n in 0..1_000 {
+            let note = record::Memory::new("a").id(format!("n{}", n % 7));
+            store.put(&of, note.build().unwrap()).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+    });
+    let runner = world.runner(&answers()).build().unwrap();
+    assert!(runner.run(said()).await.is_answered());
+    writer.await.unwrap();
+    assert_eq!(world.state().await, ("answered", 1));
+}

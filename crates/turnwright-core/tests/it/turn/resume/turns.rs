@@ -1,0 +1,264 @@
+//! Which turns can be taken up, and with what.
+
+use super::*;
+use turnwright_core::Usage;
+
+#[tokio::test]
+async fn a_turn_that_failed_goes_on_where_it_was_and_nothing_is_done_twice() {
+    let world = World::default();
+    let model = ScriptedModel::new([
+        Step::call_tool("pay", "{}").usage(Usage::tokens(10, 1)),
+        Step::fail("out of reach"),
+        Step::say("All is well.").usage(Usage::tokens(20, 2)),
+    ]);
+    let pay = world.acting("pay").build();
+    let runner = world.runner(&model).tool(pay).build().unwrap();
+    let failed = runner.run(said().stash("user.name", "Ada")).await;
+    assert!(!failed.is_answered());
+    assert_eq!(world.state().await, ("failed", 1));
+    let told = Told::default();
+    let input = TurnInput::empty().observer(told.observer());
+    let outcome = runner.resume_with(TURN, input).await.unwrap().await;
+    assert_eq!(outcome.text, "All is well.");
+    assert_eq!(world.runs.all().len(), 1);
+    assert_eq!(outcome.usage.input_tokens, 30);
+    // What the turn stored is what it has, from its beginning on.
+    let kinds: Vec<&str> = outcome
+        .records
+        .iter()
+        .map(|it| it.kind().as_str())
+        .collect();
+    assert_eq!(kinds, ["message", "tool_call", "message"]);
+    assert_eq!(told.of("turnStart")[0]["resumed"], true);
+    told.assert_paired();
+    assert_eq!(world.state().await, ("answered", 2));
+    let turns = world.store.turns(&Scope::new(TALK)).await.unwrap();
+    assert_eq!(turns[0].error(), None);
+    assert_eq!(turns[0].usage().input_tokens, 30);
+}
+
+#[tokio::test]
+async fn what_stood_in_the_stash_when_it_began_stands_there_again() {
+    let world = World::default();
+    let seen = Notes::default();
+    let note = {
+        let seen = seen.clone();
+        move |ctx: &DispatchContext| {
+            let of = |path: &str| ctx.stash().get(path).unwrap_or_default();
+            seen.note(format!("{} {}", of("user.name"), of("lang")));
+        }
+    };
+    let (one, two) = (note.clone(), note);
+    let model = ScriptedModel::new([
+        Step::run(move |ctx: DispatchContext| {
+            one(&ctx);
+            async { Err("out of reach".into()) }
+        }),
+        Step::run(move |ctx: DispatchContext| {
+            two(&ctx);
+            async move { ctx.answer("yes").await.map(drop).map_err(Into::into) }
+        }),
+    ]);
+    let runner = world.runner(&model).build().unwrap();
+    let input = said().stash("user.name", "Ada").stash("lang", "en");
+    runner.run(input).await;
+    let input = TurnInput::empty().stash("lang", "de");
+    let outcome = runner.resume_with(TURN, input).await.unwrap().await;
+    assert!(outcome.is_answered());
+    assert_eq!(seen.all(), ["\"Ada\" \"en\"", "\"Ada\" \"de\""]);
+}
+
+#[tokio::test]
+async fn a_turn_that_was_answered_gives_its_answer_again_and_nothing_runs() {
+    let world = World::default();
+    let model = ScriptedModel::new([Step::call_tool("pay", "{}"), Step::say("Paid.")]);
+    let pay = world.acting("pay").build();
+    let layers = Notes::default();
+    let runner = world.runner(&model).tool(pay);
+    let runner = runner.turn_input(layers.layer("input")).build().unwrap();
+    let first = runner.run(said()).await;
+    // The conversation may have gone on since.
+    model.push(Step::say("And now?"));
+    runner.run(TurnInput::new("more").conversation(TALK)).await;
+    let seen = layers.all().len();
+    let again = runner.resume(TURN).await.unwrap().await;
+    assert!(again.is_answered());
+    assert_eq!(again.text, "Paid.");
+    let ids = |outcome: &TurnOutcome| -> Vec<String> {
+        outcome
+            .records
+            .iter()
+            .map(|it| it.id().to_owned())
+            .collect()
+    };
+    assert_eq!(ids(&again), ids(&first));
+    assert_eq!(model.times_asked(), 3);
+    assert_eq!(world.runs.all().len(), 1);
+    assert_eq!(layers.all().len(), seen);
+}
+
+#[test]
+fn an_answer_that_was_stored_is_the_answer_also_if_the_process_died_before_it_said_so() {
+    let (world, reached) = (World::default(), Arc::new(Notify::new()));
+    let dies = {
+        let reached = Arc::clone(&reached);
+        move |_: TurnContext, _: Next<TurnContext>| {
+            reached.notify_one();
+            std::future::pending::<Result<(), BoxError>>()
+        }
+    };
+    let model = answers();
+    let first = world.runner(&model).turn_output(dies).build().unwrap();
+    world.die(&first, &reached);
+    process().block_on(async {
+        assert_eq!(world.state().await, ("running", 1));
+        let model = ScriptedModel::new([]);
+        let layers = Notes::default();
+        let second = world.runner(&model).turn_output(layers.layer("output"));
+        let outcome = second.build().unwrap().resume(TURN).await.unwrap().await;
+        assert!(outcome.is_answered(), "{:?}", outcome.ended);
+        assert_eq!(outcome.text, "All is well.");
+        assert_eq!(model.times_asked(), 0);
+        assert_eq!(layers.all(), ["output in", "output out"]);
+        assert_eq!(world.state().await, ("answered", 2));
+    });
+}
+
+#[test]
+fn words_whose_calls_were_lost_are_not_the_end_of_the_prompt() {
+    let (world, reached) = (World::default(), Arc::new(Notify::new()));
+    let dies = {
+        let reached = Arc::clone(&reached);
+        Step::think("hm")
+            .then_say("Let me see.")
+            .then_run(move |_: DispatchContext| {
+                reached.notify_one();
+                std::future::pending::<Result<(), BoxError>>()
+            })
+    };
+    let model = ScriptedModel::new([dies]);
+    world.die(&world.runner(&model).build().unwrap(), &reached);
+    process().block_on(async {
+        let model = answers();
+        let second = world.runner(&model).build().unwrap();
+        let outcome = second.resume(TURN).await.unwrap().await;
+        assert_eq!(outcome.text, "All is well.");
+        let shown = model.shown(0);
+        let said = shown.texts();
+        assert_eq!(said[..2], ["go", "Let me see."]);
+        assert!(said[2].contains("Go on from here"), "{said:?}");
+        assert_eq!(said.len(), 3);
+    });
+}
+
+#[tokio::test]
+async fn a_turn_that_was_called_off_or_came_to_a_limit_goes_on() {
+    let world = World::default();
+    let model = ScriptedModel::new([
+        Step::call_tool("pay", "{}"),
+        Step::call_tool("pay", "{}"),
+        Step::say("All is well."),
+    ]);
+    let pay = world.acting("pay").build();
+    let runner = world.runner(&model).tool(pay).iteration_limit(1).build();
+    let runner = runner.unwrap();
+    assert_eq!(runner.run(said()).await.ended.name(), "limit");
+    assert_eq!(world.state().await, ("limit", 1));
+    let token = Cancellation::new();
+    token.cancel();
+    let input = TurnInput::empty().cancellation(token);
+    let ended = runner.resume_with(TURN, input).await.unwrap().await.ended;
+    assert_eq!(ended.name(), "aborted");
+    assert_eq!(world.state().await, ("aborted", 2));
+    let ended = runner.resume(TURN).await.unwrap().await.ended;
+    assert_eq!(ended.name(), "limit");
+    let outcome = runner.resume(TURN).await.unwrap().await;
+    assert_eq!(outcome.text, "All is well.");
+    assert_eq!(world.runs.all().len(), 2);
+}
+
+#[tokio::test]
+async fn a_turn_that_its_conversation_went_on_without_is_not_taken_up() {
+    let world = World::default();
+    let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("Hello.")]);
+    let runner = world.runner(&model).build().unwrap();
+    runner.run(said()).await;
+    runner.run(TurnInput::new("hello").conversation(TALK)).await;
+    let outcome = runner.resume(TURN).await.unwrap().await;
+    assert_eq!(code_of(&outcome), "E_TURN_NOT_RESUMABLE");
+    assert!(error_of(&outcome).message().contains("went on without it"));
+    assert_eq!(world.state().await, ("failed", 1));
+}
+
+#[tokio::test]
+async fn a_turn_that_was_refused_has_ended() {
+    let world = World::default();
+    let model = ScriptedModel::new([Step::nack("no")]);
+    let runner = world.runner(&model).build().unwrap();
+    runner.run(said()).await;
+    let outcome = runner.resume(TURN).await.unwrap().await;
+    assert_eq!(code_of(&outcome), "E_TURN_NOT_RESUMABLE");
+    assert_eq!(world.state().await, ("refused", 1));
+}
+
+#[tokio::test]
+async fn an_id_that_nobody_has_or_several_have_is_told() {
+    let world = World::default();
+    let model = ScriptedModel::new([Step::fail("a"), Step::fail("b"), Step::say("I am b.")]);
+    let runner = world.runner(&model).build().unwrap();
+    let unknown = runner.resume(TURN).await.unwrap_err();
+    assert_eq!(unknown.code(), ErrorCode::UnknownTurn);
+    for talk in ["a", "b"] {
+        let input = TurnInput::new("go").conversation(talk).turn_id(TURN);
+        runner.run(input).await;
+    }
+    let several = runner.resume(TURN).await.unwrap_err();
+    assert_eq!(several.code(), ErrorCode::UnknownTurn);
+    assert!(several.message().contains("2 conversations"), "{several}");
+    let named = TurnInput::empty().conversation("b");
+    let outcome = runner.resume_with(TURN, named).await.unwrap().await;
+    assert_eq!((&*outcome.text, &*outcome.conversation), ("I am b.", "b"));
+    let named = TurnInput::empty().conversation("nowhere");
+    let outcome = runner.resume_with(TURN, named).await.unwrap().await;
+    assert_eq!(code_of(&outcome), "E_UNKNOWN_TURN");
+    let speaks = runner.resume_with(TURN, TurnInput::new("more")).await;
+    assert_eq!(speaks.unwrap_err().code(), ErrorCode::InvalidTurnContext);
+}
+
+#[tokio::test]
+async fn earlier_turns_are_there_for_a_turn_that_goes_on() {
+    let world = World::default();
+    let model = ScriptedModel::new([
+        Step::say("Hello, Ada."),
+        Step::fail("out of reach"),
+        Step::say("You are Ada."),
+    ]);
+    let runner = world.runner(&model).build().unwrap();
+    let mut chat = Conversation::new(&runner, TALK);
+    chat.say("I am Ada.").await;
+    let failed = chat.say("Who am I?").await;
+    let outcome = chat.resume(failed.turn_id).await;
+    assert_eq!(outcome.text, "You are Ada.");
+    let said = ["I am Ada.", "Hello, Ada.", "Who am I?"];
+    assert_eq!(model.shown(2).texts(), said);
+}
+
+#[tokio::test]
+async fn a_typed_answer_that_was_stored_is_checked_and_asked_for_again_if_it_does_not_fit() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Count {
+        n: u32,
+    }
+    let world = World::default();
+    let model = ScriptedModel::new([
+        Step::say("three"),
+        Step::fail("out of reach"),
+        Step::say(r#"{"n": 3}"#),
+    ]);
+    let runner = world.runner(&model).build().unwrap();
+    let failed = runner.run_typed::<Count>(said()).await;
+    assert!(failed.answer.is_err());
+    let again = runner.resume_typed::<Count>(TURN, TurnInput::empty()).await;
+    assert_eq!(again.unwrap().answer.unwrap().n, 3);
+    assert_eq!(model.times_asked(), 3);
+}

@@ -1,0 +1,153 @@
+//! Finding out what became of calls that were begun.
+
+use super::*;
+use turnwright_core::unknown::{Finding, UnknownCall, ask_somebody};
+
+/// A world in which a payment was begun by a process that died.
+fn begun() -> World {
+    let (world, reached) = (World::default(), Arc::new(Notify::new()));
+    let pay = world.endless("pay", &reached).build();
+    let first = world.runner(&calls("pay")).tool(pay).build().unwrap();
+    world.die(&first, &reached);
+    world
+}
+
+#[test]
+fn a_tool_that_knows_its_keys_says_what_came_of_the_call() {
+    let world = begun();
+    process().block_on(async {
+        let asked = Notes::default();
+        let pay = {
+            let asked = asked.clone();
+            world.acting("pay").find_out(move |call: UnknownCall| {
+                asked.note(format!(
+                    "{} {} {}",
+                    call.effect_key(),
+                    call.tool_name(),
+                    call.args()
+                ));
+                async { Ok::<_, BoxError>(Finding::done("receipt 17")) }
+            })
+        };
+        let model = answers();
+        let second = world.runner(&model).tool(pay.build()).build().unwrap();
+        let outcome = second.resume(TURN).await.unwrap().await;
+        assert!(outcome.is_answered());
+        assert_eq!(texts(&outcome).await, ["receipt 17"]);
+        assert!(
+            model.shown(0).tool_calls()[0]
+                .rendered()
+                .contains("receipt 17")
+        );
+        let ran = world.runs.all();
+        assert_eq!(ran.len(), 1);
+        assert_eq!(asked.all(), [format!("{} pay {{}}", ran[0])]);
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "done")]);
+    });
+}
+
+#[test]
+fn a_call_that_did_not_take_effect_runs_again_with_the_same_key() {
+    let world = begun();
+    process().block_on(async {
+        let pay = world
+            .acting("pay")
+            .find_out(|_: UnknownCall| async { Ok::<_, BoxError>(Finding::NotDone) });
+        let second = world.runner(&answers()).tool(pay.build()).build().unwrap();
+        let outcome = second.resume(TURN).await.unwrap().await;
+        assert_eq!(texts(&outcome).await, ["pay is done"]);
+        let runs = world.runs.all();
+        assert_eq!(runs.len(), 2);
+        assert_eq!(runs[0], runs[1]);
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "done")]);
+    });
+}
+
+#[test]
+fn where_the_tool_cannot_say_somebody_is_asked_and_their_word_counts() {
+    for (answer, told, state, runs) in [
+        (
+            json!({ "found": "done", "result": "It is paid." }),
+            "It is paid.",
+            "done",
+            1,
+        ),
+        (json!({ "found": "done" }), "Somebody looked", "done", 1),
+        (json!({ "found": "not_done" }), "pay is done", "done", 2),
+        (
+            json!({ "found": "unknown" }),
+            "may have taken effect",
+            "unknown",
+            1,
+        ),
+    ] {
+        let world = begun();
+        process().block_on(async {
+            let failing = |_: UnknownCall| async {
+                Err::<Finding, BoxError>("the bank does not answer".into())
+            };
+            let told_of = Told::default();
+            let pay = world.acting("pay").find_out(failing).build();
+            let second = world.runner(&answers()).tool(pay);
+            let second = second
+                .unknown_calls(ask_somebody())
+                .observer(told_of.observer());
+            let turn = second.build().unwrap().resume(TURN).await.unwrap();
+            let gates = turn.gates();
+            let open = opened(&gates).await;
+            assert_eq!(&*open[0].name, turnwright_core::unknown::GATE);
+            assert_eq!(open[0].question["tool"], "pay");
+            assert!(
+                gates
+                    .resolve(&open[0].id, json!({ "found": "perhaps" }))
+                    .is_err()
+            );
+            assert!(gates.resolve(&open[0].id, answer.clone()).unwrap());
+            let outcome = turn.await;
+            let text = texts(&outcome).await.remove(0);
+            assert!(text.contains(told), "{answer}: {text}");
+            assert_eq!(world.ledger().await, [("pay".to_owned(), state)]);
+            assert_eq!(world.runs.all().len(), runs, "{answer}");
+            let warned = told_of.of("warning");
+            assert!(
+                warned[0]["message"]
+                    .as_str()
+                    .unwrap()
+                    .contains("the bank does not answer")
+            );
+        });
+    }
+}
+
+#[test]
+fn where_nobody_is_there_it_stays_unknown() {
+    let world = begun();
+    process().block_on(async {
+        let pay = world.acting("pay").build();
+        let second = world
+            .runner(&answers())
+            .tool(pay)
+            .unknown_calls(ask_somebody());
+        let turn = second.build().unwrap().resume(TURN).await.unwrap();
+        // Awaited as a whole, nobody holds its gates.
+        assert!(turn.await.is_answered());
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "unknown")]);
+    });
+}
+
+#[test]
+fn whoever_panics_while_finding_out_has_found_nothing_out() {
+    let world = begun();
+    process().block_on(async {
+        let panics = |_: UnknownCall| async { panic!("on purpose") };
+        let pay = world.acting("pay");
+        let pay = pay.find_out(move |call: UnknownCall| async move {
+            let found: Result<Finding, BoxError> = panics(call).await;
+            found
+        });
+        let second = world.runner(&answers()).tool(pay.build()).build().unwrap();
+        assert!(second.resume(TURN).await.unwrap().await.is_answered());
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "unknown")]);
+        assert_eq!(world.runs.all().len(), 1);
+    });
+}
