@@ -1,0 +1,208 @@
+//! A process that dies at any of its writes, before the store has it or after: the turn is taken up again, as often as that
+//! happens, and ends as if nothing had been.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use turnwright_core::approval::always;
+use turnwright_core::record::CallState;
+
+/// How the n-th write ends its process.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Dies {
+    Before,
+    After,
+    /// The store fails, and the process lives.
+    Fails,
+}
+
+/// A store whose n-th write is the last that its process sees.
+struct Deadly {
+    inner: Arc<MemoryStore>,
+    writes: AtomicUsize,
+    at: usize,
+    dies: Dies,
+    died: Arc<Notify>,
+}
+
+#[async_trait]
+impl Store for Deadly {
+    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+        let write = self.writes.fetch_add(1, Ordering::Relaxed);
+        if write != self.at {
+            return self.inner.apply(scope, batch).await;
+        }
+        if self.dies == Dies::Fails {
+            return Err(StoreError::failed("the disk is full"));
+        }
+        if self.dies == Dies::After {
+            self.inner.apply(scope, batch).await?;
+        }
+        self.died.notify_one();
+        std::future::pending().await
+    }
+
+    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
+        self.inner.load(scope, query).await
+    }
+
+    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
+        self.inner.scopes(filter).await
+    }
+}
+
+/// A model that knows nothing but the records.
+async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
+    let done = ctx.own_tool_calls();
+    let next: &[&str] = match done.len() {
+        0 => &["look"],
+        1 => &["pay", "look", "pay", "alone"],
+        5 => &["approved"],
+        _ => &[],
+    };
+    if next.is_empty() {
+        ctx.answer("All is well.").await?;
+        return Ok(());
+    }
+    let calls: Vec<_> = next.iter().map(|name| ctx.propose(*name, "{}")).collect();
+    ctx.call_tools(calls).await;
+    Ok(())
+}
+
+fn runner(world: &World, store: impl Store + 'static) -> TurnRunner {
+    TurnRunner::builder(model)
+        .store(store)
+        .tool(world.acting("look").effects(Effects::ReadOnly).build())
+        .tool(world.acting("pay").build())
+        .tool(
+            world
+                .acting("alone")
+                .concurrency(Concurrency::Exclusive)
+                .build(),
+        )
+        .tool(
+            world
+                .acting("approved")
+                .approval(always("it costs"))
+                .build(),
+        )
+        .approver(|_: ApprovalRequest| async { Approval::Granted })
+        .build()
+        .unwrap()
+}
+
+/// Runs or resumes the turn in a process that dies at a write. Whether it came that far.
+fn live_until(world: &World, at: usize, dies: Dies) -> bool {
+    let died = Arc::new(Notify::new());
+    let store = Deadly {
+        inner: Arc::clone(&world.store),
+        writes: AtomicUsize::new(0),
+        at,
+        dies,
+        died: Arc::clone(&died),
+    };
+    let runner = runner(world, store);
+    let process = process();
+    process.block_on(async {
+        let there = world.store.holding(RecordKind::Turn, TURN).await.unwrap();
+        let turn = match there.is_empty() {
+            true => runner.start(said()),
+            false => runner.resume(TURN).await.unwrap(),
+        };
+        tokio::select! {
+            outcome = turn => !outcome.is_answered(),
+            () = died.notified() => true,
+        }
+    })
+}
+
+/// What must be true in the end, whatever happened on the way.
+async fn judge(world: &World, what: &str) {
+    let records = world.scope().await;
+    let mut states: BTreeMap<String, CallState> = BTreeMap::new();
+    let mut calls = 0;
+    for record in &records {
+        match record {
+            Record::Ledger(line) => {
+                states.insert(line.id().to_owned(), line.state());
+            }
+            Record::ToolCall(call) => {
+                calls += 1;
+                assert!(call.is_complete(), "{what}: {} was left open", call.tool());
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(calls, 6, "{what}");
+    assert_eq!(world.state().await.0, "answered", "{what}");
+    let answers = world.store.messages(&Scope::new(TALK)).await.unwrap();
+    let answers: Vec<&str> = answers.iter().map(|it| it.text()).collect();
+    assert_eq!(answers, ["go", "All is well."], "{what}");
+    let mut runs: BTreeMap<String, usize> = BTreeMap::new();
+    for key in world.runs.all() {
+        *runs.entry(key).or_default() += 1;
+    }
+    for (key, state) in &states {
+        assert_ne!(*state, CallState::Begun, "{what}: {key} was left begun");
+        let ran = runs.remove(key).unwrap_or(0);
+        match state {
+            CallState::Done => assert_eq!(ran, 1, "{what}: {key} is done"),
+            _ => assert!(ran <= 1, "{what}: {key} ran {ran} times"),
+        }
+    }
+    // What is left only reads: it may have run more than once, and has no line. Only a store that failed keeps a call from
+    // running at all.
+    let refused = what.starts_with("Fails");
+    assert!(runs.len() == 2 || refused, "{what}: {runs:?}");
+}
+
+#[test]
+fn a_process_may_die_at_any_write_and_the_turn_goes_on_where_it_was() {
+    let mut places = 0;
+    for dies in [Dies::Before, Dies::After, Dies::Fails] {
+        for at in 0.. {
+            let world = World::default();
+            let died = live_until(&world, at, dies);
+            let untouched = !live_until(&world, usize::MAX, Dies::Before);
+            assert!(untouched, "{dies:?} at {at}: the turn did not end");
+            process().block_on(judge(&world, &format!("{dies:?} at {at}")));
+            if !died {
+                break;
+            }
+            places += 1;
+        }
+    }
+    assert!(places > 30, "only {places} places");
+}
+
+#[test]
+fn it_may_die_again_and_again() {
+    for (first, dies) in [(2, Dies::After), (4, Dies::Before), (6, Dies::After)] {
+        let world = World::default();
+        let mut died = 0;
+        // Each time a little later, so that it comes to its end.
+        for at in first.. {
+            died += 1;
+            if !live_until(&world, at, dies) {
+                break;
+            }
+        }
+        assert!(died > 1);
+        process().block_on(judge(&world, &format!("{dies:?} from {first} on")));
+    }
+}
+
+#[test]
+fn a_turn_that_nobody_cut_off_has_no_unknown_call() {
+    let world = World::default();
+    assert!(!live_until(&world, usize::MAX, Dies::Before));
+    process().block_on(async {
+        judge(&world, "whole").await;
+        let states = world.ledger().await;
+        assert!(
+            states.iter().all(|(_, state)| *state == "done"),
+            "{states:?}"
+        );
+    });
+}
