@@ -151,14 +151,22 @@ impl Asked {
 
     /// What somebody answered before the turn was taken up again, if it is an answer still.
     fn said_before(&self) -> Option<Settling> {
-        match self.turn.said_before(&self.id)? {
-            GateState::Resolved(answer) => {
-                let answer = self.gate.check(answer).ok()?;
+        let said = self.turn.said_before(&self.id)?;
+        match said.state() {
+            GateState::Resolved(answer) if !self.is_stale(&said) => {
+                let answer = self.gate.check(answer.clone()).ok()?;
                 Some(Settling::Resolved(answer))
             }
-            GateState::Rejected(reason) => Some(Settling::Rejected(reason)),
-            GateState::Open | GateState::Unanswered => None,
+            GateState::Rejected(reason) => Some(Settling::Rejected(reason.clone())),
+            GateState::Resolved(_) | GateState::Open | GateState::Unanswered => None,
         }
+    }
+
+    /// Whether the answer was given so long ago that the question would be over by now: a yes is not for ever.
+    fn is_stale(&self, said: &GateRecord) -> bool {
+        let given = said.closed_at().unwrap_or(said.opened_at());
+        let age = SystemTime::now().duration_since(given).unwrap_or_default();
+        self.gate.timeout.is_some_and(|limit| age > limit)
     }
 
     /// Notes that the turn waits here, so that it waits here again if it is taken up.

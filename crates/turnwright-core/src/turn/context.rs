@@ -70,7 +70,7 @@ struct Inner {
     /// Somebody else has the turn now.
     taken_over: AtomicBool,
     /// What was answered at its gates before it was taken up again.
-    answers: Mutex<HashMap<Arc<str>, GateState>>,
+    answers: Mutex<HashMap<Arc<str>, Arc<GateRecord>>>,
 }
 
 /// What was used of models: by the turn itself, and by turns that were made for its calls.
@@ -349,15 +349,20 @@ impl TurnContext {
     }
 
     /// Remembers what was answered at a gate.
-    pub(super) fn recall_gate(&self, gate: &GateRecord) {
+    pub(super) fn recall_gate(&self, gate: Arc<GateRecord>) {
         let mut answers = self.0.answers.lock();
-        answers.insert(gate.gate_id().into(), gate.state().clone());
+        answers.insert(gate.gate_id().into(), gate);
     }
 
     /// What was answered at a gate before the turn was taken up again.
-    pub(crate) fn said_before(&self, gate_id: &str) -> Option<GateState> {
+    pub(crate) fn said_before(&self, gate_id: &str) -> Option<Arc<GateRecord>> {
         let said = self.0.answers.lock().get(gate_id).cloned();
-        said.filter(|said| matches!(said, GateState::Resolved(_) | GateState::Rejected(_)))
+        said.filter(|said| {
+            matches!(
+                said.state(),
+                GateState::Resolved(_) | GateState::Rejected(_)
+            )
+        })
     }
 
     pub(super) fn note_store_hangs(&self) {

@@ -127,7 +127,7 @@ impl TurnInput {
     }
 
     /// The turn is made for a call: a sub-agent as a tool. It is called off with that call, the turn of the call waits for its
-    /// end, what it uses of a model counts there too, and whoever answers at that turn's gates answers for this one. Its words are somebody else's: return them as they are, and they
+    /// end, what it uses of a model counts there too, it has a conversation of its own, and whoever answers at that turn's gates answers for this one. Its words are somebody else's: return them as they are, and they
     /// stand in the fence of what a tool returned.
     ///
     /// ```

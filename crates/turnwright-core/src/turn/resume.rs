@@ -45,7 +45,8 @@ impl TurnRunner {
     ///   arguments are checked again. One that may have changed the world is *unknown*: its tool can say what became of it
     ///   ([`ToolBuilder::find_out`](crate::tool::ToolBuilder::find_out)), and then whoever the runner asks
     ///   ([`unknown_calls`](super::TurnRunnerBuilder::unknown_calls)); the model is told what is known.
-    /// - Approvals and gates of middleware that waited wait again, under the same ids; what was answered counts.
+    /// - Approvals and gates of middleware that waited wait again, under the same ids; what was answered there counts, for as
+    ///   long as somebody would have had to answer.
     /// - A turn that was answered gives its answer again, and nothing runs.
     ///
     /// Middleware of the turn's input runs again. What the turn had in its stash when it began is there again; tools that it
@@ -236,7 +237,7 @@ impl TurnContext {
         for record in loaded.into_records() {
             match record {
                 Record::Ledger(line) if line.turn_id() == self.turn_id() => left.add_line(line),
-                Record::Gate(gate) if gate.turn_id() == self.turn_id() => self.recall_gate(&gate),
+                Record::Gate(gate) if gate.turn_id() == self.turn_id() => self.recall_gate(gate),
                 Record::Ledger(_) | Record::Gate(_) | Record::Lease(_) | Record::Turn(_) => {}
                 record => {
                     if let Record::ToolCall(call) = &record {

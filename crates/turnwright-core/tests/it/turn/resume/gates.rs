@@ -92,6 +92,33 @@ fn what_was_approved_and_edited_before_counts_and_nobody_is_asked_again() {
     });
 }
 
+#[test]
+fn an_approval_that_was_given_long_ago_is_asked_for_again() {
+    let world = World::default();
+    let pay = || world.acting("pay").approval(always("it costs")).build();
+    let first = world.runner(&calls("pay")).tool(pay()).build().unwrap();
+    let id = die_at_gate(&first);
+    process().block_on(async {
+        let scope = Scope::new(TALK);
+        let noted = world.store.gates(&scope).await.unwrap().remove(0);
+        let mut value = Record::from(noted).to_value().unwrap();
+        value["state"] = "resolved".into();
+        value["answer"] = r#"{"decision":"approve"}"#.into();
+        value["openedAt"] = "2001-01-01T00:00:00Z".into();
+        value["closedAt"] = "2001-01-01T00:00:01Z".into();
+        let reopen = record::Reopen::new(Arc::new(spool::MemorySpool::default()));
+        let old = Record::from_value(RecordKind::Gate, &value, &reopen).unwrap();
+        world.store.put(&scope, old).await.unwrap();
+        let second = world.runner(&answers()).tool(pay()).build().unwrap();
+        let turn = second.resume(TURN).await.unwrap();
+        let gates = turn.gates();
+        assert_eq!(*opened(&gates).await[0].id, *id);
+        gates.refuse(&id, "not any more").unwrap();
+        assert!(turn.await.is_answered());
+        assert!(world.runs.all().is_empty());
+    });
+}
+
 fn asking(notes: &Notes) -> impl Middleware<TurnContext> + use<> {
     let notes = notes.clone();
     move |ctx: TurnContext, next: Next<TurnContext>| {
