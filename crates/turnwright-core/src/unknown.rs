@@ -96,6 +96,15 @@ impl UnknownCall {
     pub fn begun_at(&self) -> SystemTime {
         self.line.begun_at()
     }
+
+    /// Opens a gate of this call and waits until somebody outside of the turn settles it. Ask about the time that it was begun
+    /// at: a call that is run again may be unknown again, and then an answer to the same question counts as the answer.
+    ///
+    /// # Errors
+    /// As [`TurnContext::wait_for`](crate::TurnContext::wait_for).
+    pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
+        self.wait_for_call(gate, Some(self.id().into())).await
+    }
 }
 
 impl Deref for UnknownCall {
@@ -188,8 +197,7 @@ impl AskSomebody {
 #[async_trait]
 impl FindOut for AskSomebody {
     async fn find_out(&self, call: UnknownCall) -> Result<Finding, BoxError> {
-        let answer = call.wait_for_call(self.gate(&call)?, Some(call.id().into()));
-        let answer = answer.await?;
+        let answer = call.wait_for(self.gate(&call)?).await?;
         Ok(match answer.get("found").and_then(Value::as_str) {
             Some("done") => {
                 let result = answer.get("result").and_then(Value::as_str);

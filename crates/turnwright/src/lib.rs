@@ -67,7 +67,7 @@ pub use turnwright_core::{
 };
 pub use turnwright_core::{
     approval, artifact, call, dispatch, error, event, gate, media, middleware, pipeline, record,
-    registry, schema, spool, stash, store, telemetry, trust, turn,
+    registry, schema, spool, stash, store, telemetry, trust, turn, unknown,
 };
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]

@@ -25,7 +25,7 @@ pub(super) async fn ask(call: &PendingCall<'_>, reason: String) -> Approval {
     let approver = call.ctx.setup().approver.as_ref();
     let said_before = || {
         let id = gate_id(call, &tool::digest_of(call.args));
-        call.ctx.said_before(&id).is_some()
+        call.ctx.gates_before().said(&id, None).is_some()
     };
     if approver.is_none() && !call.ctx.gates().can_be_answered() && !said_before() {
         return refused("nobody can be asked");

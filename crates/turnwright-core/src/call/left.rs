@@ -120,6 +120,8 @@ impl DispatchContext {
                 }
                 Then::Unknown(call, line) => {
                     records.push(Record::from(line.ended(CallState::Unknown)));
+                    let gates = self.gates_before().closed_of(line.tool_call());
+                    records.extend(gates.into_iter().map(Record::from));
                     call.map(|call| call.closed(left_open(true)))
                 }
                 Then::Never(call) => Some(call.closed(left_open(false))),

@@ -15,6 +15,7 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
+mod before;
 mod gates;
 mod table;
 mod wait;
@@ -27,6 +28,7 @@ use serde_json::Value;
 
 pub use gates::{Gates, OpenGate};
 
+pub(crate) use before::GatesBefore;
 pub(crate) use table::{GateTable, Settling};
 pub(crate) use wait::{Asked, DECLINED};
 

@@ -61,6 +61,15 @@ impl GateTable {
         format!("{key}-{count}").into()
     }
 
+    /// Goes on counting from these, where it is not further already.
+    pub(super) fn count_on(&self, counts: HashMap<Arc<str>, u64>) {
+        let mut state = self.state.lock();
+        for (name, passed) in counts {
+            let count = state.named.entry(name).or_default();
+            *count = (*count).max(passed);
+        }
+    }
+
     /// Opens a gate. `None` if one of its id is open already.
     pub(super) fn open(
         &self,

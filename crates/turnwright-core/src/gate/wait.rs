@@ -51,10 +51,17 @@ impl TurnContext {
             return Err(Error::new(ErrorCode::InvalidTurnGate, message));
         }
         let id = self.gates().next_id(&gate.name, tool_call.as_deref());
-        if !self.gates().can_be_answered() && self.said_before(&id).is_none() {
+        let said = || self.gates_before().said(&id, Some(&gate.question));
+        if !self.gates().can_be_answered() && said().is_none() {
             return Err(nobody(&gate));
         }
         self.ask(id, gate, tool_call, false)?.answer().await
+    }
+
+    /// Goes on counting gates where the turn was left: the one where it waited has its id again, and no later one that of
+    /// another.
+    pub(crate) fn count_gates_on(&self) {
+        self.gates().count_on(self.gates_before().counts());
     }
 
     /// Opens a gate under an id. `asked_inside` says that somebody inside of the turn may answer as well.
@@ -151,7 +158,9 @@ impl Asked {
 
     /// What somebody answered before the turn was taken up again, if it is an answer still.
     fn said_before(&self) -> Option<Settling> {
-        let said = self.turn.said_before(&self.id)?;
+        // The id of an approval names all that it is for.
+        let question = (&*self.gate.name != APPROVAL).then_some(&*self.gate.question);
+        let said = self.turn.gates_before().said(&self.id, question)?;
         match said.state() {
             GateState::Resolved(answer) if !self.is_stale(&said) => {
                 let answer = self.gate.check(answer.clone()).ok()?;
@@ -174,6 +183,7 @@ impl Asked {
         if !self.turn.is_held() {
             return None;
         }
+        self.turn.gates_before().waits_again(&self.id);
         let turn_id = Arc::clone(self.turn.shared_id());
         let record = GateRecord {
             id: GateRecord::id_of(&turn_id, &self.id),

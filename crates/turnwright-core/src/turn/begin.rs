@@ -30,7 +30,7 @@ pub(super) struct Free {
     pub(super) revision: Revision,
     /// The number of whoever comes next.
     pub(super) fence: u64,
-    /// A turn that was cut off, if the last one was.
+    /// A turn that was cut off, or whose last words could not be stored, if the last one was such.
     left: Option<Arc<str>>,
 }
 
@@ -149,14 +149,14 @@ impl TurnContext {
             },
             None => return Ok(Vec::new()),
         };
-        if turn.state() != TurnState::Running {
-            return Ok(Vec::new());
-        }
         let query = Query::all().kind(RecordKind::ToolCall);
         let query = query.kind(RecordKind::Ledger).kind(RecordKind::Gate);
         let loaded = self.read(store, &query.after(place)).await?;
-        let given_up = turn.ended(TurnState::Abandoned, None);
-        let mut changes = vec![Change::Put(Arc::new(given_up).into())];
+        let mut changes = Vec::new();
+        if turn.state() == TurnState::Running {
+            let given_up = turn.ended(TurnState::Abandoned, None);
+            changes.push(Change::Put(Arc::new(given_up).into()));
+        }
         let (closed, unknown) = closed(loaded.into_records(), left);
         changes.extend(closed.into_iter().map(Change::Put));
         let calls = match unknown {
@@ -164,8 +164,9 @@ impl TurnContext {
             1 => "one of its calls may have taken effect or not".to_owned(),
             _ => format!("{unknown} of its calls may have taken effect or not"),
         };
-        let what = "was cut off and is given up";
-        self.warn(format!("the turn `{left}` before this one {what}: {calls}"));
+        self.warn(format!(
+            "the turn `{left}` before this one was cut off, and is given up: {calls}"
+        ));
         Ok(changes)
     }
 }

@@ -1,6 +1,5 @@
 //! The handle that everything in a turn works with.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,8 +23,7 @@ use crate::artifact::ArtifactLimits;
 use crate::call::{CallIds, Id};
 use crate::cancel::Cancellation;
 use crate::event::{EventBus, EventKind, Level, Usage};
-use crate::gate::GateTable;
-use crate::record::{GateRecord, GateState};
+use crate::gate::{GateTable, GatesBefore};
 use crate::registry::ToolRegistry;
 use crate::spool::Spool;
 use crate::stash::Stash;
@@ -67,10 +65,12 @@ struct Inner {
     per_turn: Mutex<State>,
     /// Its hold on the conversation, once it has begun.
     hold: OnceLock<Hold>,
+    /// Something that it had to write was not written.
+    unwritten: AtomicBool,
     /// Somebody else has the turn now.
     taken_over: AtomicBool,
-    /// What was answered at its gates before it was taken up again.
-    answers: Mutex<HashMap<Arc<str>, Arc<GateRecord>>>,
+    /// The gates at which it waited before it was taken up again.
+    gates_before: GatesBefore,
 }
 
 /// What was used of models: by the turn itself, and by turns that were made for its calls.
@@ -117,8 +117,9 @@ impl TurnContext {
             store_hangs: AtomicBool::new(false),
             per_turn: Mutex::default(),
             hold: OnceLock::new(),
+            unwritten: AtomicBool::new(false),
             taken_over: AtomicBool::new(false),
-            answers: Mutex::default(),
+            gates_before: GatesBefore::default(),
         }))
     }
 
@@ -340,6 +341,14 @@ impl TurnContext {
         self.hold().is_some()
     }
 
+    pub(super) fn note_unwritten(&self) {
+        self.0.unwritten.store(true, Ordering::Release);
+    }
+
+    pub(super) fn has_unwritten(&self) -> bool {
+        self.0.unwritten.load(Ordering::Acquire)
+    }
+
     pub(super) fn note_taken_over(&self) {
         self.0.taken_over.store(true, Ordering::Release);
     }
@@ -348,21 +357,9 @@ impl TurnContext {
         self.0.taken_over.load(Ordering::Acquire)
     }
 
-    /// Remembers what was answered at a gate.
-    pub(super) fn recall_gate(&self, gate: Arc<GateRecord>) {
-        let mut answers = self.0.answers.lock();
-        answers.insert(gate.gate_id().into(), gate);
-    }
-
-    /// What was answered at a gate before the turn was taken up again.
-    pub(crate) fn said_before(&self, gate_id: &str) -> Option<Arc<GateRecord>> {
-        let said = self.0.answers.lock().get(gate_id).cloned();
-        said.filter(|said| {
-            matches!(
-                said.state(),
-                GateState::Resolved(_) | GateState::Rejected(_)
-            )
-        })
+    /// The gates at which it waited before it was taken up again.
+    pub(crate) fn gates_before(&self) -> &GatesBefore {
+        &self.0.gates_before
     }
 
     pub(super) fn note_store_hangs(&self) {

@@ -229,6 +229,8 @@ impl Play<'_> {
             },
         };
         through(&plan.turn_input, turn).await?;
+        // From here on nothing is played as it was before.
+        turn.count_gates_on();
         let how = Box::pin(self.dispatches(resumed)).await?;
         through(&plan.turn_output, turn).await?;
         Ok(how)

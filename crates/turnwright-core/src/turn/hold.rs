@@ -140,7 +140,9 @@ impl TurnContext {
         }
         let mut record = hold.record.lock().ended(how.state(), how.failure());
         (record.usage, record.iterations) = (self.usage(), iterations);
-        let lease = hold.lease_of(None, Duration::ZERO);
+        // Where something could not be written, whoever comes next looks at what was left open.
+        let left = self.has_unwritten().then(|| Arc::clone(self.shared_id()));
+        let lease = hold.lease_of(left, Duration::ZERO);
         let records = vec![Arc::new(record).into(), Arc::new(lease).into()];
         if let Err(error) = self.write(records, Vec::new()).await {
             let why = error.message();

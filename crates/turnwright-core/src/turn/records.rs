@@ -238,7 +238,11 @@ impl TurnContext {
             let writing = turn.writes().lock().await;
             let mut batch = Batch::from(changes.clone());
             if let Some(hold) = turn.hold() {
-                batch.changes.extend(hold.renewal_if_due());
+                // Not over a lease that is in it: that one lets go.
+                let leases = |change: &Change| matches!(change, Change::Put(Record::Lease(_)));
+                if !batch.changes.iter().any(leases) {
+                    batch.changes.extend(hold.renewal_if_due());
+                }
                 batch = batch.fence(hold.fence());
             }
             let applied = async { store.apply(turn.scope(), batch).await };
@@ -250,6 +254,7 @@ impl TurnContext {
                 })
             });
             if let Err(error) = applied {
+                turn.note_unwritten();
                 turn.fail(error.clone());
                 return Err(error);
             }

@@ -159,6 +159,10 @@ impl TurnContext {
                 }
                 continue;
             }
+            if again.turn.state() == TurnState::Answered {
+                self.load_own(&**store, &again).await?;
+                return Ok(None);
+            }
             resumable(self, &again)?;
             let record = again.turn.again();
             let hold = self.hold_on(&free, record.clone());
@@ -237,7 +241,9 @@ impl TurnContext {
         for record in loaded.into_records() {
             match record {
                 Record::Ledger(line) if line.turn_id() == self.turn_id() => left.add_line(line),
-                Record::Gate(gate) if gate.turn_id() == self.turn_id() => self.recall_gate(gate),
+                Record::Gate(gate) if gate.turn_id() == self.turn_id() => {
+                    self.gates_before().recall(gate)
+                }
                 Record::Ledger(_) | Record::Gate(_) | Record::Lease(_) | Record::Turn(_) => {}
                 record => {
                     if let Record::ToolCall(call) = &record {

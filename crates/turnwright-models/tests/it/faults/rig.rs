@@ -180,6 +180,8 @@ pub(super) async fn held(store: &MemoryStore, outcome: &TurnOutcome) -> Vec<Stri
                     }
                 }
             }
+            // How far the turn is, and who runs it, is the same for all.
+            Record::Turn(_) | Record::Lease(_) => continue,
             other => format!("{} {}", other.kind(), other.id()),
         });
     }

@@ -243,3 +243,50 @@ fn whoever_declined_before_has_declined() {
         assert!(world.runs.all().is_empty());
     });
 }
+
+/// Asks before each iteration.
+fn go_on(
+    ctx: DispatchContext,
+    next: Next<DispatchContext>,
+) -> impl Future<Output = Result<(), BoxError>> + Send {
+    async move {
+        ctx.wait_for(TurnGate::new("go_on").question("Go on?").build()?)
+            .await?;
+        next.run().await
+    }
+}
+
+#[test]
+fn a_gate_of_a_later_iteration_has_its_id_again_and_no_answer_of_an_earlier_one() {
+    let world = World::default();
+    let look = || world.acting("look").effects(Effects::ReadOnly).build();
+    let first = world
+        .runner(&calls("look"))
+        .tool(look())
+        .dispatch_input(go_on);
+    let first = first.build().unwrap();
+    let one = process();
+    let turn = one.block_on(async {
+        let turn = first.start(said());
+        let mut gates = turn.gates();
+        let gate = gates.next().await.unwrap();
+        assert_eq!(&*gate.id, "go_on-1");
+        gates.resolve(&gate.id, true).unwrap();
+        let gate = gates.next().await.unwrap();
+        assert_eq!(&*gate.id, "go_on-2");
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        turn
+    });
+    drop((one, turn));
+    process().block_on(async {
+        let second = world.runner(&answers()).tool(look()).dispatch_input(go_on);
+        let turn = second.build().unwrap().resume(TURN).await.unwrap();
+        let mut gates = turn.gates();
+        let gate = gates.next().await.unwrap();
+        assert_eq!(&*gate.id, "go_on-2", "it waits where it waited");
+        gates.resolve(&gate.id, true).unwrap();
+        assert!(turn.await.is_answered());
+    });
+}

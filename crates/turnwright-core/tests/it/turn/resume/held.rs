@@ -194,3 +194,24 @@ async fn a_turn_begins_whoever_else_writes() {
     writer.await.unwrap();
     assert_eq!(world.state().await, ("answered", 1));
 }
+
+#[tokio::test]
+async fn what_a_turn_could_not_write_is_closed_by_the_next_one() {
+    let world = World::default();
+    // The beginning, the call as begun, what came of it.
+    let mut odd = Odd::new(2, How::Fails);
+    odd.inner = Arc::clone(&world.store);
+    let model = ScriptedModel::new([Step::call_tool("pay", "{}"), Step::say("Hello.")]);
+    let pay = world.acting("pay").build();
+    let runner = TurnRunner::builder(model).store(odd).tool(pay).build();
+    let runner = runner.unwrap();
+    assert_eq!(code_of(&runner.run(said()).await), "E_STORE_ERROR");
+    assert_eq!(world.state().await, ("failed", 1));
+    assert_eq!(world.ledger().await, [("pay".to_owned(), "begun")]);
+    let outcome = runner.run(TurnInput::new("hello").conversation(TALK)).await;
+    assert_eq!(outcome.text, "Hello.");
+    assert_eq!(world.ledger().await, [("pay".to_owned(), "unknown")]);
+    assert!(world.calls().await[0].is_complete());
+    assert_eq!(world.state().await, ("failed", 1));
+    assert_eq!(world.runs.all().len(), 1);
+}
