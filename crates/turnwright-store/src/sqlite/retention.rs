@@ -83,7 +83,7 @@ impl SqliteStore {
     /// # Errors
     /// As [`delete_conversation`](SqliteStore::delete_conversation); what was deleted before stays deleted.
     pub async fn apply_retention(&self, retention: &Retention) -> Result<Retained, StoreError> {
-        let (kept, mut total) = self.read(survey).await?;
+        let (kept, mut total) = self.read(|conn, _| survey(conn)).await?;
         let oldest = retention.max_age.map(|age| {
             let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
             now().saturating_sub(age)
@@ -134,8 +134,7 @@ fn survey(conn: &mut Connection) -> Result<(Vec<Kept>, u64), Failure> {
     let mut statement = moment.prepare_cached(
         "SELECT name, revision, written_at,
              EXISTS (SELECT 1 FROM records WHERE records.scope = scopes.scope AND begun = 1)
-         FROM scopes WHERE EXISTS (SELECT 1 FROM records WHERE records.scope = scopes.scope)
-         ORDER BY written_at, scope",
+         FROM scopes ORDER BY written_at, scope",
     )?;
     let rows = statement.query_map([], |row| {
         Ok(Kept {
