@@ -81,8 +81,13 @@ impl Message {
     }
 
     fn by(author: Author, text: String) -> MessageBuilder {
+        Message::stamped(author, text, Stamp::new())
+    }
+
+    /// Starts a record that has its id and times.
+    pub(super) fn stamped(author: Author, text: String, stamp: Stamp) -> MessageBuilder {
         MessageBuilder(Message {
-            stamp: Stamp::new(),
+            stamp,
             author,
             text,
             media: Vec::new(),

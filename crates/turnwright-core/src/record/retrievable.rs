@@ -68,8 +68,18 @@ impl Retrievable {
     }
 
     fn of(content: Retrieved, tier: TrustTier, inline: bool) -> RetrievableBuilder {
+        Retrievable::stamped(content, tier, inline, Stamp::new())
+    }
+
+    /// Starts a record that has its id and times.
+    pub(super) fn stamped(
+        content: Retrieved,
+        tier: TrustTier,
+        inline: bool,
+        stamp: Stamp,
+    ) -> RetrievableBuilder {
         RetrievableBuilder(Retrievable {
-            stamp: Stamp::new(),
+            stamp,
             content,
             tier,
             source: None,

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use super::id::new_id;
 use super::provider_state::ProviderState;
+use super::stamp::Stamp;
 use super::tool_call::{ToolCall, ToolResults, WhichCall};
 use super::wrong::Wrong;
 use crate::error::{Error, ErrorCode};
@@ -40,13 +40,23 @@ impl ToolCall {
     /// ```
     pub fn builder(tool: impl Into<String>, args: impl Into<RawArgs>) -> ToolCallBuilder {
         let (tool, raw) = (tool.into(), args.into());
-        let now = SystemTime::now();
+        let checksum = of_raw(&tool, &raw);
+        ToolCall::stamped(tool.into(), raw, checksum, Stamp::new())
+    }
+
+    /// Starts a record that has its digest, its id and times.
+    pub(super) fn stamped(
+        tool: Arc<str>,
+        raw: RawArgs,
+        checksum: Hex,
+        stamp: Stamp,
+    ) -> ToolCallBuilder {
         ToolCallBuilder {
             call: ToolCall {
-                id: WhichCall::Told(new_id().into()),
+                id: WhichCall::Told(stamp.id.into()),
                 provider_id: None,
-                checksum: of_raw(&tool, &raw),
-                tool: tool.into(),
+                checksum,
+                tool,
                 raw,
                 edited: None,
                 results: ToolResults::Nothing,
@@ -56,8 +66,8 @@ impl ToolCall {
                 provider_state: None,
                 ordinal: None,
                 cut_off: false,
-                created_at: now,
-                updated_at: now,
+                created_at: stamp.created_at,
+                updated_at: stamp.updated_at,
                 completed_at: None,
             },
             inline: None,
@@ -154,10 +164,8 @@ impl ToolCallBuilder {
         self.finish(named)
     }
 
-    /// Makes a record again that was stored: with the digest that the call path found, and whatever name a model
-    /// proposed.
-    pub(super) fn rebuild(mut self, checksum: Hex) -> Result<Arc<ToolCall>, Error> {
-        self.call.checksum = checksum;
+    /// Makes a record again that was stored: with whatever name a model proposed.
+    pub(super) fn rebuild(self) -> Result<Arc<ToolCall>, Error> {
         self.finish(true)
     }
 

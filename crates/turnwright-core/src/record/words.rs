@@ -31,9 +31,14 @@ macro_rules! words {
             /// Starts a record of these words.
             #[expect(clippy::new_ret_no_self, reason = "nothing is made before it is checked")]
             pub fn new(text: impl Into<String>) -> $builder {
+                $record::stamped(text.into(), Stamp::new())
+            }
+
+            /// Starts a record that has its id and times.
+            pub(super) fn stamped(text: String, stamp: Stamp) -> $builder {
                 $builder($record {
-                    stamp: Stamp::new(),
-                    text: text.into(),
+                    stamp,
+                    text,
                     provider_state: None,
                 })
             }

@@ -27,10 +27,16 @@ impl Wrong {
 
     /// The same for an id that stands in another field.
     pub(crate) fn check_named_id(&mut self, field: &str, id: &str) {
-        let length = id.chars().count();
+        // Most ids are, and then its bytes are its characters and all of them are seen.
+        let graphic = id.bytes().all(|byte| byte.is_ascii_graphic());
+        let length = if graphic {
+            id.len()
+        } else {
+            id.chars().count()
+        };
         self.check(field, length > 0, "is empty");
         self.check(field, length <= LONGEST_ID, "has more than 256 characters");
-        let visible = !id.chars().any(|c| c.is_control() || is_unseen(c));
+        let visible = graphic || !id.chars().any(|c| c.is_control() || is_unseen(c));
         self.check(
             field,
             visible,

@@ -80,7 +80,7 @@ pub trait StoreExt: Store {
     }
 
     /// Takes all records of a scope away, all or none. What a spool keeps of them stays there:
-    /// [`Record::artifacts`] says under which ids.
+    /// [`Record::artifacts`] says under which ids. A turn that runs there is cut off: its next write is refused.
     ///
     /// # Errors
     /// As [`StoreExt::update`].
@@ -88,7 +88,13 @@ pub trait StoreExt: Store {
         let all = Query::all();
         self.update(scope, &all, |loaded| {
             let records = loaded.records.iter().map(|stored| &stored.record);
-            records.fold(Batch::new(), |batch, it| batch.delete(it.kind(), it.id()))
+            records.fold(Batch::new(), |batch, it| {
+                let batch = batch.delete(it.kind(), it.id());
+                match it {
+                    Record::Lease(lease) => batch.fence(lease.fence().saturating_add(1)),
+                    _ => batch,
+                }
+            })
         })
         .await
     }

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorCode};
 use crate::record::{
     CallState, GateState, Lease, Message, Record, RecordKind, TurnRecord, TurnState,
 };
-use crate::store::{Batch, Change, Loaded, Query, Revision, Store, StoreError};
+use crate::store::{Batch, Change, Loaded, Query, Revision, Store};
 use crate::within::{Cut, TimeLimit, within};
 
 /// How often it is tried against others that write the same conversation.
@@ -34,6 +34,15 @@ pub(super) struct Free {
     left: Option<Arc<str>>,
 }
 
+/// Whether a turn was taken.
+pub(super) enum Taken {
+    Yes,
+    /// Somebody else has written meanwhile.
+    Beaten,
+    /// The fence was too low.
+    FencedBy(u64),
+}
+
 impl TurnContext {
     /// Begins the turn: with what the user said, and what stands in the stash.
     ///
@@ -49,9 +58,9 @@ impl TurnContext {
             return self.write(said.into_iter().collect(), Vec::new()).await;
         };
         let record = TurnRecord::begin(Arc::clone(self.shared_id()), stash);
-        let mut tries = 0;
+        let (mut tries, mut fence) = (0, 1);
         loop {
-            let free = self.wait_until_free(&**store).await?;
+            let free = self.wait_until_free(&**store, fence).await?;
             let mut changes = self.given_up(&**store, &free).await?;
             // A turn of the same id may have been there before: this one begins here.
             changes.push(Change::Delete(RecordKind::Turn, record.id().to_owned()));
@@ -61,9 +70,15 @@ impl TurnContext {
             changes.extend(said.clone().map(Change::Put));
             tries += 1;
             match self.take(&**store, &free, hold, changes).await? {
-                true => return Ok(()),
-                false if tries < MOST_TRIES => {}
-                false => return Err(too_busy()),
+                Taken::Yes => {
+                    // What was closed of the turn before is none of this one's.
+                    let said: Vec<Change> = said.into_iter().map(Change::Put).collect();
+                    self.keep_changes(&said);
+                    return Ok(());
+                }
+                _ if tries >= MOST_TRIES => return Err(too_busy()),
+                Taken::Beaten => {}
+                Taken::FencedBy(by) => fence = by.saturating_add(1),
             }
         }
     }
@@ -72,25 +87,27 @@ impl TurnContext {
         Hold::new(free.fence, self.setup().lease, record)
     }
 
-    /// Makes the changes with which a turn is taken. `false` if somebody else has written meanwhile.
+    /// Makes the changes with which a turn is taken.
     pub(super) async fn take(
         &self,
         store: &dyn Store,
         free: &Free,
         hold: Hold,
         changes: Vec<Change>,
-    ) -> Result<bool, Error> {
-        let batch = Batch::from(changes.clone());
+    ) -> Result<Taken, Error> {
+        let batch = Batch::from(changes);
         let batch = batch.fence(free.fence).expect(free.revision);
         let applied = async { store.apply(self.scope(), batch).await };
         match in_time(self, applied).await? {
             Ok(_) => {
-                self.keep_changes(&changes);
                 self.set_hold(hold);
-                Ok(true)
+                Ok(Taken::Yes)
             }
-            Err(error) if is_beaten(&error) => Ok(false),
-            Err(error) => Err(error.into()),
+            Err(error) => match (error.fenced_by(), error.found_revision()) {
+                (Some(by), _) => Ok(Taken::FencedBy(by)),
+                (None, Some(_)) => Ok(Taken::Beaten),
+                (None, None) => Err(error.into()),
+            },
         }
     }
 
@@ -100,7 +117,13 @@ impl TurnContext {
     }
 
     /// Waits until nobody runs a turn of this conversation, for a while.
-    pub(super) async fn wait_until_free(&self, store: &dyn Store) -> Result<Free, Error> {
+    ///
+    /// `least` is the lowest fence that will do: where a conversation was emptied, its lease is gone and its fence is not.
+    pub(super) async fn wait_until_free(
+        &self,
+        store: &dyn Store,
+        least: u64,
+    ) -> Result<Free, Error> {
         let query = Query::all().kind(RecordKind::Lease).ids([Lease::ID]);
         let (mut pause, mut waited) = (FIRST_LOOK, Duration::ZERO);
         loop {
@@ -110,14 +133,14 @@ impl TurnContext {
             let Some(lease) = lease else {
                 return Ok(Free {
                     revision,
-                    fence: 1,
+                    fence: least,
                     left: None,
                 });
             };
             let Some(left) = lease.left().filter(|_| !is_gone(&lease)) else {
                 return Ok(Free {
                     revision,
-                    fence: lease.fence.saturating_add(1),
+                    fence: lease.fence.saturating_add(1).max(least),
                     left: lease.turn_id.clone(),
                 });
             };
@@ -194,11 +217,6 @@ fn closed(records: impl Iterator<Item = Record>, turn_id: &str) -> (Vec<Record>,
         Record::from(call.closed(settled))
     }));
     (closed, unknown)
-}
-
-/// Whether somebody else was faster.
-fn is_beaten(error: &StoreError) -> bool {
-    error.found_revision().is_some() || error.fenced_by().is_some()
 }
 
 fn held(lease: &Lease, left: Duration) -> Error {

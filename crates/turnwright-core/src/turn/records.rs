@@ -303,7 +303,7 @@ impl TurnContext {
 /// Somebody else has the turn: what this one has to say nobody may hear any more.
 fn taken_over(turn: &TurnContext, error: StoreError) -> Error {
     turn.note_taken_over();
-    let message = "another process has taken this conversation over: this turn stops, and stores nothing any more";
+    let message = "somebody else has taken this conversation over, or deleted it: this turn stops, and stores nothing any more";
     Error::new(ErrorCode::TurnTakenOver, message).with_source(error)
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::TurnContext;
-use super::begin::too_busy;
+use super::begin::{Taken, too_busy};
 use super::handle::Turn;
 use super::input::TurnInput;
 use super::runner::TurnRunner;
@@ -142,14 +142,14 @@ impl TurnContext {
         let Some(store) = self.store() else {
             return Err(unknown(self));
         };
-        let mut tries = 0;
+        let (mut tries, mut fence) = (0, 1);
         let found = loop {
             let found = self.found(&**store).await?;
             if found.turn.state() == TurnState::Answered {
                 self.load_own(&**store, &found).await?;
                 return Ok(None);
             }
-            let free = self.wait_until_free(&**store).await?;
+            let free = self.wait_until_free(&**store, fence).await?;
             // What was found must be true when it is taken: the revision is that before.
             let (again, revision) = self.found_at(&**store).await?;
             if revision != free.revision {
@@ -172,9 +172,10 @@ impl TurnContext {
             ];
             tries += 1;
             match self.take(&**store, &free, hold, changes).await? {
-                true => break again,
-                false if tries < MOST_TRIES => {}
-                false => return Err(too_busy()),
+                Taken::Yes => break again,
+                _ if tries >= MOST_TRIES => return Err(too_busy()),
+                Taken::Beaten => {}
+                Taken::FencedBy(by) => fence = by.saturating_add(1),
             }
         };
         for (path, value) in &found.turn.stash {

@@ -1,22 +1,14 @@
 //! One batch, within a transaction of the caller's.
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 use turnwright_core::media::Media;
 use turnwright_core::record::{Record, RecordKind, Retrieved, ToolResults};
 
 use super::encode::{Encoded, Put, Row, is_begun};
 use super::failure::Failure;
 use super::format;
+use super::scoped::Scoped;
 use super::trouble::Trouble;
-
-/// A scope as it is in the database.
-#[derive(Debug)]
-struct Scoped {
-    row: i64,
-    revision: u64,
-    fence: u64,
-    last: u64,
-}
 
 /// What comes of a batch that is looked at: the new revision, or why it was turned down. Nothing was changed then.
 pub(super) type Verdict = Result<u64, Failure>;
@@ -24,29 +16,38 @@ pub(super) type Verdict = Result<u64, Failure>;
 /// Makes all changes of a batch, unless it is turned down. What was done when it fails is the caller's to roll back.
 pub(super) fn apply(conn: &Connection, batch: &Encoded, now: i64) -> Result<Verdict, Failure> {
     format::check(conn)?;
-    let found = find(conn, batch.scope.as_str())?;
-    let (revision, fence) = match admit(batch, found.as_ref()) {
+    let name = batch.scope.as_str();
+    let mut scoped = Scoped::find(conn, name)?;
+    let (revision, fence) = match admit(batch, scoped) {
         Ok(admitted) => admitted,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let mut scoped = match found {
-        Some(found) => found,
-        None => insert(conn, batch.scope.as_str(), now)?,
-    };
+    let mut deletes = false;
     for change in &batch.changes {
         match change {
-            Row::Put(put) => scoped.put(conn, put, now)?,
-            Row::Delete(kind, id) => scoped.delete(conn, *kind, id)?,
+            Row::Put(record) => {
+                let row = scoped.row(conn, name, now)?;
+                put(conn, row, &mut scoped.last, record, now)?;
+            }
+            Row::Delete(kind, id) => {
+                deletes = true;
+                delete(conn, scoped.row, *kind, id)?;
+            }
         }
     }
     (scoped.revision, scoped.fence) = (revision, fence);
-    scoped.update(conn, now)?;
+    match deletes {
+        true => scoped.keep_or_forget(conn, name, now)?,
+        false => scoped.keep(conn, name, now)?,
+    }
     Ok(Ok(revision))
 }
 
 /// The revision and the fence that a scope has after the batch, if it may be applied.
-fn admit(batch: &Encoded, found: Option<&Scoped>) -> Result<(u64, u64), Failure> {
-    let (revision, fence) = found.map_or((0, 0), |it| (it.revision, it.fence));
+fn admit(batch: &Encoded, scoped: Scoped) -> Result<(u64, u64), Failure> {
+    let Scoped {
+        revision, fence, ..
+    } = scoped;
     if batch.fence.is_some_and(|own| own < fence) {
         return Err(Failure::Fenced(fence));
     }
@@ -61,78 +62,47 @@ fn admit(batch: &Encoded, found: Option<&Scoped>) -> Result<(u64, u64), Failure>
     Ok((revision + 1, fence))
 }
 
-fn find(conn: &Connection, name: &str) -> Result<Option<Scoped>, Failure> {
+/// Puts a record into the scope of this row, which gave `last` as its last place.
+fn put(conn: &Connection, scope: i64, last: &mut u64, put: &Put, now: i64) -> Result<(), Failure> {
+    let Put { record, body } = put;
+    let next = *last + 1;
     let mut statement = conn.prepare_cached(
-        "SELECT scope, revision, fence, last_position FROM scopes WHERE name = ?1",
+        "INSERT INTO records (scope, position, kind, id, written_at, bytes, checksum, body, begun)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+         ON CONFLICT (kind, id, scope) DO UPDATE SET written_at = excluded.written_at, bytes = excluded.bytes,
+             checksum = excluded.checksum, body = excluded.body, begun = excluded.begun
+         RETURNING record, position",
     )?;
-    let found = statement.query_row([name], |row| {
-        Ok(Scoped {
-            row: row.get(0)?,
-            revision: row.get(1)?,
-            fence: row.get(2)?,
-            last: row.get(3)?,
-        })
-    });
-    Ok(found.optional()?)
+    let values = params![
+        scope,
+        next,
+        record.kind().as_str(),
+        record.id(),
+        now,
+        body.len(),
+        checksum(body.as_bytes()),
+        body,
+        is_begun(record),
+    ];
+    let (row, position): (i64, u64) =
+        statement.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    match position == next {
+        true => *last = next,
+        false => forget_bytes(conn, row, record.kind())?,
+    }
+    name_bytes(conn, row, record)
 }
 
-fn insert(conn: &Connection, name: &str, now: i64) -> Result<Scoped, Failure> {
-    let mut statement = conn.prepare_cached(
-        "INSERT INTO scopes (name, revision, fence, last_position, written_at) VALUES (?1, 0, 0, 0, ?2)",
-    )?;
-    Ok(Scoped {
-        row: statement.insert(params![name, now])?,
-        revision: 0,
-        fence: 0,
-        last: 0,
-    })
-}
-
-impl Scoped {
-    fn put(&mut self, conn: &Connection, put: &Put, now: i64) -> Result<(), Failure> {
-        let Put { record, body } = put;
-        let next = self.last + 1;
-        let mut statement = conn.prepare_cached(
-            "INSERT INTO records (scope, position, kind, id, written_at, bytes, checksum, body, begun)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-             ON CONFLICT (scope, kind, id) DO UPDATE SET written_at = excluded.written_at, bytes = excluded.bytes,
-                 checksum = excluded.checksum, body = excluded.body, begun = excluded.begun
-             RETURNING record, position",
-        )?;
-        let values = params![
-            self.row,
-            next,
-            record.kind().as_str(),
-            record.id(),
-            now,
-            body.len(),
-            checksum(body.as_bytes()),
-            body,
-            is_begun(record),
-        ];
-        let (row, position): (i64, u64) =
-            statement.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
-        match position == next {
-            true => self.last = next,
-            false => forget_bytes(conn, row, record.kind())?,
-        }
-        name_bytes(conn, row, record)
-    }
-
-    fn delete(&self, conn: &Connection, kind: RecordKind, id: &str) -> Result<(), Failure> {
-        // What names its bytes goes with it.
-        conn.prepare_cached("DELETE FROM records WHERE scope = ?1 AND kind = ?2 AND id = ?3")?
-            .execute(params![self.row, kind.as_str(), id])?;
-        Ok(())
-    }
-
-    fn update(&self, conn: &Connection, now: i64) -> Result<(), Failure> {
-        let mut statement = conn.prepare_cached(
-            "UPDATE scopes SET revision = ?2, fence = ?3, last_position = ?4, written_at = ?5 WHERE scope = ?1",
-        )?;
-        statement.execute(params![self.row, self.revision, self.fence, self.last, now])?;
-        Ok(())
-    }
+fn delete(
+    conn: &Connection,
+    scope: Option<i64>,
+    kind: RecordKind,
+    id: &str,
+) -> Result<(), Failure> {
+    // What names its bytes goes with it.
+    conn.prepare_cached("DELETE FROM records WHERE scope = ?1 AND kind = ?2 AND id = ?3")?
+        .execute(params![scope, kind.as_str(), id])?;
+    Ok(())
 }
 
 /// What a body is checked by when it is read.

@@ -89,7 +89,8 @@ impl SqliteStoreBuilder {
         self
     }
 
-    /// How many threads read, each with a connection of its own: four unless told, at least one. One more writes.
+    /// How many threads read, each with a connection of its own: four unless told, at least one. One more writes, and
+    /// whoever loads more than a few hundred records at once has another to help, for as long as that takes.
     pub fn readers(mut self, threads: usize) -> Self {
         self.readers = threads;
         self
@@ -122,8 +123,9 @@ impl SqliteStoreBuilder {
         self
     }
 
-    /// For reading only: nothing is made, upgraded or written. The folder must be writable all the same while somebody else
-    /// has the file open, since readers and writers meet in a file beside it.
+    /// For reading only: nothing is upgraded or written, and no file is made that is not there, save those two in which SQLite's
+    /// readers and writers meet. Where they cannot be made, a file without a log is read as one that nobody changes; one
+    /// with a log cannot be opened then.
     ///
     /// ```
     /// use turnwright_core::record::Memory;

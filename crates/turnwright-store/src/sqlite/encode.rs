@@ -34,7 +34,7 @@ impl Encoded {
         for change in batch.changes {
             changes.push(match change {
                 Change::Put(record) => {
-                    let body = record.to_value()?.to_string();
+                    let body = record.to_json()?;
                     Row::Put(Put { record, body })
                 }
                 Change::Delete(kind, id) => Row::Delete(kind, id),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::Connection;
 use turnwright_core::spool::Spool;
 use turnwright_core::store::{Scope, StoreError};
 
@@ -11,11 +11,15 @@ use super::SqliteStore;
 use super::bytes::{is_named, note_orphan, strike_orphan};
 use super::encode::check_name;
 use super::failure::Failure;
+use super::scoped::Scoped;
 use super::trouble::Trouble;
 use super::writer::{Writer, now};
 
 /// How many pages the file gives back in one transaction.
 const PAGES: u32 = 1024;
+
+/// The highest number that the database holds.
+const HIGHEST_FENCE: u64 = i64::MAX as u64;
 
 /// What was deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,13 +34,19 @@ pub struct Deleted {
 }
 
 impl SqliteStore {
-    /// Deletes a conversation: its records, and what the spool keeps for them and for no other. The freed pages are
+    /// Deletes a conversation: its records and its name, and what the spool keeps for them and for no other. The freed pages are
     /// overwritten and given back to the file system.
     ///
     /// The records go first, in one transaction that notes which bytes are to follow: if the process ends in between, no
-    /// record names bytes that are gone, and the next [`SqliteStore::sweep`] deletes the rest. The scope's name stays with
-    /// its revision and its fence, so that a writer who does not know yet is still refused. A turn that runs meanwhile may
-    /// write again.
+    /// record names bytes that are gone, and the next [`SqliteStore::sweep`] deletes the rest. A turn that runs meanwhile is cut
+    /// off: its next write is refused (`E_TURN_TAKEN_OVER`), and nothing comes back.
+    ///
+    /// Nobody else writes to the file until the records are gone: a moment for ten thousand of them, seconds for a hundred
+    /// thousand and more, beyond which others may meet their `busy_timeout`.
+    ///
+    /// The scope's revision, fence and last place stay, so that a writer who does not know yet is still refused. Its name does
+    /// not, which may say as much as the conversation did: the numbers are kept under a digest of it. Whoever guesses the name
+    /// can find out that it was there, as they could by asking for its revision.
     ///
     /// ```
     /// use turnwright_core::record::Message;
@@ -58,8 +68,10 @@ impl SqliteStore {
     pub async fn delete_conversation(&self, scope: &Scope) -> Result<Deleted, StoreError> {
         let erased = self.erase(scope, None).await?.unwrap_or_default();
         let deleted = self.delete_bytes(&erased).await;
-        self.give_back().await?;
-        deleted
+        let given_back = self.give_back().await;
+        let deleted = deleted?;
+        given_back?;
+        Ok(deleted)
     }
 
     /// Deletes the records of a scope; only if it is as it was when it was chosen, where that is said.
@@ -195,14 +207,11 @@ fn erase(
     spool: bool,
 ) -> Result<Option<Erased>, Failure> {
     super::format::check(conn)?;
-    let found: Option<(i64, u64)> = conn
-        .prepare_cached("SELECT scope, revision FROM scopes WHERE name = ?1")?
-        .query_row([name], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let Some((scope, revision)) = found else {
+    let mut scoped = Scoped::find(conn, name)?;
+    let Some(scope) = scoped.row else {
         return Ok(None);
     };
-    if chosen_at.is_some_and(|chosen| chosen != revision) {
+    if chosen_at.is_some_and(|chosen| chosen != scoped.revision) {
         return Ok(None);
     }
     let named = named_by(conn, scope)?;
@@ -213,16 +222,13 @@ fn erase(
     let (records, bytes): (u64, u64) = conn
         .prepare_cached("SELECT count(*), ifnull(sum(bytes), 0) FROM records WHERE scope = ?1")?
         .query_row([scope], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if records == 0 {
-        return Ok(None);
-    }
     // What names their bytes goes with them.
     conn.prepare_cached("DELETE FROM records WHERE scope = ?1")?
         .execute([scope])?;
-    conn.prepare_cached(
-        "UPDATE scopes SET revision = revision + 1, written_at = ?2 WHERE scope = ?1",
-    )?
-    .execute(params![scope, now()])?;
+    scoped.revision += 1;
+    // Whoever runs a turn there has lost it: nothing comes back.
+    scoped.fence = scoped.fence.saturating_add(1).min(HIGHEST_FENCE);
+    scoped.keep_or_forget(conn, name, now())?;
     let mut unnamed = BTreeMap::new();
     for (id, freed) in named {
         if !is_named(conn, &id)? {

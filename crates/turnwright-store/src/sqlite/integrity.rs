@@ -28,7 +28,7 @@ impl SqliteStore {
     /// # Errors
     /// [`Trouble::Corrupt`] with the first ten problems, or the check could not be made.
     pub async fn integrity_check(&self) -> Result<(), StoreError> {
-        self.read(check).await
+        self.read(|conn, _| check(conn)).await
     }
 }
 
@@ -45,6 +45,11 @@ fn check(conn: &mut Connection) -> Result<(), Failure> {
         &moment,
         "SELECT 'a record of scope ' || scope || ' stands beyond its last place' FROM records JOIN scopes USING (scope)
          WHERE position > last_position OR position < 1 LIMIT 10",
+    )?);
+    problems.extend(said_by(
+        &moment,
+        "SELECT 'scope ' || scope || ' holds no record' FROM scopes
+         WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.scope = scopes.scope) LIMIT 10",
     )?);
     damaged_records(&moment, &mut problems)?;
     match problems.is_empty() {

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use rusqlite::{Connection, OptionalExtension as _, Row, Statement, params, params_from_iter};
-use turnwright_core::record::{Record, RecordKind, Reopen};
+use rusqlite::{Connection, OptionalExtension as _, Statement, params, params_from_iter};
+use turnwright_core::record::{RecordKind, Reopen};
 use turnwright_core::store::{Loaded, Position, Query, Revision, Scope, ScopeFilter, Stored};
 
-use super::apply::checksum;
 use super::failure::Failure;
 use super::format;
-use super::trouble::Trouble;
+use super::rows::{Read, Wanted, records};
+use super::scoped::Scoped;
 
 /// What a query finds, and the revision that it is of: both of one moment.
 pub(super) fn load(
@@ -17,25 +17,26 @@ pub(super) fn load(
     scope: &Scope,
     query: &Query,
     reopen: &Reopen,
+    wanted: Wanted<'_>,
 ) -> Result<Loaded, Failure> {
     let moment = conn.transaction()?;
     format::check(&moment)?;
-    let found = moment
-        .prepare_cached("SELECT scope, revision FROM scopes WHERE name = ?1")?
-        .query_row([scope.as_str()], |row| Ok((row.get(0)?, row.get(1)?)));
-    let Some((row, revision)) = found.optional()? else {
-        return Ok(Loaded::default());
+    let found = Scoped::find(&moment, scope.as_str())?;
+    let revision = Revision(found.revision);
+    let Some(row) = found.row else {
+        return Ok(Loaded::new(Vec::new(), revision));
     };
     let asked = Asked {
         scope: row,
         query,
         reopen,
+        wanted,
     };
     let records = match &query.ids {
         None => asked.by_place(&moment)?,
         Some(ids) => asked.by_id(&moment, ids)?,
     };
-    Ok(Loaded::new(records, Revision(revision)))
+    Ok(Loaded::new(records, revision))
 }
 
 /// A query to one scope.
@@ -43,6 +44,7 @@ struct Asked<'q> {
     scope: i64,
     query: &'q Query,
     reopen: &'q Reopen,
+    wanted: Wanted<'q>,
 }
 
 impl Asked<'_> {
@@ -66,11 +68,8 @@ impl Asked<'_> {
         let numbers = [self.scope, first, last, self.most()];
         let numbers = numbers.map(rusqlite::types::Value::from).into_iter();
         let kinds = kinds.iter().map(|kind| kind.as_str().to_owned().into());
-        let mut rows = statement.query(params_from_iter(numbers.chain(kinds)))?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            found.push(self.stored(row)?);
-        }
+        let rows = statement.query(params_from_iter(numbers.chain(kinds)))?;
+        let mut found = records(rows, self.reopen, self.wanted)?;
         if self.query.newest {
             found.reverse();
         }
@@ -114,29 +113,9 @@ impl Asked<'_> {
     fn read(&self, statement: &mut Statement<'_>, row: i64) -> Result<Stored, Failure> {
         let mut rows = statement.query([row])?;
         match rows.next()? {
-            Some(row) => self.stored(row),
+            Some(row) => Read::of(row)?.record(self.reopen),
             None => Err(rusqlite::Error::QueryReturnedNoRows.into()),
         }
-    }
-
-    fn stored(&self, row: &Row<'_>) -> Result<Stored, Failure> {
-        let position: u64 = row.get(0)?;
-        let damaged = |what: &str| {
-            let said = format!("{what} of the record at place {position} is not what was written");
-            Failure::new(Trouble::Corrupt, said)
-        };
-        let body = row
-            .get_ref(3)?
-            .as_bytes()
-            .map_err(|_| damaged("the text"))?;
-        if row.get::<_, u32>(2)? != checksum(body) {
-            return Err(damaged("the text"));
-        }
-        let kind = row.get_ref(1)?.as_str().ok().and_then(RecordKind::named);
-        let kind = kind.ok_or_else(|| damaged("the kind"))?;
-        let value = serde_json::from_slice(body).map_err(|_| damaged("the text"))?;
-        let record = Record::from_value(kind, &value, self.reopen)?;
-        Ok(Stored::new(Position(position), record))
     }
 }
 
@@ -148,9 +127,11 @@ fn each_once(kinds: &[RecordKind]) -> Vec<RecordKind> {
 }
 
 fn by_place_sql(kinds: usize, newest: bool) -> String {
-    let mut sql = "SELECT position, kind, checksum, body FROM records \
+    // Told which index: by the other one, all records of a kind would be read and sorted for the first few.
+    let mut sql =
+        "SELECT position, kind, checksum, body FROM records INDEXED BY records_by_position \
                    WHERE scope = ?1 AND position BETWEEN ?2 AND ?3"
-        .to_owned();
+            .to_owned();
     if kinds > 0 {
         let names: Vec<String> = (5..5 + kinds).map(|at| format!("?{at}")).collect();
         // Writing to a string does not fail.
@@ -168,9 +149,7 @@ pub(super) fn scopes(conn: &mut Connection, filter: &ScopeFilter) -> Result<Vec<
     let prefix = filter.prefix.as_deref().unwrap_or_default();
     let after = filter.after.as_ref().map(Scope::as_str);
     let mut statement = moment.prepare_cached(
-        "SELECT name FROM scopes WHERE name >= ?1 AND (?2 IS NULL OR name > ?2)
-             AND EXISTS (SELECT 1 FROM records WHERE records.scope = scopes.scope)
-         ORDER BY name",
+        "SELECT name FROM scopes WHERE name >= ?1 AND (?2 IS NULL OR name > ?2) ORDER BY name",
     )?;
     let from = after.filter(|after| *after > prefix).unwrap_or(prefix);
     let mut rows = statement.query(params![from, after])?;
@@ -186,3 +165,22 @@ pub(super) fn scopes(conn: &mut Connection, filter: &ScopeFilter) -> Result<Vec<
     }
     Ok(found)
 }
+
+/// The scopes that hold a record of this kind and id.
+pub(super) fn holding(
+    conn: &mut Connection,
+    kind: RecordKind,
+    id: &str,
+) -> Result<Vec<Scope>, Failure> {
+    let moment = conn.transaction()?;
+    format::check(&moment)?;
+    let mut statement = moment.prepare_cached(HOLDING)?;
+    let names = statement.query_map([kind.as_str(), id], |row| row.get::<_, String>(0))?;
+    let scopes = names.map(|name| name.map(Scope::new));
+    Ok(scopes.collect::<Result<_, _>>()?)
+}
+
+const HOLDING: &str = "SELECT name FROM records INDEXED BY records_by_id JOIN scopes USING (scope) WHERE kind = ?1 AND id = ?2 ORDER BY name";
+
+#[cfg(test)]
+mod tests;

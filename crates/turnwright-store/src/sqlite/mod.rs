@@ -20,6 +20,8 @@ mod open;
 mod patience;
 mod readers;
 mod retention;
+mod rows;
+mod scoped;
 mod sweep;
 mod trouble;
 mod writer;
@@ -33,7 +35,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rusqlite::Connection;
-use turnwright_core::record::Reopen;
+use turnwright_core::record::{RecordKind, Reopen};
 use turnwright_core::spool::Spool;
 use turnwright_core::store::{
     Batch, Loaded, Query, Revision, Scope, ScopeFilter, Store, StoreError,
@@ -48,7 +50,8 @@ pub use trouble::{SqliteError, Trouble};
 use encode::{Encoded, check_name, reads_bytes};
 use failure::Failure;
 use readers::Readers;
-use writer::WriterHandle;
+use rows::Wanted;
+use writer::{Writer, WriterHandle};
 
 /// Keeps records in one file, which any number of processes may share. Clones share it.
 ///
@@ -146,11 +149,14 @@ impl SqliteStore {
     /// Reads where it blocks nobody.
     async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, Failure> + Send + 'static,
+        work: impl FnOnce(&mut Connection, Wanted<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
         let done = match &self.0.readers {
             Some(readers) => readers.read(work).await,
-            None => self.0.writer.run(|writer| work(&mut writer.conn)).await,
+            None => {
+                let work = |writer: &mut Writer| work(&mut writer.conn, &|| true);
+                self.0.writer.run(work).await
+            }
         };
         done.map_err(|failure| self.told(failure))
     }
@@ -187,13 +193,19 @@ impl Store for SqliteStore {
     async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
         let (scope, query) = (scope.clone(), query.clone());
         let reopen = self.0.reopen.clone();
-        self.read(move |conn| load::load(conn, &scope, &query, &reopen))
+        self.read(move |conn, wanted| load::load(conn, &scope, &query, &reopen, wanted))
             .await
     }
 
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
         let filter = filter.clone();
-        self.read(move |conn| load::scopes(conn, &filter)).await
+        self.read(move |conn, _| load::scopes(conn, &filter)).await
+    }
+
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        let id = id.to_owned();
+        self.read(move |conn, _| load::holding(conn, kind, &id))
+            .await
     }
 }
 

@@ -1,12 +1,13 @@
 //! Opening a file: what it is, and that nothing is overwritten which is not ours.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::failure::Failure;
 use super::format::{self, Found};
@@ -43,8 +44,13 @@ impl Target {
         // What is refused is left as it is, the log of whoever wrote it too.
         let keep_log = |keep| conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep);
         keep_log(self.path.as_deref().is_some_and(|path| log_bytes(path) > 0))?;
-        let found = patiently(self.busy_timeout, || format::look(&conn))?;
-        self.check_writable(&conn, found)?;
+        // SQLite opens for reading what it may not write, and says nothing.
+        if !self.read_only && conn.is_readonly("main")? {
+            return Err(Trouble::ReadOnly.into());
+        }
+        let found = patiently(self.busy_timeout, || format::look(&conn));
+        let found = found.map_err(beside)?;
+        self.check_format(found)?;
         keep_log(false)?;
         if !self.read_only {
             self.prepare(&conn, found)?;
@@ -66,11 +72,24 @@ impl Target {
     }
 
     fn connect(&self, path: &Path) -> Result<Connection, Failure> {
-        let mode = match self.read_only {
-            true => OpenFlags::SQLITE_OPEN_READ_ONLY,
-            false => OpenFlags::SQLITE_OPEN_READ_WRITE,
-        };
-        let conn = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        if !self.read_only {
+            return self.set_up(open_at(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?);
+        }
+        let conn = self.set_up(open_at(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?)?;
+        let looked = conn.pragma_query_value(None, "schema_version", |row| row.get::<_, i64>(0));
+        match looked {
+            // Readers and writers meet in a file beside it, which cannot be made here. Where there is no log either, there are
+            // no writers.
+            Err(error) if cannot_open(&error) && !log_of(path).exists() => {
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+                self.set_up(open_at(Path::new(&unchanging(path)), flags)?)
+            }
+            // Whatever else it is, it is told by whoever looks next.
+            _ => Ok(conn),
+        }
+    }
+
+    fn set_up(&self, conn: Connection) -> Result<Connection, Failure> {
         conn.busy_timeout(self.busy_timeout)?;
         conn.set_prepared_statement_cache_capacity(STATEMENTS);
         conn.pragma_update(None, "foreign_keys", true)?;
@@ -96,15 +115,10 @@ impl Target {
         }
     }
 
-    fn check_writable(&self, conn: &Connection, found: Found) -> Result<(), Failure> {
+    fn check_format(&self, found: Found) -> Result<(), Failure> {
         match (self.read_only, found) {
             (true, Found::Nothing) => Err(Trouble::NoDatabase.into()),
             (true, Found::Older(found)) => Err(Trouble::OlderFormat { found }.into()),
-            // SQLite opens for reading what it may not write, and says nothing.
-            (false, _) if conn.is_readonly("main")? => Err(Failure::new(
-                Trouble::ReadOnly,
-                "open it with `read_only` to read it",
-            )),
             _ => Ok(()),
         }
     }
@@ -183,10 +197,50 @@ fn check_header(mut file: File, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn log_bytes(path: &Path) -> u64 {
+fn log_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
-    fs::metadata(name).map_or(0, |log| log.len())
+    name.into()
+}
+
+fn log_bytes(path: &Path) -> u64 {
+    fs::metadata(log_of(path)).map_or(0, |log| log.len())
+}
+
+fn open_at(path: &Path, mode: OpenFlags) -> Result<Connection, Failure> {
+    let mode = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Ok(Connection::open_with_flags(path, mode)?)
+}
+
+fn cannot_open(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::CannotOpen)
+}
+
+/// The name of a file that nobody changes, which SQLite then reads without a file beside it.
+fn unchanging(path: &Path) -> String {
+    let mut name = "file:".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+                name.push(char::from(*byte));
+            }
+            // Writing to a string does not fail.
+            _ => _ = write!(name, "%{byte:02x}"),
+        }
+    }
+    name.push_str("?immutable=1");
+    name
+}
+
+/// What SQLite says of a file that is there and can be opened, where it cannot make those beside it.
+fn beside(failure: Failure) -> Failure {
+    match failure {
+        Failure::Sql(error) if cannot_open(&error) => Failure::new(
+            Trouble::ReadOnly,
+            "the files `-wal` and `-shm` cannot be made beside it",
+        ),
+        failure => failure,
+    }
 }
 
 /// SQLite gives the files beside it the same permissions.

@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::failure::Failure;
 use super::open::Target;
+use super::rows::Wanted;
 use super::trouble::Trouble;
 
 /// Reads that wait for a thread; whoever brings more waits before that.
@@ -42,12 +43,13 @@ impl Readers {
         Ok(Readers { jobs, threads })
     }
 
-    /// Reads on one of the threads. What nobody waits for any more is not begun.
+    /// Reads on one of the threads. What nobody waits for any more is not begun, and long work asks whether it is wanted.
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, Failure> + Send + 'static,
+        work: impl FnOnce(&mut Connection, Wanted<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        self.run(move |reader| work(reader.conn()?)).await
+        self.run(move |reader, wanted| work(reader.conn()?, wanted))
+            .await
     }
 
     /// Does what may block, and needs no connection, on one of the threads.
@@ -55,13 +57,13 @@ impl Readers {
         &self,
         work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        self.run(|_| work()).await
+        self.run(|_, _| work()).await
     }
 
     /// Ends all threads after what was handed in before.
     pub(super) async fn close(&self) -> Result<(), Failure> {
         for _ in 0..self.threads {
-            self.run(|reader| {
+            self.run(|reader, _| {
                 (reader.conn, reader.closed) = (None, true);
                 Ok(())
             })
@@ -72,14 +74,14 @@ impl Readers {
 
     async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Reader) -> Result<T, Failure> + Send + 'static,
+        work: impl FnOnce(&mut Reader, Wanted<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |reader| {
             if reply.is_closed() {
                 return;
             }
-            let done = catch_unwind(AssertUnwindSafe(|| work(reader)));
+            let done = catch_unwind(AssertUnwindSafe(|| work(reader, &|| !reply.is_closed())));
             let panicked = |_| Err(Failure::new(Trouble::Other, "a reader panicked"));
             let _ = reply.send(done.unwrap_or_else(panicked));
         });

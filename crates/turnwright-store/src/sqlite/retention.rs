@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rusqlite::Connection;
-use turnwright_core::store::{Scope, StoreError};
+use turnwright_core::store::{Scope, StoreError, StoreExt as _};
 
 use super::SqliteStore;
 use super::erase::Deleted;
@@ -63,8 +63,8 @@ pub struct Retained {
 
 impl SqliteStore {
     /// Deletes conversations until what is left is within bounds, each as
-    /// [`delete_conversation`](SqliteStore::delete_conversation) does. Never one with a call that was begun and has not ended,
-    /// nor one that is written while this goes on.
+    /// [`delete_conversation`](SqliteStore::delete_conversation) does. Never one in which a turn runs or a call was begun and has
+    /// not ended, nor one that is written while this goes on.
     ///
     /// ```
     /// use turnwright_core::record::Message;
@@ -83,7 +83,7 @@ impl SqliteStore {
     /// # Errors
     /// As [`delete_conversation`](SqliteStore::delete_conversation); what was deleted before stays deleted.
     pub async fn apply_retention(&self, retention: &Retention) -> Result<Retained, StoreError> {
-        let (kept, mut total) = self.read(survey).await?;
+        let (kept, mut total) = self.read(|conn, _| survey(conn)).await?;
         let oldest = retention.max_age.map(|age| {
             let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
             now().saturating_sub(age)
@@ -95,7 +95,8 @@ impl SqliteStore {
             if !too_old && !too_much {
                 continue;
             }
-            if one.unfinished {
+            let lease = self.lease(&one.scope).await?;
+            if one.unfinished || lease.is_some_and(|lease| lease.left().is_some()) {
                 report.unfinished.push(one.scope);
                 continue;
             }
@@ -134,8 +135,7 @@ fn survey(conn: &mut Connection) -> Result<(Vec<Kept>, u64), Failure> {
     let mut statement = moment.prepare_cached(
         "SELECT name, revision, written_at,
              EXISTS (SELECT 1 FROM records WHERE records.scope = scopes.scope AND begun = 1)
-         FROM scopes WHERE EXISTS (SELECT 1 FROM records WHERE records.scope = scopes.scope)
-         ORDER BY written_at, scope",
+         FROM scopes ORDER BY written_at, scope",
     )?;
     let rows = statement.query_map([], |row| {
         Ok(Kept {

@@ -97,7 +97,7 @@ async fn one_that_begins_a_call_has_those_flushed_that_wait_with_it() {
 async fn work_that_panics_or_fails_leaves_no_transaction_behind() {
     let store = SqliteStore::in_memory().await.unwrap();
     store.put(&scope(), note("a", "x")).await.unwrap();
-    let half = |writer: &mut writer::Writer| {
+    let half = |writer: &mut Writer| {
         writer.begin(false)?;
         writer.conn.execute("DELETE FROM records", [])?;
         Ok::<(), Failure>(())

@@ -100,14 +100,16 @@ impl SqliteError {
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            Trouble::NoFolder => "its folder does not exist",
+            Trouble::NoFolder => "its folder does not exist: make it first",
             Trouble::CannotOpen => "it cannot be opened",
-            Trouble::NoDatabase => "it is no database, and was left as it is",
-            Trouble::OtherProgram => "it is a database of another program, and was left as it is",
+            Trouble::NoDatabase => "it is no database, and was left as it is: name another file",
+            Trouble::OtherProgram => {
+                "it is a database of another program, and was left as it is: name another file"
+            }
             Trouble::NewerFormat { found, known } => {
                 return write!(
                     f,
-                    "it has format {found}, a later release wrote it: this one knows formats up to {known}"
+                    "it has format {found}, a later release wrote it: this one knows formats up to {known}, use that one"
                 );
             }
             Trouble::OlderFormat { found } => {
@@ -119,11 +121,19 @@ impl fmt::Display for Trouble {
             Trouble::Corrupt => {
                 "it is damaged: keep a copy of it and of its -wal file, and go on with a backup"
             }
-            Trouble::ReadOnly => "it may only be read",
-            Trouble::Locked => "another process writes to it, and did not end in time",
-            Trouble::Full => "there is no room left",
-            Trouble::Disk => "the disk failed, or a limit of the process was met",
-            Trouble::Closed => "the store is closed",
+            Trouble::ReadOnly => {
+                "it may only be read: open it with `read_only`, or let this user write the file and its folder"
+            }
+            Trouble::Locked => {
+                "another process writes to it, and did not end in time: try again, or wait longer with `busy_timeout`"
+            }
+            Trouble::Full => {
+                "there is no room left, and nothing of this was written: make room, and try again"
+            }
+            Trouble::Disk => {
+                "the disk failed or a limit of the process was met, and nothing of this was written"
+            }
+            Trouble::Closed => "the store is closed: open it again",
             Trouble::Refused => "this cannot be done",
             Trouble::Other => "the database failed",
         };

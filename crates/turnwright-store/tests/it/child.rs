@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use tokio::runtime::Builder;
 
-use crate::{crash, full, opening, processes};
+use crate::{crash, no_room, opening, processes};
 
 const TASK: &str = "TURNWRIGHT_STORE_TASK";
 const FILE: &str = "TURNWRIGHT_STORE_FILE";
@@ -53,7 +53,11 @@ fn does_its_task() {
         match task.as_str() {
             "write until killed" => crash::write(&file).await,
             "count" => processes::count(&file).await,
-            "fill" => full::fill(&file).await,
+            "count for a while" => processes::count_for_a_while(&file).await,
+            "fill the log" => no_room::fill_the_log(&file).await,
+            "fill the file" => no_room::fill_the_file(&file).await,
+            "fill the spool" => no_room::fill_the_spool(&file).await,
+            "fill the disk" => no_room::fill_the_disk(&file).await,
             "open what may not be written" => opening::open_read_only(&file).await,
             other => panic!("no such task: {other}"),
         }

@@ -115,11 +115,7 @@ async fn check(file: &Path, acknowledged: &mut BTreeMap<usize, u64>) {
     store.close().await.unwrap();
 }
 
-/// `TURNWRIGHT_KILLS` says how often.
-#[tokio::test]
-async fn what_was_acknowledged_is_there_after_a_kill_and_nothing_is_half_there() {
-    let kills = std::env::var("TURNWRIGHT_KILLS").ok();
-    let kills: u64 = kills.map_or(20, |kills| kills.parse().unwrap());
+async fn kill_and_check(kills: u64) {
     let folder = Folder::new();
     let mut file = folder.file();
     let mut acknowledged = BTreeMap::new();
@@ -137,4 +133,15 @@ async fn what_was_acknowledged_is_there_after_a_kill_and_nothing_is_half_there()
         kill_after(process, (random >> 33) % 60, &mut acknowledged);
         check(&file, &mut acknowledged).await;
     }
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_is_there_after_a_kill_and_nothing_is_half_there() {
+    kill_and_check(20).await;
+}
+
+#[tokio::test]
+#[ignore = "takes a minute"]
+async fn what_was_acknowledged_is_there_after_two_hundred_kills() {
+    kill_and_check(200).await;
 }

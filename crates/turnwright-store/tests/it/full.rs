@@ -1,22 +1,16 @@
-//! No room left.
+//! No room left within the bound that was set.
 
-use std::path::Path;
-use std::process::Command;
-
-use turnwright_core::store::{
-    Batch, Query, Revision, Scope, ScopeFilter, Store as _, StoreExt as _,
-};
+use turnwright_core::store::{Batch, Query, Revision, Scope, ScopeFilter, Store as _};
 use turnwright_store::sqlite::{SqliteStore, Trouble};
 
-use crate::child::{self, said, say};
 use crate::folder::Folder;
 use crate::{note, trouble};
 
-fn scope() -> Scope {
+pub(crate) fn scope() -> Scope {
     Scope::new("chat")
 }
 
-fn pair(number: u64) -> Batch {
+pub(crate) fn pair(number: u64) -> Batch {
     let text = "x".repeat(2_000);
     Batch::new()
         .put(note(&format!("{number}-a"), &text))
@@ -24,7 +18,7 @@ fn pair(number: u64) -> Batch {
 }
 
 /// Everything that was acknowledged is there, in whole batches.
-async fn check(store: &SqliteStore, acknowledged: u64) {
+pub(crate) async fn check(store: &SqliteStore, acknowledged: u64) {
     let loaded = store.load(&scope(), &Query::all()).await.unwrap();
     let ids: Vec<&str> = loaded.records.iter().map(|it| it.record.id()).collect();
     let promised: Vec<String> = (1..=acknowledged)
@@ -70,53 +64,4 @@ async fn what_does_not_fit_is_refused_whole_and_the_rest_stays() {
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let revision = store.apply(&scope(), pair(acknowledged + 1)).await.unwrap();
     check(&store, revision.0).await;
-}
-
-/// In another process, which may write no large files.
-pub(crate) async fn fill(file: &Path) {
-    let store = SqliteStore::open(file).await.unwrap();
-    let mut acknowledged = 0;
-    loop {
-        match store.apply(&scope(), pair(acknowledged + 1)).await {
-            Ok(revision) => acknowledged = revision.0,
-            Err(error) => {
-                check(&store, acknowledged).await;
-                say(&format!("{acknowledged} {:?}", trouble(&error)));
-                // The disk is still full: it fails again, and takes nothing back.
-                store
-                    .apply(&scope(), pair(acknowledged + 1))
-                    .await
-                    .unwrap_err();
-                check(&store, acknowledged).await;
-                return;
-            }
-        }
-    }
-}
-
-#[cfg(unix)]
-#[tokio::test]
-async fn a_disk_that_takes_no_more_loses_nothing_that_was_acknowledged() {
-    let folder = Folder::new();
-    let mut command = Command::new("sh");
-    command.args(["-c", "trap '' XFSZ; ulimit -f 400; exec \"$0\" \"$@\""]);
-    command.arg(std::env::current_exe().unwrap());
-    child::with_task(&mut command, "fill", &folder.file());
-    let output = command.output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{text}");
-    let (acknowledged, told) = text
-        .lines()
-        .find_map(said)
-        .unwrap()
-        .split_once(' ')
-        .unwrap();
-    assert!(["Disk", "Full"].contains(&told), "{told}");
-    let acknowledged = acknowledged.parse().unwrap();
-
-    let store = SqliteStore::open(folder.file()).await.unwrap();
-    check(&store, acknowledged).await;
-    let revision = store.apply(&scope(), pair(acknowledged + 1)).await.unwrap();
-    check(&store, revision.0).await;
-    assert!(!store.records(&scope()).await.unwrap().is_empty());
 }

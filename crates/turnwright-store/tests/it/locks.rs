@@ -80,8 +80,10 @@ async fn a_write_that_nobody_waits_for_any_more_is_done_whole() {
     );
     assert_eq!(store.records(&scope).await.unwrap().len(), 21);
 
-    // Also where the store itself is dropped.
+    // Also where the store is closed behind it.
+    let holder = Holder::of(&folder);
     hand_in_and_drop(&store, &scope, Batch::new().put(note("later", "x"))).await;
+    holder.let_go();
     store.close().await.unwrap();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let loaded = store.load(&scope, &Query::all()).await.unwrap();

@@ -1,4 +1,13 @@
 //! What the store promises, in one binary.
+//!
+//! Two tests are short here and long by
+//!
+//! ```text
+//! cargo test -p turnwright-store --test it -- --ignored --nocapture
+//! ```
+//!
+//! which has two processes write one file for a minute, and kills one two hundred times while it writes. Give a name behind
+//! `--ignored` for one of both: `for_a_minute`, `two_hundred`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,8 +23,11 @@ mod damage;
 mod deletion;
 mod folder;
 mod full;
+mod loading;
 mod locks;
 mod model;
+mod names;
+mod no_room;
 mod opening;
 mod processes;
 mod retention;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -69,7 +70,7 @@ async fn a_later_format_is_left_as_it_is_and_its_log_too() {
     drop(later);
     let newer = Trouble::NewerFormat {
         found: 99,
-        known: 2,
+        known: 3,
     };
     assert_eq!(refused(&folder).await, newer);
 
@@ -96,8 +97,8 @@ async fn a_file_that_is_upgraded_while_it_is_open_is_not_written_any_more() {
     let scope = Scope::new("chat");
     store.put(&scope, note("a", "x")).await.unwrap();
     let later = Connection::open(folder.file()).unwrap();
-    later.pragma_update(None, "user_version", 3).unwrap();
-    let newer = Trouble::NewerFormat { found: 3, known: 2 };
+    later.pragma_update(None, "user_version", 4).unwrap();
+    let newer = Trouble::NewerFormat { found: 4, known: 3 };
     let error = store.put(&scope, note("b", "x")).await.unwrap_err();
     assert_eq!(trouble(&error), newer);
     assert_eq!(trouble(&store.records(&scope).await.unwrap_err()), newer);
@@ -291,12 +292,79 @@ async fn what_may_not_be_written_is_told() {
     assert_eq!(told, ["ReadOnly", "opened"]);
     allow(folder.path(), 0o555);
     let told = ask(&folder.file()).unwrap();
-    assert!(
-        ["ReadOnly", "CannotOpen"].contains(&told[0].as_str()),
-        "{told:?}"
-    );
+    assert_eq!(told, ["ReadOnly", "opened"]);
     let told = ask(&folder.path().join("new.db")).unwrap();
     assert_eq!(told[0], "ReadOnly");
     assert_eq!(fs::read(folder.file()).unwrap(), before);
     allow(folder.path(), 0o755);
+}
+
+/// Asks in a process for which the folder is mounted for reading only.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_file_system_that_may_only_be_read_is_told_and_is_read() {
+    let folder = Folder::new();
+    written(&folder.file()).await;
+    let before = contents(folder.path());
+    let alone = ["-rm", "sh", "-c"];
+    let bound = "mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\"";
+    let tried = Command::new("unshare")
+        .args(alone)
+        .arg(bound)
+        .arg(folder.path())
+        .output();
+    if !tried.is_ok_and(|it| it.status.success()) {
+        crate::say("SKIPPED: nothing can be mounted here, and so not for reading only");
+        return;
+    }
+    let mut command = Command::new("unshare");
+    command.args(alone).arg(format!("{bound} && exec \"$@\""));
+    command.arg(folder.path());
+    command.arg(std::env::current_exe().unwrap());
+    child::with_task(&mut command, "open what may not be written", &folder.file());
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    let told: Vec<&str> = text.lines().filter_map(said).collect();
+    assert_eq!(told, ["ReadOnly", "opened"]);
+    assert!(contents(folder.path()) == before);
+}
+
+/// A flag that binds even those who may do everything.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_file_that_nobody_may_change_is_told_and_is_read() {
+    struct Unchanging(PathBuf);
+    impl Unchanging {
+        fn flag(path: &Path, flag: &str) -> bool {
+            let done = Command::new("chattr").arg(flag).arg(path).output();
+            done.is_ok_and(|it| it.status.success())
+        }
+    }
+    impl Drop for Unchanging {
+        fn drop(&mut self) {
+            Unchanging::flag(&self.0, "-i");
+        }
+    }
+
+    for whole_folder in [false, true] {
+        let folder = Folder::new();
+        written(&folder.file()).await;
+        let before = fs::read(folder.file()).unwrap();
+        let path = match whole_folder {
+            true => folder.path().to_owned(),
+            false => folder.file(),
+        };
+        if !Unchanging::flag(&path, "+i") {
+            crate::say("SKIPPED: this user or file system cannot make a file unchanging");
+            return;
+        }
+        let unchanging = Unchanging(path);
+        let output = child::command("open what may not be written", &folder.file()).output();
+        let text = String::from_utf8(output.unwrap().stdout).unwrap();
+        let told: Vec<&str> = text.lines().filter_map(said).collect();
+        assert_eq!(told, ["ReadOnly", "opened"], "{text}");
+        drop(unchanging);
+        assert_eq!(fs::read(folder.file()).unwrap(), before);
+    }
 }

@@ -1,17 +1,22 @@
 //! Several processes on one file.
 
+use std::env;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use turnwright_core::record::{Record, RecordKind};
-use turnwright_core::store::{Batch, Loaded, Query, Revision, Scope, Store as _, StoreExt as _};
+use turnwright_core::store::{
+    Batch, Loaded, Query, Revision, Scope, ScopeFilter, Store as _, StoreExt as _,
+};
 use turnwright_store::sqlite::SqliteStore;
 
 use crate::child::{self, said, say};
 use crate::folder::Folder;
-use crate::note;
+use crate::{line, note};
 
 const ROUNDS: u64 = 150;
 const PROCESSES: u64 = 3;
+const SECONDS: &str = "TURNWRIGHT_STORE_SECONDS";
 
 fn counted(loaded: &Loaded) -> u64 {
     let counter = loaded.records.first().map(|stored| stored.record.clone());
@@ -19,27 +24,101 @@ fn counted(loaded: &Loaded) -> u64 {
     counter.map_or(0, |it| it.text().parse().unwrap())
 }
 
-/// Counts up in one scope with the others, and writes to another without looking.
+/// Counts up in one scope with the others, and writes to another without looking. Says which revision that gave.
 pub(crate) async fn count(file: &Path) {
     let store = SqliteStore::open(file).await.unwrap();
-    let (together, beside) = (Scope::new("together"), Scope::new("beside"));
-    let counter = Query::all().kind(RecordKind::Memory).ids(["counter"]);
     for round in 0..ROUNDS {
-        loop {
-            let loaded = store.load(&together, &counter).await.unwrap();
-            let next = (counted(&loaded) + 1).to_string();
-            let batch = Batch::new()
-                .put(note("counter", &next))
-                .expect(loaded.revision);
-            match store.apply(&together, batch).await {
-                Ok(_) => break,
-                Err(error) => assert!(error.found_revision().is_some(), "{error}"),
-            }
-        }
-        let id = format!("{}-{round}", std::process::id());
-        let Revision(revision) = store.put(&beside, note(&id, "x")).await.unwrap();
+        let revision = count_once(&store, round).await;
         say(&revision.to_string());
     }
+}
+
+async fn count_once(store: &SqliteStore, round: u64) -> u64 {
+    let (together, beside) = (Scope::new("together"), Scope::new("beside"));
+    let counter = Query::all().kind(RecordKind::Memory).ids(["counter"]);
+    loop {
+        let loaded = store.load(&together, &counter).await.unwrap();
+        let next = (counted(&loaded) + 1).to_string();
+        let batch = Batch::new()
+            .put(note("counter", &next))
+            .expect(loaded.revision);
+        match store.apply(&together, batch).await {
+            Ok(_) => break,
+            Err(error) => assert!(error.found_revision().is_some(), "{error}"),
+        }
+    }
+    let id = format!("{}-{round}", std::process::id());
+    let Revision(revision) = store.put(&beside, note(&id, "x")).await.unwrap();
+    revision
+}
+
+/// For as many seconds as the environment says: now and then it begins a call, reads all, deletes a conversation, and opens the
+/// file anew. Says how often it counted.
+pub(crate) async fn count_for_a_while(file: &Path) {
+    let seconds = env::var(SECONDS).unwrap().parse().unwrap();
+    let until = Instant::now() + Duration::from_secs(seconds);
+    let own = Scope::new(format!("own-{}", std::process::id()));
+    let mut store = SqliteStore::open(file).await.unwrap();
+    let mut counted = 0;
+    while Instant::now() < until {
+        count_once(&store, counted).await;
+        counted += 1;
+        let begun = line(&format!("call-{counted}"), "begun");
+        store.put(&own, begun).await.unwrap();
+        if counted.is_multiple_of(50) {
+            let all = store.records(&own).await.unwrap();
+            assert_eq!(all.len(), 50);
+            store.delete_conversation(&own).await.unwrap();
+        }
+        if counted.is_multiple_of(200) {
+            store.close().await.unwrap();
+            store = SqliteStore::open(file).await.unwrap();
+        }
+    }
+    store.delete_conversation(&own).await.unwrap();
+    say(&counted.to_string());
+}
+
+async fn count_in_two(seconds: u64) -> u64 {
+    let folder = Folder::new();
+    let started = (0..2).map(|_| {
+        let mut command = child::command("count for a while", &folder.file());
+        command.env(SECONDS, seconds.to_string()).spawn().unwrap()
+    });
+    let mut all = 0;
+    for process in started.collect::<Vec<_>>() {
+        let output = process.wait_with_output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{text}");
+        let own: u64 = text.lines().find_map(said).unwrap().parse().unwrap();
+        assert!(own > 0, "one of them never came to it");
+        all += own;
+    }
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    for (name, records) in [("together", 1), ("beside", all)] {
+        let loaded = store.load(&Scope::new(name), &Query::all()).await.unwrap();
+        assert_eq!(loaded.revision, Revision(all), "{name}");
+        assert_eq!(loaded.records.len() as u64, records, "{name}");
+        if name == "together" {
+            assert_eq!(counted(&loaded), all);
+        }
+    }
+    let left = store.scopes(&ScopeFilter::all()).await.unwrap();
+    assert_eq!(left, ["beside", "together"].map(Scope::new));
+    store.integrity_check().await.unwrap();
+    all
+}
+
+#[tokio::test]
+async fn two_processes_on_one_file_for_a_second_lose_no_update() {
+    count_in_two(1).await;
+}
+
+#[tokio::test]
+#[ignore = "takes a minute"]
+async fn two_processes_on_one_file_for_a_minute_lose_no_update() {
+    let all = count_in_two(60).await;
+    crate::say(format!("counted {all} times together in a minute"));
 }
 
 #[tokio::test]

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use turnwright_core::record::CallState;
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::store::{Scope, ScopeFilter, Store as _, StoreExt as _};
+use turnwright_core::{BoxError, DispatchContext, ErrorCode, TurnInput, TurnRunner};
 use turnwright_store::sqlite::{Retention, SqliteStore};
 
 use crate::deletion::{call, sorted, with_spool};
@@ -162,10 +164,43 @@ async fn what_was_emptied_before_is_no_conversation_any_more() {
     let (folder, spool) = (Folder::new(), MemorySpool::default());
     let store = four(&folder, &spool).await;
     store.delete_conversation(&Scope::new("a")).await.unwrap();
-    age(&store, "a", 9);
     let report = store
-        .apply_retention(&Retention::default().max_age(DAY * 7 / 2))
+        .apply_retention(&Retention::default().max_bytes(0))
         .await
         .unwrap();
-    assert!(report.conversations.is_empty());
+    assert_eq!(report.conversations, ["b", "c", "d"].map(Scope::new));
+}
+
+#[tokio::test]
+async fn a_conversation_in_which_a_turn_runs_is_passed_over_and_one_that_is_deleted_under_it_stays_deleted()
+ {
+    let (folder, spool) = (Folder::new(), MemorySpool::default());
+    let store = with_spool(&folder, Arc::new(spool.clone())).await;
+    let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let model = {
+        let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
+        move |ctx: DispatchContext| {
+            let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
+            async move {
+                reached.notify_one();
+                go.notified().await;
+                ctx.answer("too late").await?;
+                Ok::<_, BoxError>(())
+            }
+        }
+    };
+    let runner = TurnRunner::builder(model).store(store.clone());
+    let turn = runner.build().unwrap();
+    let turn = turn.start(TurnInput::new("go").conversation("a"));
+    reached.notified().await;
+    let tight = Retention::default().max_bytes(0);
+    let report = store.apply_retention(&tight).await.unwrap();
+    assert_eq!(report.unfinished, [Scope::new("a")]);
+    assert_eq!(left(&store).await, ["a"]);
+    // Whoever says so by name means it.
+    store.delete_conversation(&Scope::new("a")).await.unwrap();
+    go.notify_one();
+    let error = turn.await.error().unwrap();
+    assert_eq!(error.code(), ErrorCode::TurnTakenOver);
+    assert_eq!(left(&store).await, Vec::<String>::new());
 }

@@ -14,7 +14,7 @@ fn first_format(folder: &Folder) {
     conn.pragma_update(None, "application_id", 0x5457_5354)
         .unwrap();
     conn.pragma_update(None, "user_version", 1).unwrap();
-    for (row, name) in [(1, "quiet"), (2, "busy")] {
+    for (row, name) in [(1, "quiet"), (2, "busy"), (3, "emptied")] {
         conn.execute(
             "INSERT INTO scopes VALUES (?1, ?2, 3, 7, 2, 0)",
             params![row, name],
@@ -75,6 +75,18 @@ async fn an_earlier_format_is_upgraded_with_all_that_is_in_it() {
         Some(7)
     );
 
+    // Nor is a name kept that an earlier release kept; its numbers are.
+    let conn = Connection::open(folder.file()).unwrap();
+    let kept: i64 = conn
+        .query_row(
+            "SELECT count(*) FROM scopes WHERE name = 'emptied'",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    let emptied = store.load(&Scope::new("emptied"), &Query::all()).await;
+    assert_eq!((kept, emptied.unwrap().revision), (0, Revision(3)));
+
     // What the new format knows is true of the old records.
     let report = store
         .apply_retention(&Retention::default().max_bytes(0))
@@ -89,7 +101,7 @@ async fn an_earlier_format_is_upgraded_with_all_that_is_in_it() {
     let format: i64 = conn
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(format, 2);
+    assert_eq!(format, 3);
 }
 
 #[tokio::test]

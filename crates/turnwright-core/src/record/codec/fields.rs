@@ -3,93 +3,110 @@
 
 use std::time::SystemTime;
 
+use serde::de::IntoDeserializer as _;
+use serde::de::value::{Error as NoWord, StrDeserializer};
 use serde_json::{Map, Value};
 
+use super::node::{Part, Parts};
+use super::place::Place;
 use super::time;
 use crate::error::{Error, ErrorCode, ErrorKind};
 use crate::record::RecordKind;
+use crate::record::stamp::Stamp;
 use crate::schema::{MAX_DEPTH, decode, quote, survey};
 
 /// A stored object, and where it stands in its record.
 pub(super) struct Fields<'v> {
     kind: RecordKind,
     id: Option<&'v str>,
-    place: String,
-    map: &'v Map<String, Value>,
+    place: Place,
+    all: Parts<'v>,
 }
 
 impl<'v> Fields<'v> {
-    pub(super) fn of_record(kind: RecordKind, value: &'v Value) -> Result<Self, Error> {
-        match value {
-            Value::Object(map) => Ok(Fields {
-                kind,
-                id: map.get("id").and_then(Value::as_str),
-                place: String::new(),
-                map,
-            }),
-            _ => Err(unreadable(kind, None, "it is no JSON object")),
-        }
+    pub(super) fn of_record(kind: RecordKind, whole: Option<Part<'v>>) -> Result<Self, Error> {
+        let Some(all) = whole.and_then(Part::as_object) else {
+            return Err(unreadable(kind, None, "it is no JSON object"));
+        };
+        let mut fields = Fields {
+            kind,
+            id: None,
+            place: Place::default(),
+            all,
+        };
+        fields.id = fields.get("id").and_then(Part::as_text);
+        Ok(fields)
     }
 
     /// What stands under a name; `null` counts as nothing.
-    pub(super) fn get(&self, name: &str) -> Option<&'v Value> {
-        self.map.get(name).filter(|value| !value.is_null())
+    pub(super) fn get(&self, name: &str) -> Option<Part<'v>> {
+        self.all.named(name).filter(|part| !part.is_null())
     }
 
     fn need<T>(
         &self,
         name: &str,
         what: &str,
-        take: impl FnOnce(&'v Value) -> Option<T>,
+        take: impl FnOnce(Part<'v>) -> Option<T>,
     ) -> Result<T, Error> {
-        let value = self.get(name).ok_or_else(|| self.wrong(name, "is missing"));
-        take(value?).ok_or_else(|| self.wrong(name, what))
+        let part = self.get(name).ok_or_else(|| self.wrong(name, "is missing"));
+        take(part?).ok_or_else(|| self.wrong(name, what))
     }
 
     fn may<T>(
         &self,
         name: &str,
         what: &str,
-        take: impl FnOnce(&'v Value) -> Option<T>,
+        take: impl FnOnce(Part<'v>) -> Option<T>,
     ) -> Result<Option<T>, Error> {
         match self.get(name) {
             None => Ok(None),
-            Some(value) => take(value).map(Some).ok_or_else(|| self.wrong(name, what)),
+            Some(part) => take(part).map(Some).ok_or_else(|| self.wrong(name, what)),
         }
     }
 
     pub(super) fn text(&self, name: &str) -> Result<&'v str, Error> {
-        self.need(name, "is no text", Value::as_str)
+        self.need(name, "is no text", Part::as_text)
     }
 
     pub(super) fn text_if_any(&self, name: &str) -> Result<Option<&'v str>, Error> {
-        self.may(name, "is no text", Value::as_str)
+        self.may(name, "is no text", Part::as_text)
     }
 
     pub(super) fn flag(&self, name: &str) -> Result<bool, Error> {
-        self.need(name, "is neither true nor false", Value::as_bool)
+        self.need(name, "is neither true nor false", Part::as_flag)
     }
 
     pub(super) fn number(&self, name: &str) -> Result<u64, Error> {
-        self.need(name, NO_NUMBER, Value::as_u64)
+        self.need(name, NO_NUMBER, Part::as_number)
     }
 
     pub(super) fn number_if_any(&self, name: &str) -> Result<Option<u64>, Error> {
-        self.may(name, NO_NUMBER, Value::as_u64)
+        self.may(name, NO_NUMBER, Part::as_number)
     }
 
     pub(super) fn time(&self, name: &str) -> Result<SystemTime, Error> {
-        self.need(name, NO_TIME, |value| time::parse(value.as_str()?))
+        self.need(name, NO_TIME, |part| time::parse(part.as_text()?))
     }
 
     pub(super) fn time_if_any(&self, name: &str) -> Result<Option<SystemTime>, Error> {
-        self.may(name, NO_TIME, |value| time::parse(value.as_str()?))
+        self.may(name, NO_TIME, |part| time::parse(part.as_text()?))
+    }
+
+    /// Id and times.
+    pub(super) fn stamp(&self) -> Result<Stamp, Error> {
+        Ok(Stamp {
+            id: self.text("id")?.to_owned(),
+            created_at: self.time("createdAt")?,
+            updated_at: self.time("updatedAt")?,
+        })
     }
 
     /// One of the words that a type is written with.
     pub(super) fn word<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, Error> {
-        self.need(name, "is none of the words that may stand there", |value| {
-            T::deserialize(value).ok()
+        self.need(name, "is none of the words that may stand there", |part| {
+            let word: StrDeserializer<'_, NoWord> = part.as_text()?.into_deserializer();
+            T::deserialize(word).ok()
         })
     }
 
@@ -104,55 +121,60 @@ impl<'v> Fields<'v> {
         self.get(name).map(|_| self.json(name)).transpose()
     }
 
-    pub(super) fn object(&self, name: &str) -> Result<Fields<'v>, Error> {
-        let value = self.get(name);
-        self.below(name, value.unwrap_or(&Value::Null))
+    pub(super) fn object(&self, name: &'static str) -> Result<Fields<'v>, Error> {
+        let part = self.get(name).ok_or_else(|| self.wrong(name, "is missing"));
+        self.below(self.place.field(name), part?)
     }
 
-    pub(super) fn object_if_any(&self, name: &str) -> Result<Option<Fields<'v>>, Error> {
+    pub(super) fn object_if_any(&self, name: &'static str) -> Result<Option<Fields<'v>>, Error> {
         self.get(name).map(|_| self.object(name)).transpose()
     }
 
     /// The objects of a list.
-    pub(super) fn objects(&self, name: &str) -> Result<Vec<Fields<'v>>, Error> {
-        let items = self.need(name, "is no list", Value::as_array)?;
+    pub(super) fn objects(&self, name: &'static str) -> Result<Vec<Fields<'v>>, Error> {
+        let items = self.need(name, "is no list", Part::as_list)?;
         (0..)
             .zip(items)
-            .map(|(index, item): (usize, _)| self.below(&format!("{name}[{index}]"), item))
+            .map(|(index, item)| self.below(self.place.item(name, index), item))
             .collect()
     }
 
-    fn below(&self, name: &str, value: &'v Value) -> Result<Fields<'v>, Error> {
-        match value {
-            Value::Object(map) => Ok(Fields {
-                kind: self.kind,
-                id: self.id,
-                place: format!("{}{name}.", self.place),
-                map,
-            }),
-            Value::Null => Err(self.wrong(name, "is missing")),
-            _ => Err(self.wrong(name, "is no object")),
-        }
+    fn below(&self, place: Place, part: Part<'v>) -> Result<Fields<'v>, Error> {
+        let (kind, id) = (self.kind, self.id);
+        let Some(all) = part.as_object() else {
+            let why = if part.is_null() {
+                "is missing"
+            } else {
+                "is no object"
+            };
+            return Err(unreadable(kind, id, &format!("{place}: {why}")));
+        };
+        Ok(Fields {
+            kind,
+            id,
+            place,
+            all,
+        })
     }
 
     /// The object as a whole, for types that read themselves.
-    pub(super) fn whole(&self) -> &'v Map<String, Value> {
-        self.map
+    pub(super) fn whole(&self) -> Map<String, Value> {
+        self.all.to_map()
     }
 
     /// An error that names a field.
     pub(super) fn wrong(&self, name: &str, why: &str) -> Error {
-        let Fields {
-            kind, id, place, ..
-        } = self;
-        unreadable(*kind, *id, &format!("{place}{name}: {why}"))
+        let dot = if self.place.is_record() { "" } else { "." };
+        let why = format!("{}{dot}{name}: {why}", self.place);
+        unreadable(self.kind, self.id, &why)
     }
 
     /// An error that names the object itself.
     pub(super) fn wrong_whole(&self, why: &str) -> Error {
-        let place = self.place.strip_suffix('.');
-        let place = place.map_or(String::new(), |place| format!("{place}: "));
-        unreadable(self.kind, self.id, &format!("{place}{why}"))
+        match self.place.is_record() {
+            true => unreadable(self.kind, self.id, why),
+            false => unreadable(self.kind, self.id, &format!("{}: {why}", self.place)),
+        }
     }
 
     /// What a builder says against what was read.
@@ -164,7 +186,7 @@ impl<'v> Fields<'v> {
 const NO_NUMBER: &str = "is no whole number from 0 on";
 const NO_TIME: &str = "is no time: write it like `2026-01-31T23:59:59.000000001Z`";
 
-fn unreadable(kind: RecordKind, id: Option<&str>, why: &str) -> Error {
+pub(super) fn unreadable(kind: RecordKind, id: Option<&str>, why: &str) -> Error {
     let id = id.map_or(String::new(), |id| format!(" {}", quote(&id.into())));
     let message = format!("the stored {kind}{id} cannot be read: {why}");
     // No retry mends it.

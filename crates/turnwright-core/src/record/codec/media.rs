@@ -30,7 +30,7 @@ pub(super) fn write_all(media: &[Media]) -> Result<Value, Error> {
 
 pub(super) fn read(fields: &Fields<'_>, reopen: &Reopen) -> Result<Media, Error> {
     // Its own words would show what stands there.
-    let described = MediaDescriptor::deserialize(fields.whole()).map_err(|_| {
+    let described = MediaDescriptor::deserialize(&fields.whole()).map_err(|_| {
         let why = "is no description of a media: id, kind, mimeType, filename, trustTier, \
                    modalityHazard, and perhaps source and stash";
         fields.wrong_whole(why)
@@ -42,7 +42,7 @@ pub(super) fn read(fields: &Fields<'_>, reopen: &Reopen) -> Result<Media, Error>
 
 pub(super) fn read_all(
     fields: &Fields<'_>,
-    name: &str,
+    name: &'static str,
     reopen: &Reopen,
 ) -> Result<Vec<Media>, Error> {
     let all = fields.objects(name)?;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::fields::{Fields, put};
+use super::node::Part;
 use super::reopen::Reopen;
-use super::words::{read_stamp, write_stamp};
+use super::words::write_stamp;
 use super::{bytes, media};
 use crate::error::Error;
-use crate::record::{Author, Message, MessageBuilder};
+use crate::record::{Author, Message};
 
 pub(super) fn write(message: &Message, map: &mut Map<String, Value>) -> Result<(), Error> {
     write_stamp!(message, map);
@@ -34,7 +35,8 @@ pub(super) fn write(message: &Message, map: &mut Map<String, Value>) -> Result<(
 }
 
 pub(super) fn read(fields: &Fields<'_>, reopen: &Reopen) -> Result<Arc<Message>, Error> {
-    let mut builder = read_stamp!(by_author(fields, fields.text("text")?)?, fields);
+    let (author, text) = (read_author(fields)?, fields.text("text")?);
+    let mut builder = Message::stamped(author, text.to_owned(), fields.stamp()?);
     if fields.get("media").is_some() {
         for media in media::read_all(fields, "media", reopen)? {
             builder = builder.media(media);
@@ -46,18 +48,23 @@ pub(super) fn read(fields: &Fields<'_>, reopen: &Reopen) -> Result<Arc<Message>,
     builder.build().map_err(|error| fields.refused(error))
 }
 
-fn by_author(fields: &Fields<'_>, text: &str) -> Result<MessageBuilder, Error> {
-    match fields.get("author") {
-        Some(Value::String(author)) if author == "user" => Ok(Message::user(text)),
-        Some(Value::String(author)) if author == "assistant" => Ok(Message::assistant(text)),
-        Some(Value::String(author)) if author == "framework" => Ok(Message::framework(text)),
-        Some(Value::Object(_)) => {
-            let agent = fields.object("author")?;
-            Ok(Message::agent(agent.text("agent")?, text).tier(agent.word("trustTier")?))
-        }
-        _ => {
-            let why = "is none of \"user\", \"assistant\", \"framework\" and an agent with `agent` and `trustTier`";
-            Err(fields.wrong("author", why))
-        }
+fn read_author(fields: &Fields<'_>) -> Result<Author, Error> {
+    let author = fields.get("author");
+    if author.is_some_and(|it| it.as_object().is_some()) {
+        let agent = fields.object("author")?;
+        return Ok(Author::Agent {
+            name: agent.text("agent")?.to_owned(),
+            tier: agent.word("trustTier")?,
+        });
     }
+    let author = match author.and_then(Part::as_text) {
+        Some("user") => Some(Author::User),
+        Some("assistant") => Some(Author::Assistant),
+        Some("framework") => Some(Author::Framework),
+        _ => None,
+    };
+    author.ok_or_else(|| {
+        let why = "is none of \"user\", \"assistant\", \"framework\" and an agent with `agent` and `trustTier`";
+        fields.wrong("author", why)
+    })
 }

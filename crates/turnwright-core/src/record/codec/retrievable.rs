@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::fields::{Fields, put};
 use super::reopen::Reopen;
-use super::words::{read_stamp, write_stamp};
+use super::words::write_stamp;
 use super::{artifact, media};
 use crate::error::Error;
 use crate::record::{RecordKind, Retrievable, Retrieved};
@@ -31,18 +31,19 @@ pub(super) fn write(found: &Retrievable, map: &mut Map<String, Value>) -> Result
 
 pub(super) fn read(fields: &Fields<'_>, reopen: &Reopen) -> Result<Arc<Retrievable>, Error> {
     let tier = fields.word("trustTier")?;
-    let builder = if let Some(artifact) = fields.object_if_any("artifact")? {
-        Retrievable::artifact(artifact::read(&artifact, reopen)?, tier)
+    let content = if let Some(artifact) = fields.object_if_any("artifact")? {
+        Retrieved::Artifact(artifact::read(&artifact, reopen)?)
     } else if let Some(media) = fields.object_if_any("media")? {
         let media = media::read(&media, reopen)?;
         if media.tier() != tier {
             return Err(fields.wrong("trustTier", "is not that of the media"));
         }
-        Retrievable::media(media)
+        Retrieved::Media(media)
     } else {
-        Retrievable::text(fields.text("text")?, tier)
+        Retrieved::Text(fields.text("text")?.to_owned())
     };
-    let mut builder = read_stamp!(builder, fields).inline(fields.flag("inline")?);
+    let (inline, stamp) = (fields.flag("inline")?, fields.stamp()?);
+    let mut builder = Retrievable::stamped(content, tier, inline, stamp);
     if let Some(source) = fields.text_if_any("source")? {
         builder = builder.source(source);
     }

@@ -33,39 +33,60 @@ pub(crate) fn format(time: SystemTime) -> String {
 
 /// What [`format`] wrote; with a shorter fraction of a second too, or none.
 pub(super) fn parse(text: &str) -> Option<SystemTime> {
-    let (date, clock) = text.strip_suffix('Z')?.split_once('T')?;
-    let mut date = date.rsplitn(3, '-');
-    let (day, month) = (two_digits(date.next()?)?, two_digits(date.next()?)?);
-    let year: i64 = date.next()?.parse().ok()?;
-    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-    let mut clock = clock.split(':');
-    let mut part = |most: i64| two_digits(clock.next()?).filter(|value| *value <= most);
-    let (hour, minute, second) = (part(23)?, part(59)?, part(59)?);
-    let digits = fraction.bytes().all(|byte| byte.is_ascii_digit());
-    if clock.next().is_some() || !digits || fraction.is_empty() || fraction.len() > 9 {
+    let text = text.as_bytes().strip_suffix(b"Z")?;
+    let (date, clock) = text.split_at_checked(text.iter().position(|byte| *byte == b'T')?)?;
+    let [year @ .., b'-', m, mo, b'-', d, da] = date else {
+        return None;
+    };
+    let days = days_of(year_of(year)?, two(*m, *mo)?, two(*d, *da)?)?;
+    let [_, h, ho, b':', m, mi, b':', s, se, fraction @ ..] = clock else {
+        return None;
+    };
+    let (hour, minute, second) = (two(*h, *ho)?, two(*m, *mi)?, two(*s, *se)?);
+    if hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    let nanos: i128 = format!("{fraction:0<9}").parse().ok()?;
-    let days = days_of(year, month, day)?;
+    let nanos = match fraction {
+        [] => 0,
+        [b'.', digits @ ..] => nanos_of(digits)?,
+        _ => return None,
+    };
     let seconds = days.checked_mul(DAY)?;
     let seconds = seconds.checked_add(hour * 3600 + minute * 60 + second)?;
-    let nanos = i128::from(seconds) * NANOS + nanos;
-    let far = nanos.unsigned_abs();
-    let apart = Duration::new(
-        u64::try_from(far / NANOS.unsigned_abs()).ok()?,
-        u32::try_from(far % NANOS.unsigned_abs()).ok()?,
-    );
-    match nanos < 0 {
-        true => SystemTime::UNIX_EPOCH.checked_sub(apart),
-        false => SystemTime::UNIX_EPOCH.checked_add(apart),
+    match u64::try_from(seconds) {
+        Ok(after) => SystemTime::UNIX_EPOCH.checked_add(Duration::new(after, nanos)),
+        Err(_) => {
+            let before = Duration::from_secs(seconds.unsigned_abs());
+            let whole = SystemTime::UNIX_EPOCH.checked_sub(before)?;
+            whole.checked_add(Duration::new(0, nanos))
+        }
     }
 }
 
-fn two_digits(text: &str) -> Option<i64> {
-    match text.as_bytes() {
-        [tens @ b'0'..=b'9', ones @ b'0'..=b'9'] => {
-            Some(i64::from(tens - b'0') * 10 + i64::from(ones - b'0'))
-        }
+/// Four digits, or a sign and as many as there are.
+fn year_of(text: &[u8]) -> Option<i64> {
+    match text {
+        [a, b, c, d] => Some(two(*a, *b)? * 100 + two(*c, *d)?),
+        _ => std::str::from_utf8(text).ok()?.parse().ok(),
+    }
+}
+
+/// The digits behind the point as nanoseconds.
+fn nanos_of(digits: &[u8]) -> Option<u32> {
+    if digits.is_empty() || digits.len() > 9 {
+        return None;
+    }
+    let read = digits.iter().try_fold(0, |nanos, digit| match digit {
+        b'0'..=b'9' => Some(nanos * 10 + u32::from(digit - b'0')),
+        _ => None,
+    });
+    let missing = (digits.len()..9).fold(1, |scale, _| scale * 10);
+    Some(read? * missing)
+}
+
+fn two(tens: u8, ones: u8) -> Option<i64> {
+    match (tens, ones) {
+        (b'0'..=b'9', b'0'..=b'9') => Some(i64::from(tens - b'0') * 10 + i64::from(ones - b'0')),
         _ => None,
     }
 }
@@ -89,8 +110,16 @@ fn date_of(days: i64) -> (i64, i64, i64) {
 
 /// The days from the beginning of 1970 to a date, if there is that date.
 fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
+    let leaps = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let last = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if leaps => 29,
+        2 => 28,
+        _ => return None,
+    };
     // Years that the system's seconds reach, with room to reckon.
-    if year.unsigned_abs() > 300_000_000_000 || !(1..=12).contains(&month) {
+    if year.unsigned_abs() > 300_000_000_000 || !(1..=last).contains(&day) {
         return None;
     }
     let (from_march, month_from_march) = match month {
@@ -99,6 +128,5 @@ fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
     };
     let (era, in_era) = (from_march.div_euclid(400), from_march.rem_euclid(400));
     let in_year = (153 * month_from_march + 2) / 5 + day - 1;
-    let days = era * ERA + in_era * 365 + in_era / 4 - in_era / 100 + in_year - TO_1970;
-    (date_of(days) == (year, month, day)).then_some(days)
+    Some(era * ERA + in_era * 365 + in_era / 4 - in_era / 100 + in_year - TO_1970)
 }

@@ -80,10 +80,8 @@ fn write_results(results: &ToolResults) -> Result<Option<Map<String, Value>>, Er
 
 pub(super) fn read(fields: &Fields<'_>, reopen: &Reopen) -> Result<Arc<ToolCall>, Error> {
     let args = read_args(&fields.object("args")?)?;
-    let mut builder = ToolCall::builder(fields.text("tool")?, args)
-        .id(fields.text("id")?)
-        .created_at(fields.time("createdAt")?)
-        .updated_at(fields.time("updatedAt")?)
+    let (tool, checksum) = (fields.text("tool")?, read_checksum(fields)?);
+    let mut builder = ToolCall::stamped(tool.into(), args, checksum, fields.stamp()?)
         .trusted(fields.flag("trusted")?)
         .inline(fields.flag("inline")?)
         .from_artifact_tool(fields.flag("fromArtifactTool")?);
@@ -108,8 +106,7 @@ pub(super) fn read(fields: &Fields<'_>, reopen: &Reopen) -> Result<Arc<ToolCall>
     if let Some(state) = bytes::read_state(fields)? {
         builder = builder.provider_state(state);
     }
-    let built = builder.rebuild(read_checksum(fields)?);
-    built.map_err(|error| fields.refused(error))
+    builder.rebuild().map_err(|error| fields.refused(error))
 }
 
 fn read_args(args: &Fields<'_>) -> Result<RawArgs, Error> {

@@ -25,17 +25,7 @@ macro_rules! write_stamp {
     };
 }
 
-/// And how its builder gets it back.
-macro_rules! read_stamp {
-    ($builder:expr, $fields:expr) => {
-        $builder
-            .id($fields.text("id")?)
-            .created_at($fields.time("createdAt")?)
-            .updated_at($fields.time("updatedAt")?)
-    };
-}
-
-pub(super) use {read_stamp, write_stamp};
+pub(super) use write_stamp;
 
 macro_rules! words {
     ($($record:ident, $write:ident, $read:ident;)+) => {$(
@@ -45,8 +35,8 @@ macro_rules! words {
         }
 
         pub(super) fn $read(fields: &Fields<'_>) -> Result<Arc<$record>, Error> {
-            let builder = read_stamp!($record::new(fields.text("text")?), fields);
-            builder.build().map_err(|error| fields.refused(error))
+            let text = fields.text("text")?.to_owned();
+            $record::stamped(text, fields.stamp()?).build().map_err(|error| fields.refused(error))
         }
     )+};
 }
@@ -63,7 +53,8 @@ pub(super) fn write_thought(thought: &Thought, map: &mut Map<String, Value>) {
 }
 
 pub(super) fn read_thought(fields: &Fields<'_>) -> Result<Arc<Thought>, Error> {
-    let mut builder = read_stamp!(Thought::new(fields.text("text")?), fields);
+    let text = fields.text("text")?.to_owned();
+    let mut builder = Thought::stamped(text, fields.stamp()?);
     if let Some(state) = bytes::read_state(fields)? {
         builder = builder.provider_state(state);
     }

@@ -3,13 +3,37 @@
 use rusqlite::Connection;
 
 use super::failure::Failure;
+use super::scoped::forget_empty;
 use super::trouble::Trouble;
 
 /// The program whose file it is, as SQLite keeps it in the header: `TWST`.
 const APPLICATION: i32 = 0x5457_5354;
 
+/// How a format is made of the one before it.
+pub(super) struct Step {
+    sql: &'static str,
+    /// What SQL alone cannot do.
+    and: fn(&Connection) -> Result<(), Failure>,
+}
+
+impl Step {
+    const fn sql(sql: &'static str) -> Self {
+        Step {
+            sql,
+            and: |_| Ok(()),
+        }
+    }
+}
+
 /// Step n makes format n of format n − 1; a new file goes through all of them. Steps are only ever added.
-const STEPS: &[&str] = &[include_str!("1.sql"), include_str!("2.sql")];
+const STEPS: &[Step] = &[
+    Step::sql(include_str!("1.sql")),
+    Step::sql(include_str!("2.sql")),
+    Step {
+        sql: include_str!("3.sql"),
+        and: forget_empty,
+    },
+];
 
 /// The format that this release reads and writes.
 pub(super) fn current() -> u32 {
@@ -59,7 +83,7 @@ pub(super) fn upgrade(conn: &Connection) -> Result<(), Failure> {
     upgrade_by(conn, STEPS)
 }
 
-pub(super) fn upgrade_by(conn: &Connection, steps: &[&str]) -> Result<(), Failure> {
+pub(super) fn upgrade_by(conn: &Connection, steps: &[Step]) -> Result<(), Failure> {
     // Looked at again: another process may have been faster.
     let done = match look(conn)? {
         Found::Nothing => 0,
@@ -68,7 +92,8 @@ pub(super) fn upgrade_by(conn: &Connection, steps: &[&str]) -> Result<(), Failur
     };
     let done = usize::try_from(done).unwrap_or(usize::MAX);
     for step in steps.iter().skip(done) {
-        conn.execute_batch(step)?;
+        conn.execute_batch(step.sql)?;
+        (step.and)(conn)?;
     }
     conn.pragma_update(None, "application_id", APPLICATION)?;
     conn.pragma_update(None, "user_version", steps.len())?;

@@ -18,7 +18,15 @@ fn an_empty_database_goes_through_all_steps() {
     assert_eq!(look(&conn).unwrap(), Found::Current);
     assert_eq!(
         tables(&conn),
-        ["artifacts", "media", "orphans", "records", "scopes"]
+        [
+            "artifacts",
+            "forgotten",
+            "media",
+            "orphans",
+            "records",
+            "salt",
+            "scopes"
+        ]
     );
     // Once more changes nothing.
     upgrade(&conn).unwrap();

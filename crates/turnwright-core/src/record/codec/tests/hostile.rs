@@ -6,7 +6,7 @@ use crate::error::ErrorCode;
 use crate::record::{Record, RecordKind};
 
 /// Everything that stands in a value, by its pointer.
-fn places(value: &Value) -> Vec<String> {
+pub(super) fn places(value: &Value) -> Vec<String> {
     let mut all = Vec::new();
     let mut left = vec![(String::new(), value)];
     while let Some((at, value)) = left.pop() {

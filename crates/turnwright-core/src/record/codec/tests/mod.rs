@@ -1,3 +1,4 @@
+mod agree;
 mod bad;
 mod bytes;
 mod exact;

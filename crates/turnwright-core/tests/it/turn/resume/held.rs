@@ -152,6 +152,7 @@ fn a_new_turn_gives_up_the_one_that_was_cut_off_and_says_what_is_known() {
         let second = second.observer(told.observer()).build().unwrap();
         let outcome = second.run(TurnInput::new("hello").conversation(TALK)).await;
         assert!(outcome.is_answered());
+        assert_eq!(outcome.records.len(), 2, "calls of another turn");
         assert_eq!(world.state().await, ("abandoned", 1));
         assert_eq!(world.ledger().await, [("pay".to_owned(), "unknown")]);
         let warned = told.of("warning");
@@ -214,4 +215,35 @@ async fn what_a_turn_could_not_write_is_closed_by_the_next_one() {
     assert!(world.calls().await[0].is_complete());
     assert_eq!(world.state().await, ("failed", 1));
     assert_eq!(world.runs.all().len(), 1);
+}
+
+#[tokio::test]
+async fn a_conversation_that_was_deleted_under_a_turn_stays_deleted_and_can_begin_anew() {
+    let (world, reached) = (World::default(), Arc::new(Notify::new()));
+    let go = Arc::new(Notify::new());
+    let slow = {
+        let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
+        tool("slow").handler(move |_: Value, _: ToolContext| {
+            let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
+            async move {
+                reached.notify_one();
+                go.notified().await;
+                "slow is done"
+            }
+        })
+    };
+    let model = ScriptedModel::new([Step::call_tool("slow", "{}"), Step::say("Hello.")]);
+    let runner = world.runner(&model).tool(slow.build()).build().unwrap();
+    let turn = runner.start(said());
+    reached.notified().await;
+    let scope = Scope::new(TALK);
+    world.store.delete_scope(&scope).await.unwrap();
+    go.notify_one();
+    assert_eq!(code_of(&turn.await), "E_TURN_TAKEN_OVER");
+    assert_eq!(world.scope().await.len(), 0);
+    // The lease is gone, and the fence is not.
+    let outcome = runner.run(TurnInput::new("hello").conversation(TALK)).await;
+    assert_eq!(outcome.text, "Hello.");
+    let lease = world.store.lease(&scope).await.unwrap().unwrap();
+    assert_eq!(lease.fence(), 3);
 }

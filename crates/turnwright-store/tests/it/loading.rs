@@ -1,0 +1,82 @@
+//! Loading more than one thread does by itself.
+
+use rusqlite::Connection;
+use turnwright_core::record::RecordKind;
+use turnwright_core::store::{Position, Query, Scope, Store as _, StoreExt as _};
+use turnwright_store::sqlite::{SqliteStore, Trouble};
+
+use crate::folder::Folder;
+use crate::{line, note, trouble};
+
+const RECORDS: u64 = 3_000;
+
+fn scope() -> Scope {
+    Scope::new("chat")
+}
+
+/// Records of which some are large; every tenth is a line of the ledger.
+async fn filled(folder: &Folder) -> SqliteStore {
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    let records = (1..=RECORDS).map(|n| match n {
+        _ if n % 10 == 0 => line(&n.to_string(), "done"),
+        _ if n % 501 == 0 => note(&n.to_string(), &"x".repeat(300_000)),
+        _ => note(&n.to_string(), "x"),
+    });
+    store.put_all(&scope(), records).await.unwrap();
+    store
+}
+
+#[tokio::test]
+async fn many_records_come_in_order_however_they_are_asked_for() {
+    let folder = Folder::new();
+    let store = filled(&folder).await;
+    let all: Vec<u64> = (1..=RECORDS).collect();
+    let of_kind: Vec<u64> = all.iter().copied().filter(|n| n % 10 != 0).collect();
+    let memories = || Query::all().kind(RecordKind::Memory);
+    let between = Query::all().after(Position(100)).before(Position(2_900));
+    let cases: [(Query, &[u64]); 7] = [
+        (Query::all(), &all),
+        (Query::all().limit(256), &all[..256]),
+        (Query::all().limit(257), &all[..257]),
+        (Query::all().newest(1_000), &all[2_000..]),
+        (between, &all[100..2_899]),
+        (memories(), &of_kind),
+        (memories().newest(600), &of_kind[2_100..]),
+    ];
+    for (query, promised) in cases {
+        let loaded = store.load(&scope(), &query).await.unwrap();
+        let found = loaded.records.iter();
+        let found: Vec<u64> = found
+            .map(|it| {
+                assert_eq!(it.record.id(), it.position.0.to_string());
+                it.position.0
+            })
+            .collect();
+        assert_eq!(found, promised, "{query:?}");
+    }
+}
+
+#[tokio::test]
+async fn of_several_that_are_damaged_the_first_is_told() {
+    let folder = Folder::new();
+    let store = filled(&folder).await;
+    let conn = Connection::open(folder.file()).unwrap();
+    let damage =
+        "UPDATE records SET body = replace(body, 'x', 'y') WHERE position IN (777, 1999, 2999)";
+    assert_eq!(conn.execute(damage, []).unwrap(), 3);
+    for (query, first) in [
+        (Query::all(), "place 777 "),
+        (Query::all().after(Position(777)), "place 1999 "),
+        (Query::all().newest(900), "place 2999 "),
+    ] {
+        let error = store.load(&scope(), &query).await.unwrap_err();
+        assert_eq!(trouble(&error), Trouble::Corrupt);
+        assert!(error.to_string().contains(first), "{error}");
+    }
+    // What is whole can be read.
+    let whole = Query::all().limit(776);
+    assert_eq!(
+        store.load(&scope(), &whole).await.unwrap().records.len(),
+        776
+    );
+}

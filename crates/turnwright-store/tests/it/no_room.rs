@@ -1,0 +1,245 @@
+//! No room left, and it is the system that says so: a limit on the size of files, and a disk that is full.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
+use turnwright_core::record::{ToolCall, ToolResults};
+use turnwright_core::spool::{DiskSpool, Spool};
+use turnwright_core::store::{Store as _, StoreError, StoreExt as _};
+use turnwright_core::{Body, ErrorCode};
+use turnwright_store::sqlite::{SqliteStore, Trouble};
+
+use crate::child::{self, said, say};
+use crate::folder::Folder;
+use crate::full::{check, pair, scope};
+use crate::trouble;
+
+/// Blocks of 512 bytes, or of 1024 for some shells.
+const BLOCKS: &str = "4000";
+
+/// Does a task in a process that may write no file beyond [`BLOCKS`], and is told so by an error instead of a signal.
+fn within_limit(task: &str, file: &Path) -> Output {
+    let mut command = Command::new("sh");
+    let script = format!("trap '' XFSZ; ulimit -f {BLOCKS}; exec \"$0\" \"$@\"");
+    command.args(["-c", &script]);
+    command.arg(std::env::current_exe().unwrap());
+    child::with_task(&mut command, task, file);
+    command.output().unwrap()
+}
+
+/// The numbers that the child said.
+fn told(output: &Output) -> Vec<u64> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    let said = text.lines().find_map(said).unwrap();
+    said.split(' ').map(|it| it.parse().unwrap()).collect()
+}
+
+/// The error says what happened, and nothing of it did.
+async fn is_refused(store: &SqliteStore, acknowledged: u64, error: &StoreError) {
+    let kind = trouble(error);
+    assert!([Trouble::Disk, Trouble::Full].contains(&kind), "{error}");
+    assert!(error.to_string().contains("chat.db"), "{error}");
+    check(store, acknowledged).await;
+    // There is still no room: it fails again, and takes nothing back.
+    let again = store.apply(&scope(), pair(acknowledged + 1)).await;
+    again.unwrap_err();
+    check(store, acknowledged).await;
+}
+
+/// Writes until that fails.
+pub(crate) async fn fill_the_log(file: &Path) {
+    let store = SqliteStore::open(file).await.unwrap();
+    let mut acknowledged = 0;
+    loop {
+        match store.apply(&scope(), pair(acknowledged + 1)).await {
+            Ok(revision) => acknowledged = revision.0,
+            Err(error) => {
+                is_refused(&store, acknowledged, &error).await;
+                say(&acknowledged.to_string());
+                return;
+            }
+        }
+    }
+}
+
+/// Writes and closes, so that the log is moved into the file again and again, until one of both is full.
+pub(crate) async fn fill_the_file(file: &Path) {
+    let (mut acknowledged, mut largest) = (0, 0);
+    loop {
+        let store = SqliteStore::open(file).await.unwrap();
+        check(&store, acknowledged).await;
+        for _ in 0..10 {
+            match store.apply(&scope(), pair(acknowledged + 1)).await {
+                Ok(revision) => acknowledged = revision.0,
+                Err(error) => {
+                    is_refused(&store, acknowledged, &error).await;
+                    say(&format!("{acknowledged} {largest}"));
+                    return;
+                }
+            }
+        }
+        // What could not be moved stays in the log.
+        store.close().await.unwrap();
+        largest = fs::metadata(file).unwrap().len();
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_may_not_grow_loses_nothing_that_was_acknowledged() {
+    let folder = Folder::new();
+    let told = told(&within_limit("fill the log", &folder.file()));
+    goes_on(&folder.file(), told[0]).await;
+}
+
+#[tokio::test]
+async fn a_file_that_may_not_grow_loses_nothing_that_was_acknowledged() {
+    let folder = Folder::new();
+    let told = told(&within_limit("fill the file", &folder.file()));
+    // It was the file that met the limit: more of it stayed in the log than there is room for.
+    assert!([2_048_000, 4_096_000].contains(&told[1]), "{told:?}");
+    goes_on(&folder.file(), told[0]).await;
+}
+
+/// With room again, everything is there and more can be written.
+async fn goes_on(file: &Path, acknowledged: u64) {
+    assert!(acknowledged > 10);
+    let store = SqliteStore::open(file).await.unwrap();
+    check(&store, acknowledged).await;
+    let revision = store.apply(&scope(), pair(acknowledged + 1)).await.unwrap();
+    check(&store, revision.0).await;
+    store.close().await.unwrap();
+}
+
+fn results(file: &Path) -> PathBuf {
+    file.with_file_name("results")
+}
+
+/// A result of so many thousand bytes, in the spool and named by a record.
+async fn keep(store: &SqliteStore, spool: &dyn Spool, number: u64) -> Result<(), ErrorCode> {
+    let text = "x".repeat(1_000 << number);
+    let id = format!("result-{number}");
+    let kept = SpooledArtifact::keep(spool, &id, Body::Text(text), ArtifactKind::TEXT).await;
+    let kept = kept.map_err(|error| error.code())?;
+    let call = ToolCall::builder("look", "{}").id(id);
+    let call = call.results(ToolResults::Artifacts(vec![kept]));
+    store.put(&scope(), call.build().unwrap()).await.unwrap();
+    Ok(())
+}
+
+async fn with_spool(file: &Path) -> (SqliteStore, Arc<DiskSpool>) {
+    let spool = Arc::new(DiskSpool::open(results(file)).await.unwrap());
+    let builder = SqliteStore::builder(file).spool(spool.clone());
+    (builder.open().await.unwrap(), spool)
+}
+
+/// So many results are there, whole, and nothing else.
+async fn check_results(store: &SqliteStore, spool: &DiskSpool, count: u64) {
+    let calls = store.tool_calls(&scope()).await.unwrap();
+    assert_eq!(calls.len() as u64, count);
+    for (number, call) in (0_u64..).zip(calls) {
+        let text = call.text().await.unwrap();
+        assert_eq!(text.len(), 1_000 << number);
+    }
+    let files = fs::read_dir(results(store.path().unwrap())).unwrap();
+    assert_eq!(files.count() as u64, count, "nothing half written is left");
+    assert_eq!(spool.list().await.unwrap().len() as u64, count);
+}
+
+/// Keeps results, each twice as large as the one before, until one does not fit.
+pub(crate) async fn fill_the_spool(file: &Path) {
+    let (store, spool) = with_spool(file).await;
+    let mut kept = 0;
+    while keep(&store, &*spool, kept).await.is_ok() {
+        kept += 1;
+    }
+    assert_eq!(keep(&store, &*spool, kept).await, Err(ErrorCode::Spool));
+    check_results(&store, &spool, kept).await;
+    // What does not fit does not take the place of what is there either.
+    let large = Body::Text("y".repeat(1_000 << kept));
+    assert!(spool.put("result-0", large).await.is_err());
+    check_results(&store, &spool, kept).await;
+    say(&kept.to_string());
+}
+
+#[tokio::test]
+async fn a_spool_that_may_not_grow_keeps_what_it_has_and_says_what_it_has_not() {
+    let folder = Folder::new();
+    let told = told(&within_limit("fill the spool", &folder.file()));
+    let kept = told[0];
+    assert!(kept > 3);
+    let (store, spool) = with_spool(&folder.file()).await;
+    check_results(&store, &spool, kept).await;
+    keep(&store, &*spool, kept).await.unwrap();
+    check_results(&store, &spool, kept + 1).await;
+}
+
+/// On a disk of its own: first the store until it is full, then with more room, then the spool.
+pub(crate) async fn fill_the_disk(file: &Path) {
+    let store = SqliteStore::open(file).await.unwrap();
+    let mut acknowledged = 0;
+    let error = loop {
+        match store.apply(&scope(), pair(acknowledged + 1)).await {
+            Ok(revision) => acknowledged = revision.0,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(trouble(&error), Trouble::Full, "{error}");
+    is_refused(&store, acknowledged, &error).await;
+    // A new file does not find room either, and says so.
+    let other = SqliteStore::open(file.with_file_name("other.db")).await;
+    let kind = trouble(&other.unwrap_err());
+    assert!([Trouble::Disk, Trouble::Full].contains(&kind), "{kind:?}");
+    for name in ["other.db", "other.db-wal", "other.db-shm"] {
+        let _ = fs::remove_file(file.with_file_name(name));
+    }
+
+    // The same store goes on when there is room again.
+    let folder = file.parent().unwrap();
+    let more = Command::new("mount")
+        .args(["-o", "remount,size=4m"])
+        .arg(folder)
+        .status();
+    assert!(more.unwrap().success());
+    let revision = store.apply(&scope(), pair(acknowledged + 1)).await.unwrap();
+    check(&store, revision.0).await;
+    store.delete_conversation(&scope()).await.unwrap();
+    store.close().await.unwrap();
+
+    let (store, spool) = with_spool(&file.with_file_name("second.db")).await;
+    let mut kept = 0;
+    while keep(&store, &*spool, kept).await.is_ok() {
+        kept += 1;
+    }
+    check_results(&store, &spool, kept).await;
+    say(&format!("{acknowledged} {kept}"));
+}
+
+/// A file system in memory, which nobody else sees.
+#[tokio::test]
+async fn a_disk_that_is_full_loses_nothing_that_was_acknowledged() {
+    let folder = Folder::new();
+    let disk = "mount -t tmpfs -o size=512k tmpfs";
+    let alone = ["-rm", "sh", "-c"];
+    let tried = Command::new("unshare")
+        .args(alone)
+        .arg(format!("{disk} \"$0\""))
+        .arg(folder.path())
+        .output();
+    if !tried.is_ok_and(|it| it.status.success()) {
+        crate::say("SKIPPED: no file system can be mounted here, so that none can be full");
+        return;
+    }
+    let mut command = Command::new("unshare");
+    command.args(alone);
+    command.arg(format!("{disk} \"$0\" && exec \"$@\""));
+    command.arg(folder.path());
+    command.arg(std::env::current_exe().unwrap());
+    child::with_task(&mut command, "fill the disk", &folder.file());
+    let told = told(&command.output().unwrap());
+    assert!(told[0] > 10 && told[1] > 3, "{told:?}");
+}
