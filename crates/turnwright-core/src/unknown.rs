@@ -121,7 +121,9 @@ impl Deref for UnknownCall {
 pub enum Finding {
     /// It took effect, and this is what came of it.
     Done(ToolOutput),
-    /// It did not take effect: it is run again, with its arguments checked again.
+    /// It did not take effect, and never will: it is run again, with its arguments checked again. A process that was only away,
+    /// and not gone, may still be about to act. Whoever can should make the effect key void where it is looked up, so that
+    /// what comes late is refused.
     NotDone,
     /// Nobody can say.
     Unknown,

@@ -69,6 +69,10 @@ impl AdmittedCall {
         if self.checked.call.ctx.is_heard() {
             Box::pin(self.checked.say_started()).await;
         }
+        // Where the process was away for long, the fence decides before anything is changed.
+        if self.is_noted() && self.checked.call.ctx.may_be_lost() {
+            Box::pin(self.checked.call.ctx.renew()).await;
+        }
         // The store, or whoever reads the stream, may have taken their time.
         if self.checked.call.ctx.cancellation().is_cancelled() {
             let error = cancelled(self.tool(), false);

@@ -172,14 +172,18 @@ impl TurnContext {
     }
 
     /// The id under which the spool keeps the result of a call. A spool may serve many conversations, whose turns may have the
-    /// same ids where you give them: so a digest of both stands before it, short enough for a file's name.
+    /// same ids where you give them: so a digest of both stands before it, short enough for a file's name. Behind it stands by
+    /// whom the turn is run: one who has lost it, and does not know that yet, keeps nothing in the place of another's.
     pub(crate) fn spool_id(&self, call: &str) -> String {
         let digest = self.0.digest.get_or_init(|| {
             let mut digest = digest_of(&json!([self.scope().as_str(), self.turn_id()]));
             digest.truncate(32);
             digest
         });
-        format!("{digest}-{call}")
+        match self.hold() {
+            Some(hold) => format!("{digest}-{call}-{}", hold.fence()),
+            None => format!("{digest}-{call}"),
+        }
     }
 
     /// The secret of this turn's conversation, under which its envelopes get their codes.

@@ -58,9 +58,32 @@ pub(super) struct Hold {
     fence: u64,
     /// For how long, unless it is renewed.
     term: Duration,
-    renewed: Mutex<Instant>,
+    /// Since when that is counted.
+    renewed: Mutex<Since>,
     /// The turn as the store has it.
     record: Mutex<TurnRecord>,
+}
+
+/// A moment by both clocks: one stands still while the machine sleeps, the other may be set.
+#[derive(Clone, Copy)]
+pub(super) struct Since {
+    steady: Instant,
+    wall: SystemTime,
+}
+
+impl Since {
+    fn now() -> Self {
+        Since {
+            steady: Instant::now(),
+            wall: SystemTime::now(),
+        }
+    }
+
+    /// How long ago it was, by the clock that says more.
+    fn elapsed(self) -> Duration {
+        let by_wall = self.wall.elapsed().unwrap_or_default();
+        self.steady.elapsed().max(by_wall)
+    }
 }
 
 impl Hold {
@@ -69,7 +92,7 @@ impl Hold {
             owner: Owner::new(),
             fence,
             term,
-            renewed: Mutex::new(Instant::now()),
+            renewed: Mutex::new(Since::now()),
             record: Mutex::new(record),
         }
     }
@@ -79,9 +102,8 @@ impl Hold {
         self.fence
     }
 
-    /// As it is renewed now.
+    /// As it is from now on.
     pub(super) fn lease(&self) -> Lease {
-        *self.renewed.lock() = Instant::now();
         self.lease_of(Some(Arc::clone(&self.record.lock().id)), self.term)
     }
 
@@ -101,10 +123,21 @@ impl Hold {
         self.renewed.lock().elapsed() >= self.term / 3
     }
 
-    /// What is written along with anything else, where it is time for it.
-    pub(super) fn renewal_if_due(&self) -> Option<Change> {
-        self.is_due()
-            .then(|| Change::Put(Record::from(Arc::new(self.lease()))))
+    /// Whether somebody else may have the turn: its process may have been away for so long.
+    fn may_be_over(&self) -> bool {
+        self.renewed.lock().elapsed() >= self.term
+    }
+
+    /// What is written along with anything else, where it is time for it, and since when it counts.
+    pub(super) fn renewal_if_due(&self) -> Option<(Since, Change)> {
+        let now = Since::now();
+        let renewal = || Change::Put(Record::from(Arc::new(self.lease())));
+        self.is_due().then(|| (now, renewal()))
+    }
+
+    /// The store has taken a renewal.
+    pub(super) fn renewed(&self, since: Since) {
+        *self.renewed.lock() = since;
     }
 }
 
@@ -119,15 +152,16 @@ impl TurnContext {
     }
 
     /// Keeps the hold, if it is time for that.
-    pub(super) async fn renew(&self) {
-        let Some(hold) = self.hold() else {
-            return;
-        };
-        if hold.is_due() && !self.has_ended() {
-            let lease = Record::from(Arc::new(hold.lease()));
-            // One that fails ends the turn, as every write does.
-            let _ = self.write(vec![lease], Vec::new()).await;
+    pub(crate) async fn renew(&self) {
+        if self.hold().is_some_and(Hold::is_due) && !self.has_ended() {
+            // The lease itself is added where it is written. One that fails ends the turn, as every write does.
+            let _ = self.write(Vec::new(), Vec::new()).await;
         }
+    }
+
+    /// Whether somebody else may have the turn by now.
+    pub(crate) fn may_be_lost(&self) -> bool {
+        self.hold().is_some_and(Hold::may_be_over)
     }
 
     /// Notes how the turn ended, and lets go of its conversation.

@@ -237,11 +237,19 @@ impl TurnContext {
             // One after the other, in the order in which they were begun.
             let writing = turn.writes().lock().await;
             let mut batch = Batch::from(changes.clone());
+            let mut renewed = None;
             if let Some(hold) = turn.hold() {
                 // Not over a lease that is in it: that one lets go.
-                let leases = |change: &Change| matches!(change, Change::Put(Record::Lease(_)));
-                if !batch.changes.iter().any(leases) {
-                    batch.changes.extend(hold.renewal_if_due());
+                let lets_go = |change: &Change| matches!(change, Change::Put(Record::Lease(_)));
+                if !batch.changes.iter().any(lets_go)
+                    && let Some((since, renewal)) = hold.renewal_if_due()
+                {
+                    batch.changes.push(renewal);
+                    renewed = Some((hold, since));
+                }
+                if batch.changes.is_empty() {
+                    // Somebody else has renewed it meanwhile.
+                    return Ok(());
                 }
                 batch = batch.fence(hold.fence());
             }
@@ -257,6 +265,9 @@ impl TurnContext {
                 turn.note_unwritten();
                 turn.fail(error.clone());
                 return Err(error);
+            }
+            if let Some((hold, since)) = renewed {
+                hold.renewed(since);
             }
             turn.keep_changes(&changes);
             drop(writing);

@@ -111,7 +111,7 @@ async fn a_conversation_goes_with_its_bytes_and_leaves_those_of_others() {
             .await
             .unwrap_err()
             .fenced_by(),
-        Some(3)
+        Some(4)
     );
     let stale = store
         .apply(&one, Batch::new().expect(Revision(1)))

@@ -32,6 +32,7 @@ mod opening;
 mod processes;
 mod retention;
 mod sweeping;
+mod turns;
 mod upgrade;
 
 use turnwright_core::record::{Memory, Record, RecordKind, Reopen};

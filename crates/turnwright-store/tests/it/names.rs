@@ -42,7 +42,7 @@ async fn nothing_is_left_of_the_name_of_a_deleted_conversation_but_its_numbers_a
     let loaded = store.load(&scope, &Query::all()).await.unwrap();
     assert_eq!((loaded.revision, loaded.records.len()), (Revision(7), 0));
     let late = store.apply(&scope, Batch::new().fence(3)).await;
-    assert_eq!(late.unwrap_err().fenced_by(), Some(4));
+    assert_eq!(late.unwrap_err().fenced_by(), Some(5));
     assert!(!is_found(&folder, SECRET));
     store.put(&scope, note("new", "x")).await.unwrap();
     let loaded = store.load(&scope, &Query::all()).await.unwrap();

@@ -1,0 +1,148 @@
+//! A store and the processes that work on it, one after the other or at once.
+
+use std::io::{BufRead as _, BufReader, Lines};
+use std::path::Path;
+use std::process::{Child, ChildStdout, ExitStatus};
+use std::time::Duration;
+
+use super::child;
+use super::journal::{self, Journal};
+use super::stages::Stop;
+use super::world::{Orders, Task};
+use crate::child::said;
+use crate::folder::Folder;
+
+/// Short, so that whoever takes over waits shortly.
+pub(crate) const LEASE: Duration = Duration::from_millis(100);
+
+pub(crate) struct Case {
+    folder: Folder,
+    journal: Journal,
+    lives: u32,
+    pub(crate) only: Option<String>,
+    pub(crate) kills: u32,
+}
+
+/// A process.
+pub(crate) struct Life {
+    number: u32,
+    process: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+    pub(crate) said: Vec<String>,
+}
+
+impl Case {
+    pub(crate) fn new() -> Self {
+        let folder = Folder::new();
+        Case {
+            journal: Journal::open(&journal::journal(folder.path())),
+            folder,
+            lives: 0,
+            only: None,
+            kills: 0,
+        }
+    }
+
+    /// With the turns of one conversation alone.
+    pub(crate) fn of(conversation: &str) -> Self {
+        let mut case = Case::new();
+        case.only = Some(conversation.to_owned());
+        case
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn start(&mut self, task: Task, stop: Option<Stop>) -> Life {
+        self.start_with(task, stop, LEASE)
+    }
+
+    pub(crate) fn start_with(&mut self, task: Task, stop: Option<Stop>, lease: Duration) -> Life {
+        self.lives += 1;
+        let orders = Orders {
+            folder: self.folder().to_owned(),
+            life: self.lives,
+            task,
+            only: self.only.clone(),
+            stop,
+            lease,
+        };
+        let mut process = child::command(&orders).spawn().unwrap();
+        let out = process.stdout.take().unwrap();
+        Life {
+            number: self.lives,
+            process,
+            lines: BufReader::new(out).lines(),
+            said: Vec::new(),
+        }
+    }
+
+    /// Kills it, wherever it is. Whether it was still at work.
+    pub(crate) fn kill(&mut self, mut life: Life) -> bool {
+        life.process.kill().unwrap();
+        life.process.wait().unwrap();
+        life.hear_out();
+        if life.said.iter().any(|it| it == "done") {
+            return false;
+        }
+        self.note_cut_off(&life);
+        self.kills += 1;
+        true
+    }
+
+    /// From here on whatever it left is somebody else's.
+    pub(crate) fn note_cut_off(&self, life: &Life) {
+        self.journal.add(&format!("{}\tcut off", life.number));
+    }
+
+    /// Lets a process come to its end. What it said.
+    pub(crate) fn finish(&mut self, task: Task) -> Vec<String> {
+        self.start(task, None).end()
+    }
+}
+
+impl Life {
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Reads what it says until it says something of this sort. `None` if it came to its end before.
+    pub(crate) fn wait_for(&mut self, beginning: &str) -> Option<String> {
+        loop {
+            let line = self.lines.next()?.unwrap();
+            let Some(said) = said(&line).map(str::to_owned) else {
+                continue;
+            };
+            self.said.push(said.clone());
+            if said.starts_with(beginning) {
+                return Some(said);
+            }
+        }
+    }
+
+    fn hear_out(&mut self) {
+        while self.wait_for("done").is_some() {}
+    }
+
+    /// Waits for its end, which must be a good one. What it said.
+    pub(crate) fn end(mut self) -> Vec<String> {
+        self.hear_out();
+        let status: ExitStatus = self.process.wait().unwrap();
+        assert!(status.success(), "{status}: {:?}", self.said);
+        assert!(self.said.iter().any(|it| it == "done"), "{:?}", self.said);
+        std::mem::take(&mut self.said)
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        // One that a test gave up; most have ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

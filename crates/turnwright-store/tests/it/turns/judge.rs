@@ -1,0 +1,379 @@
+//! What must be true of a store once all of its turns have come to their ends, whatever happened on the way.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::AddAssign;
+use std::time::Duration;
+
+use serde_json::Value;
+use turnwright_core::record::{
+    Author, CallState, GateRecord, GateState, LedgerEntry, RecordKind, TurnState,
+};
+use turnwright_core::store::{Query, Scope, Store as _, StoreExt as _};
+use turnwright_core::{Record, ToolCall};
+use turnwright_store::sqlite::SqliteStore;
+
+use super::case::Case;
+use super::child::open;
+use super::journal::{Noted, effects, lines, noted};
+use super::script::{Planned, TURNS};
+use super::tools::{FOUND_OUT, READERS, is_large, result, signature};
+use super::watched::digest;
+
+/// What was seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) cases: u32,
+    pub(crate) kills: u32,
+    pub(crate) turns: u32,
+    /// How often turns were taken up again.
+    pub(crate) resumes: u32,
+    pub(crate) effects: u32,
+    pub(crate) unknown: u32,
+    /// Unknown ones that had taken effect.
+    pub(crate) unknown_effects: u32,
+    /// Calls that only read and had to run again.
+    pub(crate) read_again: u32,
+    /// Gates at which was waited again.
+    pub(crate) waited_again: u32,
+    /// Records whose write was acknowledged.
+    pub(crate) acknowledged: u32,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.cases += other.cases;
+        self.kills += other.kills;
+        self.turns += other.turns;
+        self.resumes += other.resumes;
+        self.effects += other.effects;
+        self.unknown += other.unknown;
+        self.unknown_effects += other.unknown_effects;
+        self.read_again += other.read_again;
+        self.waited_again += other.waited_again;
+        self.acknowledged += other.acknowledged;
+    }
+}
+
+struct Judge {
+    store: SqliteStore,
+    noted: Vec<Noted>,
+    effects: Vec<String>,
+    /// The processes that were cut off.
+    cut_off: BTreeSet<u32>,
+    kills: u32,
+    tally: Tally,
+}
+
+pub(crate) async fn judge(case: &Case) -> Tally {
+    let (store, _) = open(case.folder()).await;
+    store.integrity_check().await.unwrap();
+    let noted = noted(case.folder());
+    let cut_off = noted.iter().filter(|it| it.what == "cut off");
+    let mut judge = Judge {
+        store,
+        cut_off: cut_off.map(|it| it.life).collect(),
+        noted,
+        effects: lines(&effects(case.folder())),
+        kills: case.kills,
+        tally: Tally::default(),
+    };
+    judge.acknowledged().await;
+    judge.swept().await;
+    judge.effects_are_single();
+    let all = TURNS.iter().map(Planned::conversation);
+    let played = all.filter(|it| case.only.as_deref().is_none_or(|only| only == *it));
+    for conversation in played.collect::<BTreeSet<_>>() {
+        judge.conversation(conversation).await;
+    }
+    judge.store.close().await.unwrap();
+    judge.tally.cases = 1;
+    judge.tally.kills = case.kills;
+    judge.tally.effects = judge.effects.len() as u32;
+    judge.tally
+}
+
+/// What is known of one record: what was last acknowledged, and what was tried since.
+#[derive(Default)]
+struct Known<'n> {
+    acknowledged: Option<&'n str>,
+    tried: Vec<&'n str>,
+}
+
+impl Judge {
+    /// What was acknowledged is there as it was, unless something else was under way when the process was killed.
+    async fn acknowledged(&mut self) {
+        let mut known: BTreeMap<(&str, &str, &str), Known<'_>> = BTreeMap::new();
+        let mut revisions: BTreeMap<&str, BTreeMap<u64, u32>> = BTreeMap::new();
+        for it in &self.noted {
+            if !matches!(it.what.as_str(), "try" | "ack" | "refused") {
+                continue;
+            }
+            let digest = it.field(4);
+            let key = (it.field(0), it.field(1), it.field(2));
+            let known = known.entry(key).or_default();
+            match it.what.as_str() {
+                "try" => known.tried.push(digest),
+                "ack" => {
+                    known.acknowledged = Some(digest);
+                    known.tried.clear();
+                    let revision = it.field(5).parse().unwrap();
+                    let of_scope = revisions.entry(it.field(0)).or_default();
+                    let first = *of_scope.entry(revision).or_insert(it.life);
+                    assert_eq!(first, it.life, "two batches with one revision: {it:?}");
+                }
+                _ => known.tried.retain(|tried| *tried != digest),
+            }
+        }
+        let mut count = 0;
+        for ((scope, kind, id), known) in known {
+            let kind = RecordKind::named(kind).unwrap();
+            let found = self.store.get(&Scope::new(scope), kind, id).await.unwrap();
+            let found = found.as_ref().map(digest).unwrap_or_default();
+            let acknowledged = known.acknowledged.unwrap_or_default();
+            count += u32::from(known.acknowledged.is_some());
+            assert!(
+                found == acknowledged || known.tried.contains(&&*found),
+                "{scope} {kind:?} {id}: {acknowledged} was acknowledged, {found} is there"
+            );
+        }
+        for (scope, acknowledged) in revisions {
+            let (scope, nothing) = (Scope::new(scope), Query::all().limit(0));
+            let last = self.store.load(&scope, &nothing).await.unwrap();
+            let last = last.revision.0;
+            let unheard = last - acknowledged.len() as u64;
+            // One batch of a conversation may be under way when its process is killed.
+            assert!(unheard <= u64::from(self.kills), "{scope}: {unheard}");
+        }
+        self.tally.acknowledged = count;
+    }
+
+    /// What no record names can go, and then nothing is missing.
+    async fn swept(&self) {
+        self.store.sweep(Duration::ZERO).await.unwrap();
+        self.store.sweep(Duration::ZERO).await.unwrap();
+    }
+
+    fn effects_are_single(&self) {
+        let once: BTreeSet<&String> = self.effects.iter().collect();
+        assert_eq!(
+            once.len(),
+            self.effects.len(),
+            "an effect came twice: {:#?}",
+            self.effects
+        );
+    }
+
+    async fn conversation(&mut self, conversation: &str) {
+        let scope = Scope::new(conversation);
+        let planned = TURNS.iter().filter(|it| it.conversation() == conversation);
+        let planned: Vec<&Planned> = planned.collect();
+        self.turns(&scope, &planned).await;
+        let calls = self.store.tool_calls(&scope).await.unwrap();
+        let ledger = self.store.ledger(&scope).await.unwrap();
+        let mut lines: HashMap<&str, &LedgerEntry> = HashMap::new();
+        for line in &ledger {
+            let twice = lines.insert(line.tool_call(), line);
+            assert!(twice.is_none(), "two lines of one call: {line:?}");
+        }
+        let expected = planned.iter().flat_map(|it| it.rounds.iter().copied());
+        let expected: Vec<&(&str, &str)> = expected.flatten().collect();
+        let tools: Vec<&str> = calls.iter().map(|call| call.tool()).collect();
+        let names: Vec<&str> = expected.iter().map(|(tool, _)| *tool).collect();
+        assert_eq!(tools, names, "{conversation}");
+        for (call, (_, args)) in calls.iter().zip(expected) {
+            let args: Value = serde_json::from_str(args).unwrap();
+            let line = lines.remove(call.id());
+            self.call(call, line, &args["n"]).await;
+        }
+        assert!(lines.is_empty(), "lines of no call: {lines:?}");
+        for key in self.effects.iter().filter(|key| {
+            let scope = key.split('/').next();
+            scope == Some(conversation)
+        }) {
+            let line = ledger.iter().find(|line| line.id() == key);
+            let state = line.map(|line| line.state());
+            let accounted = matches!(state, Some(CallState::Done | CallState::Unknown));
+            assert!(
+                accounted,
+                "{key} took effect, and the ledger says {state:?}"
+            );
+        }
+        self.gates(&scope, &planned).await;
+    }
+
+    async fn turns(&mut self, scope: &Scope, planned: &[&Planned]) {
+        let turns = self.store.turns(scope).await.unwrap();
+        let ids: Vec<&str> = turns.iter().map(|turn| turn.id()).collect();
+        let names: Vec<&str> = planned.iter().map(|it| it.turn).collect();
+        assert_eq!(ids, names);
+        for turn in turns {
+            assert_eq!(turn.state(), TurnState::Answered, "{turn:?}");
+            assert!(turn.error().is_none() && turn.ended_at().is_some());
+            self.tally.turns += 1;
+            self.tally.resumes += turn.runs() - 1;
+            self.ends_once(turn.id());
+        }
+        let said = self.store.messages(scope).await.unwrap();
+        let said = said.iter().map(|it| (it.author().clone(), it.text()));
+        let said: Vec<(Author, String)> = said.map(|(by, text)| (by, text.to_owned())).collect();
+        let expected = planned.iter().flat_map(|it| {
+            let asked = (Author::User, it.question());
+            [asked, (Author::Assistant, it.answer())]
+        });
+        assert_eq!(said, expected.collect::<Vec<_>>());
+        let lease = self.store.lease(scope).await.unwrap().unwrap();
+        assert_eq!(lease.turn_id(), None, "{lease:?}");
+    }
+
+    /// Once a turn is noted as answered, nobody writes for it any more.
+    fn ends_once(&self, turn: &str) {
+        let of_turn =
+            |it: &&Noted| it.what == "ack" && it.field(1) == "turn" && it.field(2) == turn;
+        let mut states = self.noted.iter().filter(of_turn).map(|it| it.field(3));
+        states.find(|state| *state == "answered");
+        let after: Vec<&str> = states.collect();
+        assert!(after.is_empty(), "{turn} went on after its end: {after:?}");
+    }
+
+    async fn call(&mut self, call: &ToolCall, line: Option<&LedgerEntry>, n: &Value) {
+        let tool = call.tool();
+        assert!(call.is_complete() && !call.is_cut_off(), "{call:?}");
+        let of_call = |what: &'static str| {
+            let id = call.id();
+            let starts = self.noted.iter();
+            starts.filter(move |it| it.what == what && it.field(1) == id)
+        };
+        let starts = of_call("start").count();
+        let told = match call.results() {
+            turnwright_core::record::ToolResults::Failure(told) => Some(told),
+            turnwright_core::record::ToolResults::Refusal(told) => panic!("{tool}: {told}"),
+            _ => None,
+        };
+        if READERS.contains(&tool) {
+            assert!(line.is_none() && told.is_none(), "{tool}: {told:?}");
+            let ends = of_call("end").count();
+            self.tally.read_again += u32::from(starts > 1);
+            // Those that are forged note nothing.
+            assert!(tool.starts_with("artifact_") || ends > 0, "{tool}");
+            return self.went_well(call, n).await;
+        }
+        let line = line.unwrap_or_else(|| panic!("no line of {tool}"));
+        let key = line.id();
+        let took_effect = self.effects.iter().any(|it| it == key);
+        match line.state() {
+            CallState::Done => {
+                assert!(took_effect && told.is_none(), "{key}: {told:?}");
+                self.went_well(call, n).await;
+            }
+            CallState::Unknown => {
+                assert!(!FOUND_OUT.contains(&tool), "{key} could be found out");
+                let told = told.map(String::as_str).unwrap_or_default();
+                assert!(told.contains("may have taken effect or not"), "{told}");
+                assert!(self.was_cut_off(key), "{key} was not under way at a kill");
+                self.tally.unknown += 1;
+                self.tally.unknown_effects += u32::from(took_effect);
+            }
+            state => panic!("{key} is {state:?}: {told:?}"),
+        }
+        if !FOUND_OUT.contains(&tool) {
+            assert!(starts <= 1, "{key} was started {starts} times");
+        }
+    }
+
+    /// What came of a call is what its tool gave, and can be read.
+    async fn went_well(&self, call: &ToolCall, n: &Value) {
+        let tool = call.tool();
+        assert_eq!(call.handles().is_empty(), !is_large(tool), "{tool}");
+        let text = match call.handles() {
+            [artifact] => artifact.as_text().await.unwrap().text,
+            _ => call.text().await.unwrap(),
+        };
+        let mut expected = result(tool, n);
+        if is_large(tool) {
+            expected.push_str(&signature(self.closed_by(call)));
+        }
+        match tool.starts_with("artifact_") {
+            // More may stand behind it: how to read on.
+            true => assert!(text.starts_with(&expected), "{tool}: {text}"),
+            false => assert_eq!(text, expected),
+        }
+    }
+
+    /// The process that stored what came of a call.
+    fn closed_by(&self, call: &ToolCall) -> u32 {
+        let closed = |what: &'static str| {
+            let lines = self.noted.iter().filter(move |it| {
+                it.what == what && it.field(1) == "tool_call" && it.field(2) == call.id()
+            });
+            lines.filter(|it| it.field(3) == "closed").last()
+        };
+        closed("ack").or_else(|| closed("try")).unwrap().life
+    }
+
+    /// Whether a process was cut off after it was to note that this call begins, and before it heard that its end was
+    /// noted.
+    fn was_cut_off(&self, key: &str) -> bool {
+        let of = |what: &'static str, state: fn(&str) -> bool| {
+            let lines = self.noted.iter().filter(move |it| {
+                it.what == what
+                    && it.field(1) == "ledger"
+                    && it.field(2) == key
+                    && state(it.field(3))
+            });
+            lines.map(|it| it.life).collect::<BTreeSet<u32>>()
+        };
+        let begun = of("try", |state| state == "begun");
+        let ended = of("ack", |state| state == "done");
+        begun
+            .iter()
+            .any(|life| self.cut_off.contains(life) && !ended.contains(life))
+    }
+
+    async fn gates(&mut self, scope: &Scope, planned: &[&Planned]) {
+        let gates = self.store.gates(scope).await.unwrap();
+        let conversation = scope.as_str();
+        let writes = conversation == "confirms";
+        for gate in &gates {
+            let answered = matches!(gate.state(), GateState::Resolved(_));
+            // A handler that may have written is not run again, and nobody waits at its gates any more.
+            let given_up = writes && *gate.state() == GateState::Unanswered;
+            let state = Record::from(gate.clone()).to_value().unwrap();
+            assert!(answered || given_up, "{state}");
+            if !writes {
+                self.waits_again(gate);
+            }
+        }
+        let unknown = gates.iter().filter(|it| it.name() == "unknown_call");
+        let found_out = unknown.count();
+        assert!(found_out == 0 || conversation == "wire");
+        let expected: usize = planned.iter().map(|it| it.gates).sum();
+        let known = gates.len() - found_out;
+        match writes {
+            // It may have been cut off before it came there.
+            true => assert!(known <= expected),
+            false => assert_eq!(known, expected, "{conversation}: {gates:?}"),
+        }
+    }
+
+    /// A gate that was open when a process was killed is opened again, under its id.
+    fn waits_again(&mut self, gate: &GateRecord) {
+        for life in self.cut_off.clone() {
+            let of_gate = |it: &&Noted| it.field(1) == "gate" && it.field(2) == gate.id();
+            let in_life = |what: &'static str| {
+                let lines = self.noted.iter();
+                let lines = lines.filter(move |it| it.life == life && it.what == what);
+                lines.filter(of_gate).map(|it| it.field(3))
+            };
+            let was_open = in_life("ack").next_back() == Some("open");
+            if !was_open || in_life("try").next_back() != Some("open") {
+                continue;
+            }
+            let again = self.noted.iter().any(|it| {
+                let later = it.what == "opened" && it.life > life;
+                later && it.field(0) == gate.turn_id() && it.field(1) == gate.gate_id()
+            });
+            assert!(again, "nobody waited again at {gate:?}");
+            self.tally.waited_again += 1;
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! A process that was away for too long: somebody else has its turn.
+
+use std::fs;
+use std::process::Command;
+
+use super::case::{Case, Life};
+use super::journal::{Noted, go, noted};
+use super::judge::{Tally, judge};
+use super::stages::{Stage, Stop};
+use super::tools::READERS;
+use super::world::Task;
+
+fn signal(life: &Life, name: &str) {
+    let process = life.id().to_string();
+    let mut kill = Command::new("sh");
+    kill.args(["-c", "kill -s \"$1\" \"$2\"", "sh", name, &process]);
+    assert!(kill.status().unwrap().success());
+}
+
+/// What came of a process that lost its turn.
+struct Lost {
+    said: Vec<String>,
+    /// What it wrote, or started, that was the other's to write or start.
+    wrong: Vec<Noted>,
+    was_refused: bool,
+    tally: Tally,
+}
+
+/// Stops the first process at a stage until its lease is over and a second one has answered; then lets it go on.
+async fn lose(conversation: &str, stop: Stop) -> Lost {
+    let mut case = Case::of(conversation);
+    let mut first = case.start(Task::Begin, Some(stop.goes_on()));
+    first.wait_for("at ").unwrap();
+    signal(&first, "STOP");
+    case.note_cut_off(&first);
+    let second = case.finish(Task::TakeUp);
+    let answered = format!("outcome {conversation}-1 answered - {conversation}-1 is done.");
+    assert!(second.contains(&answered), "{second:?}");
+
+    fs::write(go(case.folder()), "").unwrap();
+    signal(&first, "CONT");
+    let number = first.number();
+    let said = first.end();
+    let noted = noted(case.folder());
+    // The second turn of a conversation, where it has one.
+    case.finish(Task::GoOn);
+    Lost {
+        said,
+        wrong: wrong(&noted, number),
+        was_refused: noted
+            .iter()
+            .any(|it| it.life == number && it.what == "refused"),
+        tally: judge(&case).await,
+    }
+}
+
+/// What a process did that had lost its turn: batches after the first of the other, and handlers. Of the calls that were on
+/// record before, those that only read may still start.
+fn wrong(noted: &[Noted], loser: u32) -> Vec<Noted> {
+    let revision = |it: &Noted| it.field(5).parse::<u64>().unwrap();
+    let taken = noted.iter().find(|it| it.what == "ack" && it.life != loser);
+    let taken = taken.map(revision).unwrap();
+    let cut_off = noted.iter().position(|it| it.what == "cut off").unwrap();
+    let (before, since) = noted.split_at(cut_off);
+    let on_record = |call: &str| {
+        let mut acknowledged = before.iter().filter(|it| it.what == "ack");
+        acknowledged.any(|it| it.field(1) == "tool_call" && it.field(2) == call)
+    };
+    let is_wrong = |it: &&Noted| match it.what.as_str() {
+        "ack" => revision(it) >= taken,
+        "start" => !(on_record(it.field(1)) && READERS.contains(&it.field(2))),
+        _ => false,
+    };
+    let of_loser = since.iter().filter(|it| it.life == loser);
+    of_loser.filter(is_wrong).cloned().collect()
+}
+
+#[tokio::test]
+async fn whoever_lost_a_turn_is_told_writes_nothing_and_starts_nothing() {
+    let stops = [
+        ("writes", Stop::at(Stage::BeforeBegun)),
+        ("writes", Stop::at(Stage::BeforeBegun).nth(2)),
+        ("writes", Stop::at(Stage::AfterBegun)),
+        ("writes", Stop::at(Stage::BeforeEffect)),
+        ("writes", Stop::at(Stage::BeforeSettled)),
+        ("transfer", Stop::at(Stage::AfterBegun)),
+        ("checked", Stop::at(Stage::AfterBegun)),
+        ("together", Stop::at(Stage::BeforeBegun)),
+        ("together", Stop::at(Stage::Checked)),
+        ("together", Stop::at(Stage::BeforeSettled)),
+        ("approval", Stop::at(Stage::Waiting)),
+        ("approval", Stop::at(Stage::BeforeAnswered)),
+        ("input", Stop::at(Stage::BeforeWaiting)),
+        ("reads", Stop::at(Stage::BeforeOpen).nth(2)),
+        ("slow", Stop::at(Stage::BeforeRenewed)),
+        ("large", Stop::at(Stage::BeforeSpooled)),
+        ("large", Stop::at(Stage::BeforeSpooled).nth(2)),
+        ("words", Stop::at(Stage::BeforeWords)),
+    ];
+    for (conversation, stop) in stops {
+        let shown = format!("{conversation} {:?} {}", stop.stage, stop.nth);
+        let Lost {
+            said,
+            wrong,
+            was_refused,
+            tally,
+        } = lose(conversation, stop).await;
+        let told = format!("outcome {conversation}-1 failed E_TURN_TAKEN_OVER ");
+        assert!(said.contains(&told), "{shown}: {said:?}");
+        assert!(was_refused, "{shown}");
+        assert!(wrong.is_empty(), "{shown}: {wrong:?}");
+        assert_eq!(tally.resumes, 1, "{shown}");
+    }
+}
+
+/// It had said all that it had to say: what it could not note any more the other has noted.
+#[tokio::test]
+async fn whoever_lost_a_turn_after_its_answer_has_answered() {
+    let lost = lose("writes", Stop::at(Stage::BeforeEnd)).await;
+    let told = "outcome writes-1 answered - writes-1 is done.".to_owned();
+    assert!(lost.said.contains(&told), "{:?}", lost.said);
+    assert!(lost.was_refused && lost.wrong.is_empty());
+    assert_eq!((lost.tally.unknown, lost.tally.effects), (0, 2));
+}

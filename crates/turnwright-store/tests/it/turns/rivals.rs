@@ -1,0 +1,105 @@
+//! Processes that take up the same turns at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::time::Duration;
+
+use super::case::{Case, Life};
+use super::journal::{go, noted};
+use super::judge::{Tally, judge};
+use super::random::Random;
+use super::script::Planned;
+use super::stages::{STAGES, Stage, Stop};
+use super::world::Task;
+use super::{kills_or, whole_run};
+use crate::say;
+
+/// Long enough for a slow machine: nobody loses a turn while it runs.
+const LEASE: Duration = Duration::from_secs(30);
+
+#[tokio::test]
+async fn of_processes_that_take_up_a_turn_at_once_one_runs_it() {
+    let mut random = Random::new();
+    let (counts, _) = whole_run().await;
+    let stages: Vec<_> = STAGES.iter().filter(|it| !it.is_of_resuming()).collect();
+    let (mut contested, mut held) = (0, 0);
+    let mut tally = Tally::default();
+    for _ in 0..kills_or(60) / 10 {
+        let mut case = Case::new();
+        let stage = *stages[random.below(stages.len() as u32) as usize];
+        let nth = 1 + random.below(counts[&stage.name()]);
+        let mut life = case.start(Task::Begin, Some(Stop::at(stage).nth(nth)));
+        if life.wait_for("at ").is_none() {
+            // It came there less often than the other one.
+            continue;
+        }
+        case.kill(life);
+        let mut rivals = [(); 2].map(|()| case.start_with(Task::TakeUpAtOnce, None, LEASE));
+        for rival in &mut rivals {
+            rival.wait_for("ready").unwrap();
+        }
+        let numbers = rivals.each_ref().map(Life::number);
+        fs::write(go(case.folder()), "").unwrap();
+        let said = rivals.map(Life::end);
+        let mut told: BTreeMap<&str, u32> = BTreeMap::new();
+        for line in said.iter().flatten() {
+            let Some(outcome) = line.strip_prefix("outcome ") else {
+                continue;
+            };
+            let (turn, outcome) = outcome.split_once(' ').unwrap();
+            let answer = Planned::named(turn).answer();
+            match outcome.strip_prefix("answered - ") {
+                Some(answered) => assert_eq!(answered, answer),
+                None => {
+                    assert!(outcome.starts_with("failed E_TURN_HELD"), "{line}");
+                    held += 1;
+                }
+            }
+            *told.entry(turn).or_default() += 1;
+        }
+        contested += told.values().filter(|told| **told == 2).count();
+
+        let mut ran: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+        for it in noted(case.folder()) {
+            let turn = match it.what.as_str() {
+                "input" => it.field(0),
+                "ack" if it.field(1) == "turn" => it.field(2),
+                _ => continue,
+            };
+            if numbers.contains(&it.life) {
+                ran.entry(turn.to_owned()).or_default().insert(it.life);
+            }
+        }
+        for (turn, ran) in ran {
+            assert_eq!(ran.len(), 1, "both ran {turn} after {stage:?} {nth}");
+        }
+        case.finish(Task::GoOn);
+        tally += judge(&case).await;
+    }
+    say(format!(
+        "two at once: {contested} turns were wanted by both, {held} times one was told that it is held; {tally:?}"
+    ));
+    assert!(contested > 0);
+}
+
+#[tokio::test]
+async fn while_somebody_runs_a_turn_others_are_told_and_write_nothing() {
+    let mut case = Case::of("writes");
+    let stop = Stop::at(Stage::BeforeBegun).nth(2).goes_on();
+    let mut owner = case.start_with(Task::Begin, Some(stop), LEASE);
+    owner.wait_for("at ").unwrap();
+    let other = case.start(Task::TakeUp, None);
+    let number = other.number();
+    let said = other.end();
+    let told = "outcome writes-1 failed E_TURN_HELD ".to_owned();
+    assert!(said.contains(&told), "{said:?}");
+    let noted = noted(case.folder());
+    assert!(noted.iter().all(|it| it.life != number), "{noted:?}");
+
+    fs::write(go(case.folder()), "").unwrap();
+    let said = owner.end();
+    let told = "outcome writes-1 answered - writes-1 is done.".to_owned();
+    assert!(said.contains(&told), "{said:?}");
+    let tally = judge(&case).await;
+    assert_eq!((tally.resumes, tally.unknown, tally.effects), (0, 0, 2));
+}

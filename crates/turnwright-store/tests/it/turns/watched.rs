@@ -1,0 +1,191 @@
+//! The store and the spool of a process, with somebody who notes what they were given and what they acknowledged.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
+use std::io;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use turnwright_core::record::{Author, CallState, GateState, TurnState};
+use turnwright_core::spool::{ByteReader, DiskSpool, Spool};
+use turnwright_core::store::{
+    Batch, Change, Loaded, Query, Revision, Scope, ScopeFilter, Store, StoreError,
+};
+use turnwright_core::{Body, Record, RecordKind};
+use turnwright_store::sqlite::SqliteStore;
+
+use super::stages::Stage;
+use super::world::World;
+
+pub(crate) struct WatchedStore {
+    pub(crate) store: SqliteStore,
+    pub(crate) world: Arc<World>,
+}
+
+/// What says whether two records are the same.
+pub(crate) fn digest(record: &Record) -> String {
+    let mut hasher = DefaultHasher::new();
+    record.to_value().unwrap().to_string().hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+/// How far a record says that its matter is.
+fn state(record: &Record) -> &'static str {
+    match record {
+        Record::Ledger(line) => line.state().as_str(),
+        Record::Turn(turn) => turn.state().as_str(),
+        Record::ToolCall(call) if call.is_complete() => "closed",
+        Record::Gate(gate) if *gate.state() != GateState::Open => "closed",
+        Record::Lease(lease) if lease.turn_id().is_none() => "closed",
+        _ => "open",
+    }
+}
+
+/// The stages that a batch is.
+fn stages(batch: &Batch) -> Vec<(Stage, Stage)> {
+    let puts = || {
+        batch.changes.iter().filter_map(|change| match change {
+            Change::Put(record) => Some(record),
+            _ => None,
+        })
+    };
+    let has = |is: &dyn Fn(&Record) -> bool| puts().any(is);
+    let deletes = batch
+        .changes
+        .iter()
+        .any(|change| matches!(change, Change::Delete(RecordKind::Turn, _)));
+    let running = has(&|it| matches!(it, Record::Turn(turn) if turn.state() == TurnState::Running));
+    let leases = has(&|it| matches!(it, Record::Lease(lease) if lease.turn_id().is_some()));
+    let begun = has(&|it| matches!(it, Record::Ledger(line) if line.state() == CallState::Begun));
+    let is = |yes: bool, before: Stage, after: Stage| yes.then_some((before, after));
+    let all = [
+        is(deletes, Stage::BeforeBegin, Stage::AfterBegin),
+        is(
+            running && leases && batch.expect.is_some() && !deletes,
+            Stage::BeforeTaken,
+            Stage::AfterTaken,
+        ),
+        is(
+            leases && batch.changes.len() == 1,
+            Stage::BeforeRenewed,
+            Stage::AfterRenewed,
+        ),
+        is(
+            !begun && has(&|it| matches!(it, Record::ToolCall(call) if !call.is_complete())),
+            Stage::BeforeOpen,
+            Stage::AfterOpen,
+        ),
+        is(begun, Stage::BeforeBegun, Stage::AfterBegun),
+        is(
+            has(&|it| matches!(it, Record::ToolCall(call) if call.is_complete())),
+            Stage::BeforeSettled,
+            Stage::AfterSettled,
+        ),
+        is(
+            has(&|it| matches!(it, Record::Gate(gate) if *gate.state() == GateState::Open)),
+            Stage::BeforeWaiting,
+            Stage::AfterWaiting,
+        ),
+        is(
+            has(&|it| matches!(it, Record::Gate(gate) if *gate.state() != GateState::Open)),
+            Stage::BeforeAnswered,
+            Stage::AfterAnswered,
+        ),
+        is(
+            has(&|it| matches!(it, Record::Message(said) if *said.author() == Author::Assistant)),
+            Stage::BeforeWords,
+            Stage::AfterWords,
+        ),
+        is(
+            has(&|it| matches!(it, Record::Turn(turn) if turn.state() != TurnState::Running)),
+            Stage::BeforeEnd,
+            Stage::AfterEnd,
+        ),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+impl WatchedStore {
+    /// A line for each change: scope, kind, id, state, digest, and the revision where there is one.
+    fn lines(&self, what: &str, scope: &Scope, batch: &Batch, revision: &str) -> Vec<String> {
+        let line = |kind: RecordKind, id: &str, state: &str, digest: &str| {
+            let fields = [scope.as_str(), kind.as_str(), id, state, digest, revision];
+            self.world.line(what, &fields)
+        };
+        let lines = batch.changes.iter().map(|change| match change {
+            Change::Put(it) => line(it.kind(), it.id(), state(it), &digest(it)),
+            Change::Delete(kind, id) => line(*kind, id, "gone", ""),
+            _ => panic!("no change that is known here"),
+        });
+        lines.collect()
+    }
+}
+
+#[async_trait]
+impl Store for WatchedStore {
+    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+        let stages = stages(&batch);
+        for (before, _) in &stages {
+            self.world.arrive(*before, scope.as_str());
+        }
+        self.world.note_all(&self.lines("try", scope, &batch, ""));
+        let copy = batch.clone();
+        match self.store.apply(scope, batch).await {
+            Ok(revision) => {
+                let lines = self.lines("ack", scope, &copy, &revision.0.to_string());
+                self.world.note_all(&lines);
+                for (before, after) in &stages {
+                    if *before == Stage::BeforeRenewed {
+                        self.world.note_renewed(scope.as_str());
+                    }
+                    self.world.arrive(*after, scope.as_str());
+                }
+                Ok(revision)
+            }
+            Err(error) => {
+                let lines = self.lines("refused", scope, &copy, "");
+                self.world.note_all(&lines);
+                Err(error)
+            }
+        }
+    }
+
+    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
+        self.store.load(scope, query).await
+    }
+
+    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
+        self.store.scopes(filter).await
+    }
+
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        self.store.holding(kind, id).await
+    }
+}
+
+pub(crate) struct WatchedSpool {
+    pub(crate) spool: Arc<DiskSpool>,
+    pub(crate) world: Arc<World>,
+}
+
+#[async_trait]
+impl Spool for WatchedSpool {
+    async fn put(&self, id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>> {
+        self.world.arrive(Stage::BeforeSpooled, "");
+        let kept = self.spool.put(id, content).await;
+        self.world.arrive(Stage::AfterSpooled, "");
+        kept
+    }
+
+    async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
+        self.spool.open(id).await
+    }
+
+    async fn delete(&self, id: &str) -> io::Result<bool> {
+        self.spool.delete(id).await
+    }
+
+    async fn list(&self) -> io::Result<Vec<String>> {
+        self.spool.list().await
+    }
+}
