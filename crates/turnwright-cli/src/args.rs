@@ -1,8 +1,14 @@
 //! What the program is told on its command line.
 
+mod turns;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
+
+pub(crate) use turns::{
+    Turns, TurnsDelete, TurnsExport, TurnsList, TurnsResume, TurnsShow, WhichTurns,
+};
 
 use crate::terminal::Colour;
 
@@ -31,6 +37,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Demo(Demo),
     Chat(Chat),
+    #[command(subcommand)]
+    Turns(Turns),
     #[command(subcommand, after_help = TOOLS_FILE)]
     Tools(Tools),
     #[command(subcommand)]
@@ -48,12 +56,23 @@ pub(crate) enum Command {
 /// on a server on this machine; everything else is real: HTTP, streaming, the call path, artifacts, fences, approval.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  turnwright demo\n  turnwright demo --yes\n  turnwright demo --yes --json | head"
+    after_help = "Examples:\n  turnwright demo\n  turnwright demo --yes\n  turnwright demo --yes --json | head\n  turnwright demo --store demo.db && turnwright turns list --store demo.db"
 )]
 pub(crate) struct Demo {
     /// Allow the restart beforehand. Otherwise you are asked, and where there is no terminal it is refused.
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Keep the turn in this database, for `turns list` and `turns show`. Nothing is kept unless told.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) store: Option<PathBuf>,
+}
+
+/// The database in which conversations are kept.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct StoreFile {
+    /// The database in which conversations are kept. One of yours, in your data folder, unless told.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) store: Option<PathBuf>,
 }
 
 /// Talk to any model server that speaks the Chat Completions protocol.
@@ -70,28 +89,40 @@ pub(crate) struct Demo {
     OPENAI_API_KEY    the key; it is given in no other way, and never shown\n  \
     TURNWRIGHT_HOME   the folder in which conversations are kept, for their owner alone")]
 pub(crate) struct Chat {
+    #[command(flatten)]
+    pub(crate) agent: Agent,
+    /// Which conversation, by a name of your own: it is kept, and goes on where it was. Unless told each folder has one for each
+    /// server. NAME~2 is the second part of one that was begun anew.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) conversation: Option<String>,
+    /// Begin anew: what was said before stays as a part of the conversation, and is not sent any more.
+    #[arg(long)]
+    pub(crate) new: bool,
+    /// Keep nothing, and read nothing that was kept.
+    #[arg(long, conflicts_with_all = ["new", "store", "switch_server"])]
+    pub(crate) forget: bool,
+    /// Record what goes over the wire into this file, without the key: for `wire decode` and `wire replay`.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) record: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) kept: StoreFile,
+}
+
+/// Which model, and what it may do.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Agent {
     /// Where the server is, up to and with `/v1`. OpenAI's if there is a key and nothing else is said.
     #[arg(long, env = "OPENAI_BASE_URL", hide_env_values = true, value_name = "URL", value_hint = ValueHint::Url)]
     pub(crate) base_url: Option<String>,
     /// Which model. The server is asked unless told; if it has just one, that is it.
     #[arg(long, env = "OPENAI_MODEL", value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// The folder that the model may read; nothing outside of it is reached.
-    #[arg(long, default_value = ".", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    pub(crate) folder: PathBuf,
-    /// Which conversation, by a name of your own: it is kept, and goes on where it was. Unless told each folder has one for each
-    /// server.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) conversation: Option<String>,
-    /// Begin anew: what the conversation held is set aside first, in its folder.
+    /// Go on with another server than the conversation was held with: all of it is sent there.
     #[arg(long)]
-    pub(crate) new: bool,
-    /// Keep nothing, and read nothing that was kept.
-    #[arg(long, conflicts_with = "new")]
-    pub(crate) forget: bool,
-    /// Record what goes over the wire into this file, without the key: for `wire decode` and `wire replay`.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) record: Option<PathBuf>,
+    pub(crate) switch_server: bool,
+    /// The folder that the model may read; nothing outside of it is reached. The current one unless told.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
     /// Send the last N exchanges of the conversation alone: for one that has outgrown the model.
     #[arg(long, value_name = "N")]
     pub(crate) last: Option<usize>,

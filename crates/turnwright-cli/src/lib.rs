@@ -15,10 +15,12 @@
 //! }
 //! ```
 
+mod agent;
 mod args;
 mod chat;
 mod demo;
 mod exit;
+mod kept;
 mod program;
 mod schema;
 mod serve;
@@ -27,6 +29,7 @@ mod terminal;
 mod text;
 mod toolbox;
 mod tools;
+mod turns;
 mod wire;
 
 pub use program::Program;

@@ -11,7 +11,7 @@ use crate::args::{self, Cli, Command};
 use crate::exit::{Exit, nobody_reads, verdict};
 use crate::terminal::Screen;
 use crate::terminal::style::{self, paint};
-use crate::{chat, demo, schema, serve, tools, wire};
+use crate::{chat, demo, schema, serve, tools, turns, wire};
 
 /// The program `turnwright`, with tools of yours beside those that are built in.
 ///
@@ -110,6 +110,7 @@ impl Program {
         match cli.command {
             Command::Demo(told) => in_runtime(demo::run(&told, screen)),
             Command::Chat(told) => in_runtime(chat::run(told, own()?, screen)),
+            Command::Turns(told) => in_runtime(turns::run(told, own()?, screen)),
             Command::Tools(told) => in_runtime(tools::run(told, own()?, screen)),
             Command::Schema(args::Schema::Check(told)) => schema::check(&told, screen),
             Command::Wire(args::Wire::Decode(told)) => wire::decode(&told, screen),

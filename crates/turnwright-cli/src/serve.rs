@@ -28,11 +28,13 @@ pub(crate) async fn run(told: ServeScript, mut screen: Screen) -> anyhow::Result
     let player = Arc::new(player);
     let (server, requests) = start(&told, Arc::clone(&player)).await?;
     let url = format!("{}/v1", server.url());
+    // Whoever reads that it listens may ask it to end at once.
+    let signals = Signals::listen()?;
     match screen.is_json() {
         true => screen.value(&json!({ "url": url }))?,
         false => screen.line(format_args!("listening on {url}"))?,
     }
-    let screen = tell_requests(screen, requests, of, Signals::listen()?).await;
+    let screen = tell_requests(screen, requests, of, signals).await;
     server.shutdown().await;
     say_left(screen, &player, of)?;
     Ok(Exit::Done)

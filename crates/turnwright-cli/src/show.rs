@@ -2,7 +2,7 @@
 
 mod follow;
 pub(crate) mod repair;
-mod result;
+pub(crate) mod result;
 mod tally;
 
 use std::collections::HashSet;
@@ -37,6 +37,8 @@ pub(crate) struct Show {
     open: usize,
     /// Whether something was shown since the last words.
     apart: bool,
+    /// Whether the model has said something in this turn that was shown.
+    spoken: bool,
 }
 
 /// A text that is being said.
@@ -56,6 +58,7 @@ impl Show {
             announced: HashSet::new(),
             open: 0,
             apart: false,
+            spoken: false,
         }
     }
 
@@ -70,8 +73,29 @@ impl Show {
         runner: &TurnRunner,
         input: TurnInput,
     ) -> anyhow::Result<Shown> {
+        let turn = runner.start(self.counted(input));
+        self.watch(turn).await
+    }
+
+    /// Takes a turn of a conversation up again, and shows it to its end. Ctrl-C calls it off.
+    pub(crate) async fn turn_again(
+        &mut self,
+        runner: &TurnRunner,
+        conversation: &str,
+        turn_id: &str,
+    ) -> anyhow::Result<Shown> {
+        let input = TurnInput::empty().conversation(conversation);
+        let turn = runner.resume_with(turn_id, self.counted(input)).await?;
+        self.watch(turn).await
+    }
+
+    fn counted(&self, input: TurnInput) -> TurnInput {
         let tally = Arc::clone(&self.tally);
-        let turn = runner.start(input.observer(move |event| tally.note(event)));
+        input.observer(move |event| tally.note(event))
+    }
+
+    async fn watch(&mut self, turn: Turn) -> anyhow::Result<Shown> {
+        self.spoken = false;
         self.wait();
         let consent = Arc::clone(&self.consent);
         let shown = follow(turn, &consent, self).await?;
@@ -165,9 +189,10 @@ impl Show {
             if std::mem::take(&mut self.apart) {
                 self.screen.line("")?;
             }
+            self.spoken = true;
             self.speech = Some(Speech {
                 id: Arc::clone(&delta.id),
-                flow: Flow::new(self.screen.width(), self.margin()),
+                flow: Flow::new(self.screen.width(), margin(self.screen.width())),
                 style,
             });
         }
@@ -204,15 +229,6 @@ impl Show {
         match self.speech.take() {
             Some(_) if !self.screen.is_json() => self.screen.write("\n"),
             _ => Ok(()),
-        }
-    }
-
-    /// What stands before each line that the model says, where somebody looks: nothing that it says can be taken for something
-    /// that the program says.
-    fn margin(&self) -> &'static str {
-        match self.screen.width() {
-            Some(_) => "│ ",
-            None => "",
         }
     }
 
@@ -259,8 +275,30 @@ impl Show {
                 .line(paint(style::CARE, "(the model said nothing)"))?;
         } else if self.screen.is_aside() {
             self.screen.answer(&plain(&outcome.text))?;
+        } else if !self.spoken {
+            // A turn that had its answer already says it once more.
+            let said = quoted(&outcome.text, self.screen.width());
+            self.screen.line(said)?;
         }
         Ok(())
+    }
+}
+
+/// What a model said, as it stands on the screen: in its margin, where somebody looks.
+pub(crate) fn quoted(text: &str, width: Option<usize>) -> String {
+    let mut flow = Flow::new(width, margin(width));
+    let text = plain(text);
+    let mut said = flow.push(text.trim_end());
+    said.push_str(&flow.end());
+    said
+}
+
+/// What stands before each line that the model says, where somebody looks: nothing that it says can be taken for something
+/// that the program says.
+fn margin(width: Option<usize>) -> &'static str {
+    match width {
+        Some(_) => "│ ",
+        None => "",
     }
 }
 

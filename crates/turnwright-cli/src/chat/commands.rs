@@ -13,6 +13,8 @@ pub(super) enum Said<'l> {
     Tools,
     /// The conversation is to begin anew.
     New,
+    /// The last turn is to be taken up again.
+    Resume,
     /// The program is to end.
     Quit,
     /// There is no such command.
@@ -23,7 +25,14 @@ pub(super) enum Said<'l> {
 pub(super) const COMMANDS: &[(&str, &str)] = &[
     ("/help", "shows this"),
     ("/tools", "the tools that the model has"),
-    ("/new", "begins anew; what was said is set aside"),
+    (
+        "/new",
+        "begins anew; what was said is kept, and not sent any more",
+    ),
+    (
+        "/resume",
+        "takes the last turn up again, if it has no answer",
+    ),
     ("/quit", "ends the program, as Ctrl-D does"),
 ];
 
@@ -49,6 +58,7 @@ impl<'l> Said<'l> {
             "/help" | "/?" => Said::Help,
             "/tools" => Said::Tools,
             "/new" => Said::New,
+            "/resume" => Said::Resume,
             "/quit" | "/exit" => Said::Quit,
             _ => Said::Unknown(word),
         }
@@ -63,6 +73,7 @@ mod tests {
     fn what_begins_with_a_slash_is_for_the_program() {
         assert_eq!(Said::of("/help"), Said::Help);
         assert_eq!(Said::of("/quit  "), Said::Quit);
+        assert_eq!(Said::of("/resume"), Said::Resume);
         assert_eq!(Said::of("/hepl me"), Said::Unknown("/hepl"));
         assert_eq!(Said::of("/new please"), Said::Unknown("/new"));
         assert_eq!(Said::of(" \t"), Said::Nothing);

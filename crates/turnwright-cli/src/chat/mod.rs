@@ -1,31 +1,23 @@
 //! `turnwright chat`: a conversation with a model server, kept between runs.
 
 mod commands;
-mod kept;
-mod records;
-mod server;
+mod held;
 mod session;
+mod words;
 
-#[cfg(test)]
-mod tests;
-
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 use turnwright::Tool;
-use turnwright_testkit::cassette::Cassette;
 
+use crate::agent::Agent;
 use crate::args;
-use crate::exit::{Exit, misuse};
+use crate::exit::Exit;
+use crate::kept::{Part, Place};
 use crate::terminal::{Screen, Signals, Told};
 
-use kept::{Home, Kept};
-use server::Server;
+use held::{Going, Held};
 use session::Session;
-
-/// What the model is told about its task where nobody says anything else.
-const SYSTEM: &str = "You talk to somebody at a terminal. Be brief and exact, and write plain text without markup. \
-    Use your tools where they help: look before you guess, and say what you could not find out.";
 
 pub(crate) async fn run(
     told: args::Chat,
@@ -34,11 +26,9 @@ pub(crate) async fn run(
 ) -> anyhow::Result<Exit> {
     // From here on Ctrl-C is ours, whenever it comes.
     let mut signals = Signals::listen()?;
-    let folder = existing(&told.folder)?;
-    let tools = crate::toolbox::gather(&folder, !told.no_fetch, own, &told.own.files)?;
     screen.busy("looking for the model");
-    let server = tokio::select! {
-        server = Server::find(&told) => server,
+    let agent = tokio::select! {
+        agent = Agent::find(told.agent.clone(), own, told.record.as_deref()) => agent,
         told = signals.next() => {
             screen.rest();
             return Ok(match told {
@@ -48,58 +38,34 @@ pub(crate) async fn run(
         }
     };
     screen.rest();
-    let server = server?;
-    let model = server.model();
-    let model = match &told.record {
-        Some(file) => model.transport(Cassette::record(file, server.client()?)?),
-        None => model,
-    };
-    let model = model
-        .system_prompt(told.system.as_deref().unwrap_or(SYSTEM))
-        .build()
-        .map_err(|error| misuse(error.with_causes()))?;
+    let agent = agent?;
     let name = match &told.conversation {
         Some(name) => name.clone(),
-        None => usual_name(&folder, &server.address()),
+        None => usual_name(&agent.folder, &agent.server.address()),
+    };
+    let going = match (told.new, agent.told.switch_server) {
+        (true, _) => Going::Anew,
+        (false, true) => Going::OnElsewhere,
+        (false, false) => Going::On,
     };
     let kept = match told.forget {
         true => None,
-        false => Some(Kept::open(&Home::find()?, &name)?),
+        false => {
+            let place = Place::of(&told.kept)?;
+            Some(Held::take(place, &name, going, agent.about()).await?)
+        }
     };
-    if let Some(kept) = kept.as_ref().filter(|_| !told.new) {
-        kept.check_server(&server.address())?;
-    }
-    // Last: what cannot be begun leaves everything as it is.
-    let set_aside = match &kept {
-        Some(kept) if told.new => kept.set_aside()?,
-        _ => None,
+    let part = match &kept {
+        Some(kept) => kept.part.clone(),
+        None => Part::named(&name),
     };
-    if let Some(kept) = &kept {
-        kept.note_server(&server.address())?;
-    }
     let session = Session {
-        told,
-        name,
-        cares: cares(&folder, &server),
-        folder,
-        model,
-        server: server.shown(),
-        tools,
+        agent,
+        part,
         kept,
         signals,
     };
-    session.hold(screen, set_aside).await
-}
-
-fn existing(folder: &Path) -> anyhow::Result<PathBuf> {
-    let shown = folder.display();
-    let whole = folder
-        .canonicalize()
-        .map_err(|error| misuse(format!("the folder `{shown}` cannot be read: {error}")))?;
-    match whole.is_dir() {
-        true => Ok(whole),
-        false => Err(misuse(format!("`{shown}` is no folder"))),
-    }
+    session.hold(screen).await
 }
 
 /// The conversation of a folder with a server: what was said to one is never sent to another unasked.
@@ -114,22 +80,6 @@ fn usual_name(folder: &Path, server: &str) -> String {
         true => digest.to_owned(),
         false => format!("{folder}-{digest}"),
     }
-}
-
-/// What somebody should know before they begin.
-fn cares(folder: &Path, server: &Server) -> Vec<String> {
-    let mut cares = Vec::new();
-    let home = etcetera::home_dir()
-        .ok()
-        .and_then(|home| home.canonicalize().ok());
-    if folder.parent().is_none() || home.as_deref() == Some(folder) {
-        let text = "the model may read all files below this folder but hidden ones; --folder names a smaller one";
-        cares.push(text.to_owned());
-    }
-    if server.sends_key_in_the_clear() {
-        cares.push("the key goes to this server without encryption; use https".to_owned());
-    }
-    cares
 }
 
 #[cfg(test)]

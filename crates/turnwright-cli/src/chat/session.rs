@@ -1,40 +1,31 @@
-//! A chat from its first line to its last.
-
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Instant;
 
 use anyhow::Context as _;
-use turnwright::middleware::hydrate;
 use turnwright::prelude::*;
-use turnwright::store::Scope;
 
-use super::commands::{COMMANDS, HINTS, Said};
-use super::kept::Kept;
-use super::records::SCOPE;
-use crate::args;
+use super::commands::Said;
+use super::held::Held;
+use super::words::{advise, after, help};
+use crate::agent::Agent;
 use crate::exit::Exit;
-use crate::show::{Show, Shown, count};
+use crate::kept::Part;
+use crate::show::{Show, count};
 use crate::terminal::{
     Consent, Editor, Lines, Screen, Signals, Told, Typed, one_line, plain, style,
 };
+use crate::turns::{self, Seen, State};
 
 const PROMPT: &str = "you › ";
 const MORE: &str = "  … › ";
 
 /// What a chat is made of.
 pub(super) struct Session {
-    pub(super) told: args::Chat,
+    pub(super) agent: Agent,
     /// Which conversation it is.
-    pub(super) name: String,
-    /// What somebody should know before they begin.
-    pub(super) cares: Vec<String>,
-    pub(super) folder: PathBuf,
-    pub(super) model: ChatCompletions,
-    /// Which model where, for people.
-    pub(super) server: String,
-    pub(super) tools: Vec<Tool>,
+    pub(super) part: Part,
     /// None if nothing is kept.
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<Held>,
     pub(super) signals: Signals,
 }
 
@@ -43,16 +34,17 @@ struct Running {
     runner: TurnRunner,
     /// How many messages there were.
     messages: usize,
-    /// Whether the last thing that was written was not whole.
-    torn: bool,
+}
+
+/// What a turn begins with.
+enum What<'w> {
+    Said(&'w str),
+    /// A turn that is taken up again.
+    Again(&'w Seen),
 }
 
 impl Session {
-    pub(super) async fn hold(
-        mut self,
-        screen: Screen,
-        set_aside: Option<PathBuf>,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn hold(mut self, screen: Screen) -> anyhow::Result<Exit> {
         let mut signals = Signals::listen()?;
         let running = tokio::select! {
             running = self.begin() => running?,
@@ -62,52 +54,42 @@ impl Session {
             }),
         };
         self.signals = signals;
-        match screen.is_attended() {
-            true => self.with_person(screen, running, set_aside).await,
-            false => self.with_pipe(screen, running).await,
+        let exit = match screen.is_attended() {
+            true => self.with_person(screen, &running).await,
+            false => self.with_pipe(screen, &running).await,
+        };
+        if let Some(kept) = &self.kept {
+            // What was said is there already: only the tidying up could fail.
+            let _ = kept.keeping.close().await;
         }
+        exit
     }
 
     /// A runner that goes on where the conversation is.
     async fn begin(&self) -> anyhow::Result<Running> {
-        let runner = turnwright::runner(self.model.clone())
-            .turn_input(hydrate().last(self.told.last.unwrap_or(usize::MAX)))
-            .tools(self.tools.clone())
-            .policy(before_writes("it may change something"));
-        let Some(kept) = &self.kept else {
-            let runner = runner.build()?;
-            return Ok(Running {
-                runner,
-                messages: 0,
-                torn: false,
-            });
+        let keeping = self.kept.as_ref().map(|kept| &kept.keeping);
+        let messages = match &self.kept {
+            Some(kept) => kept.messages().await?,
+            None => 0,
         };
-        let recalled = kept.recall().await?;
-        let torn = recalled.torn;
-        let messages = recalled.records.messages(&Scope::new(SCOPE)).await?.len();
-        let runner = runner
-            .spool(recalled.spool)
-            .secret(recalled.secret)
-            .store(recalled.records)
-            .build()?;
         Ok(Running {
-            runner,
+            runner: self.agent.runner(keeping).await?,
             messages,
-            torn,
         })
     }
 
     /// Somebody sits at the terminal.
-    async fn with_person(
-        mut self,
-        mut screen: Screen,
-        mut running: Running,
-        set_aside: Option<PathBuf>,
-    ) -> anyhow::Result<Exit> {
-        let editor = Editor::open(self.kept.as_ref().map(Kept::history))
-            .context("the terminal cannot be read from")?;
-        self.banner(&mut screen, &running, set_aside.as_deref())?;
-        let consent = match self.told.yes {
+    async fn with_person(&mut self, mut screen: Screen, running: &Running) -> anyhow::Result<Exit> {
+        let history = self.kept.as_ref().map(|kept| kept.desk.history());
+        let editor = Editor::open(history).context("the terminal cannot be read from")?;
+        self.banner(&mut screen, running)?;
+        if let Some(what) = self.cut_off().await? {
+            let hint = format!(
+                "the last turn {what}: /resume takes it up again, and what you say instead leaves it behind"
+            );
+            screen.paragraph(style::CARE, "", &hint)?;
+        }
+        let consent = match self.agent.told.yes {
             true => Consent::Given,
             false => Consent::Person(editor.clone()),
         };
@@ -136,7 +118,7 @@ impl Session {
                 Said::Quit => return Ok(Exit::Done),
                 Said::Help => help(&mut show.screen)?,
                 Said::Tools => self.list_tools(&mut show.screen)?,
-                Said::New => running = self.begin_anew(&mut show.screen).await?,
+                Said::New => self.begin_anew(&mut show.screen).await?,
                 Said::Unknown(word) => {
                     let word = one_line(word, 40);
                     let hint = format!(
@@ -145,27 +127,43 @@ impl Session {
                     show.screen.paragraph(style::CARE, "", &hint)?;
                 }
                 Said::ToModel(text) => {
-                    let begun = Instant::now();
-                    let shown = show.turn(&running.runner, self.input(text)).await?;
-                    after(&mut show, &shown, begun.elapsed())?;
-                    if shown.terminated {
+                    let what = What::Said(text);
+                    if self.turn(&mut show, running, what).await? == Some(Told::Terminate) {
                         return Ok(Exit::Done);
                     }
                 }
+                Said::Resume => match self.unanswered().await? {
+                    Some(last) => {
+                        let what = What::Again(&last);
+                        if self.turn(&mut show, running, what).await? == Some(Told::Terminate) {
+                            return Ok(Exit::Done);
+                        }
+                    }
+                    None => {
+                        let text = "There is nothing to take up: the last turn has its answer.";
+                        show.screen.paragraph(style::DIM, "", text)?;
+                    }
+                },
             }
         }
     }
 
     /// A pipe, a file, or a machine: each line is a turn, and nobody is there to be asked.
-    async fn with_pipe(mut self, screen: Screen, running: Running) -> anyhow::Result<Exit> {
-        let consent = match self.told.yes {
+    async fn with_pipe(&mut self, screen: Screen, running: &Running) -> anyhow::Result<Exit> {
+        let consent = match self.agent.told.yes {
             true => Consent::Given,
             false => Consent::Nobody,
         };
         let mut show = Show::new(screen.answers_alone(), consent);
         if show.screen.is_aside() {
-            for care in &self.cares {
-                show.screen.paragraph(style::CARE, "", care)?;
+            for care in self.agent.cares() {
+                show.screen.paragraph(style::CARE, "", &care)?;
+            }
+            if let Some(what) = self.cut_off().await? {
+                let hint = format!(
+                    "the last turn {what}; what is said now leaves it behind: `turnwright turns resume` would take it up again"
+                );
+                show.screen.paragraph(style::CARE, "", &hint)?;
             }
         }
         let mut lines = Lines::open().context("standard input cannot be read")?;
@@ -185,7 +183,17 @@ impl Session {
             if text.is_empty() {
                 continue;
             }
-            let shown = show.turn(&running.runner, self.input(text)).await?;
+            if let Some(told) = self.wait_for_others(&mut show.screen).await? {
+                return Ok(match told {
+                    Told::Interrupt => Exit::Interrupted,
+                    Told::Terminate => exit,
+                });
+            }
+            let input = self.input(text).await?;
+            let shown = show.turn(&running.runner, input).await?;
+            if show.screen.is_aside() {
+                advise(&mut show, &shown)?;
+            }
             let said = !shown.outcome.text.trim().is_empty();
             exit = match shown.outcome.is_answered() && said {
                 true => Exit::Done,
@@ -200,35 +208,106 @@ impl Session {
         }
     }
 
-    fn input(&self, text: &str) -> TurnInput {
-        TurnInput::new(text).conversation(SCOPE)
+    /// A turn at the terminal, to its end. What called it off, if something did.
+    async fn turn(
+        &self,
+        show: &mut Show,
+        running: &Running,
+        what: What<'_>,
+    ) -> anyhow::Result<Option<Told>> {
+        if let Some(told) = self.wait_for_others(&mut show.screen).await? {
+            show.screen.line(style::paint(style::CARE, "called off"))?;
+            return Ok(Some(told));
+        }
+        let begun = Instant::now();
+        let shown = match what {
+            What::Said(text) => {
+                let input = self.input(text).await?;
+                show.turn(&running.runner, input).await?
+            }
+            What::Again(last) => turns::take_up(show, &running.runner, last).await?,
+        };
+        after(show, &shown, begun.elapsed())?;
+        Ok(match (shown.terminated, shown.interrupted) {
+            (true, _) => Some(Told::Terminate),
+            (false, true) => Some(Told::Interrupt),
+            (false, false) => None,
+        })
     }
 
-    async fn begin_anew(&self, screen: &mut Screen) -> anyhow::Result<Running> {
-        let aside = match &self.kept {
-            Some(kept) => kept.set_aside()?,
-            None => None,
+    /// Waits for a program that had the conversation and may have crashed. What was told meanwhile, if something was.
+    async fn wait_for_others(&self, screen: &mut Screen) -> anyhow::Result<Option<Told>> {
+        let Some(kept) = &self.kept else {
+            return Ok(None);
         };
-        let running = self.begin().await?;
-        let said = match aside {
-            Some(aside) => format!(
-                "Begun anew. What was said is set aside in {}.",
-                shown(&aside)
-            ),
+        let scope = kept.part.scope();
+        let mut signals = Signals::listen()?;
+        let told = tokio::select! {
+            waited = turns::wait_until_free(&kept.keeping, &scope, screen) => {
+                waited?;
+                None
+            }
+            told = signals.next() => Some(told),
+        };
+        screen.rest();
+        Ok(told)
+    }
+
+    /// The last turn, if it has no answer and can go on.
+    async fn unanswered(&self) -> anyhow::Result<Option<Seen>> {
+        let Some(kept) = &self.kept else {
+            return Ok(None);
+        };
+        let last = turns::last_of(&kept.keeping, &kept.part.scope()).await?;
+        // No other chat has the conversation: what seems to run may have been cut off a moment ago.
+        Ok(last.filter(|last| last.state.can_go_on() || last.state.is_live()))
+    }
+
+    /// What became of the last turn, if it has not come to its end.
+    async fn cut_off(&self) -> anyhow::Result<Option<&'static str>> {
+        let last = self.unanswered().await?;
+        Ok(match last.map(|last| last.state) {
+            Some(State::Interrupted) => Some("was cut off"),
+            Some(state) if state.is_live() => {
+                Some("was cut off a moment ago, or another program runs it")
+            }
+            _ => None,
+        })
+    }
+
+    async fn input(&self, text: &str) -> anyhow::Result<TurnInput> {
+        if let Some(kept) = &self.kept {
+            kept.renew().await?;
+        }
+        Ok(TurnInput::new(text).conversation(self.part.to_string()))
+    }
+
+    async fn begin_anew(&mut self, screen: &mut Screen) -> anyhow::Result<()> {
+        let before = match &mut self.kept {
+            Some(kept) => {
+                let before = kept.begin_anew().await?;
+                self.part = kept.part.clone();
+                before
+            }
+            // Nothing is kept, and nothing leads back to it.
+            None => {
+                self.part = self.part.next();
+                None
+            }
+        };
+        let said = match before {
+            Some(before) => {
+                format!("Begun anew. What was said stays as {before}, and is not sent any more.")
+            }
             None => "Begun anew.".to_owned(),
         };
         screen.paragraph(style::DIM, "", &said)?;
-        Ok(running)
+        Ok(())
     }
 
-    fn banner(
-        &self,
-        screen: &mut Screen,
-        running: &Running,
-        set_aside: Option<&Path>,
-    ) -> anyhow::Result<()> {
-        screen.paragraph(style::BOLD, "", &self.server)?;
-        let name = &self.name;
+    fn banner(&self, screen: &mut Screen, running: &Running) -> anyhow::Result<()> {
+        screen.paragraph(style::BOLD, "", &self.agent.server.shown())?;
+        let name = &self.part;
         let conversation = match (&self.kept, running.messages) {
             (None, _) => "nothing is kept".to_owned(),
             (Some(_), 0) => format!("conversation {name}, new"),
@@ -240,28 +319,20 @@ impl Session {
         };
         let about = format!(
             "reads below {} · {conversation} · /help shows what you can type",
-            shown(&self.folder)
+            shown(&self.agent.folder)
         );
         screen.paragraph(style::DIM, "", &about)?;
-        for care in &self.cares {
-            screen.paragraph(style::CARE, "", care)?;
-        }
-        if running.torn {
-            let text = "the last line of what was kept was not whole, and was left out";
-            screen.paragraph(style::CARE, "", text)?;
-        }
-        if let Some(aside) = set_aside {
-            let said = format!("what was said before is set aside in {}", shown(aside));
-            screen.paragraph(style::DIM, "", &said)?;
+        for care in self.agent.cares() {
+            screen.paragraph(style::CARE, "", &care)?;
         }
         Ok(())
     }
 
     fn list_tools(&self, screen: &mut Screen) -> anyhow::Result<()> {
-        if self.tools.is_empty() {
+        if self.agent.tools.is_empty() {
             screen.line("The model has no tools.")?;
         }
-        for tool in &self.tools {
+        for tool in &self.agent.tools {
             let about = plain(tool.description()).into_owned();
             let first = about.lines().next().unwrap_or_default();
             let asks = match tool.effects() {
@@ -295,60 +366,6 @@ async fn whole_line(editor: &Editor) -> Typed {
             other => return other,
         }
     }
-}
-
-/// What helps here against what went wrong: the kit's own words are for whoever writes a program with it.
-fn advice(error: &Error) -> Option<&'static str> {
-    let cause = error.cause().unwrap_or(error);
-    Some(match cause.code() {
-        ErrorCode::ContextWindow => "/new begins anew; --last N sends the last N exchanges alone",
-        ErrorCode::ModelServer if cause.kind() == ErrorKind::Denied => {
-            "the key is what OPENAI_API_KEY holds"
-        }
-        ErrorCode::ModelUnreachable => "--base-url names the server",
-        ErrorCode::ResponseIncomplete => "ask for less at once, or say: go on",
-        _ => return None,
-    })
-}
-
-/// What a turn took, and what operators should know.
-fn after(show: &mut Show, shown: &Shown, took: Duration) -> anyhow::Result<()> {
-    let advice = shown.outcome.error().as_ref().and_then(advice);
-    if let Some(advice) = advice.filter(|_| !shown.interrupted) {
-        let text = format!("what helps: {advice}");
-        show.screen.paragraph(style::CARE, "", &text)?;
-    }
-    for warning in show.tally().take_warnings() {
-        let warning = format!("note: {}", plain(&warning));
-        show.screen.paragraph(style::CARE, "", &warning)?;
-    }
-    let used = shown.outcome.usage;
-    let seconds = format!("{:.1} s", took.as_secs_f64());
-    let line = match used.input_tokens.saturating_add(used.output_tokens) {
-        0 if !shown.outcome.is_answered() => return Ok(()),
-        0 => seconds,
-        _ => {
-            let cached = match used.cached_input_tokens {
-                0 => String::new(),
-                cached => format!(" ({} cached)", count(cached)),
-            };
-            let (read, written) = (count(used.input_tokens), count(used.output_tokens));
-            format!("{read} tokens read{cached}, {written} written · {seconds}")
-        }
-    };
-    show.screen.paragraph(style::DIM, "", &line)?;
-    Ok(())
-}
-
-fn help(screen: &mut Screen) -> anyhow::Result<()> {
-    for (command, does) in COMMANDS {
-        let command = style::paint(style::NAME, format_args!("{command:<8}"));
-        screen.line(format_args!("{command}{does}"))?;
-    }
-    for hint in HINTS {
-        screen.paragraph(style::DIM, "", hint)?;
-    }
-    Ok(())
 }
 
 /// A path that may hold anything.

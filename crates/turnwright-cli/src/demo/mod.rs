@@ -8,10 +8,12 @@ mod tools;
 use std::time::Instant;
 
 use turnwright::prelude::*;
+use turnwright::record::new_id;
 use turnwright_testkit::server::Server;
 
-use crate::args::Demo;
+use crate::args::{Demo, StoreFile};
 use crate::exit::Exit;
+use crate::kept::{Keeping, Place};
 use crate::show::{Show, Shown};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Consent, Editor, Screen, wrap};
@@ -23,8 +25,17 @@ const TASK: &str = "You look after a shop's servers. Find the cause before you c
 
 pub(crate) async fn run(told: &Demo, screen: Screen) -> anyhow::Result<Exit> {
     let attended = screen.is_attended();
+    let keeping = match &told.store {
+        None => None,
+        Some(_) => {
+            let store = StoreFile {
+                store: told.store.clone(),
+            };
+            Some(Keeping::open(Place::of(&store)?).await?)
+        }
+    };
     let server = model::serve(attended).await?;
-    let runner = runner(&server)?;
+    let runner = runner(&server, keeping.as_ref()).await?;
     let consent = match (told.yes, attended) {
         (true, _) => Consent::Given,
         (false, true) => Consent::Person(Editor::open(None)?),
@@ -35,13 +46,17 @@ pub(crate) async fn run(told: &Demo, screen: Screen) -> anyhow::Result<Exit> {
         begin(&mut show.screen)?;
     }
     let began = Instant::now();
-    let shown = show
-        .turn(&runner, TurnInput::new(QUESTION).turn_id("last-night"))
-        .await?;
+    let input = match &keeping {
+        None => TurnInput::new(QUESTION).turn_id("last-night"),
+        // Each run is a conversation of its own.
+        Some(_) => TurnInput::new(QUESTION).conversation(own_name()),
+    };
+    let shown = show.turn(&runner, input).await?;
+    let took = began.elapsed();
     if shown.interrupted {
+        kept(&mut show.screen, keeping.as_ref(), &shown).await?;
         return Ok(Exit::Interrupted);
     }
-    let took = began.elapsed();
     show.screen
         .busy("counting what the raw output would have been");
     let cost = cost::Cost::of(&shown, show.tally(), &server, took).await;
@@ -49,7 +64,30 @@ pub(crate) async fn run(told: &Demo, screen: Screen) -> anyhow::Result<Exit> {
         true => show.screen.value(&cost)?,
         false => cost.show(&mut show.screen)?,
     }
+    kept(&mut show.screen, keeping.as_ref(), &shown).await?;
     Ok(exit(&shown))
+}
+
+/// Closes what the turn is kept in, and says how to look at it.
+async fn kept(screen: &mut Screen, keeping: Option<&Keeping>, shown: &Shown) -> anyhow::Result<()> {
+    let Some(keeping) = keeping else {
+        return Ok(());
+    };
+    keeping.close().await?;
+    if !screen.is_json() {
+        let (id, option) = (&shown.outcome.turn_id, keeping.place.option());
+        let hint = format!("The turn is kept: `turnwright turns show {id}{option}`");
+        screen.line("")?;
+        screen.paragraph(style::DIM, "", &hint)?;
+    }
+    Ok(())
+}
+
+fn own_name() -> String {
+    let id = new_id();
+    // Its end is what differs.
+    let end = id.rsplit('-').next().unwrap_or(&id);
+    format!("demo-{end}")
 }
 
 fn exit(shown: &Shown) -> Exit {
@@ -60,7 +98,7 @@ fn exit(shown: &Shown) -> Exit {
     }
 }
 
-fn runner(server: &Server) -> anyhow::Result<TurnRunner> {
+async fn runner(server: &Server, keeping: Option<&Keeping>) -> anyhow::Result<TurnRunner> {
     let model = ChatCompletions::builder(format!("{}/v1", server.url()))
         .model("scripted")
         .system_prompt(TASK)
@@ -74,9 +112,15 @@ fn runner(server: &Server) -> anyhow::Result<TurnRunner> {
         ])
         .policy(before_writes(
             "it changes something, and only you can allow that",
-        ))
-        .build()?;
-    Ok(runner)
+        ));
+    let runner = match keeping {
+        None => runner,
+        Some(keeping) => runner
+            .spool(keeping.spool.clone())
+            .secret(keeping.secret().await?)
+            .store(keeping.store.clone()),
+    };
+    Ok(runner.build()?)
 }
 
 fn begin(screen: &mut Screen) -> std::io::Result<()> {

@@ -37,8 +37,11 @@ impl Consent {
         gate: &OpenGate,
         gates: &Gates,
     ) -> anyhow::Result<bool> {
+        if let Some(answered) = super::unknown::answer(self, screen, gate, gates).await? {
+            return Ok(answered);
+        }
         let Some(asked) = Asked::of(gate) else {
-            gates.reject(&gate.id, "only approvals are answered here");
+            gates.reject(&gate.id, "this is not answered here");
             return Ok(true);
         };
         if !screen.is_json() {
@@ -179,32 +182,36 @@ impl<'g> Asked<'g> {
         write_lines(screen, &self.lines(screen))
     }
 
-    /// The arguments sign by sign: no space is lost where a line ends.
     fn lines(&self, screen: &Screen) -> Vec<String> {
-        let columns = screen.width().unwrap_or(160).saturating_sub(2).max(8);
-        let (mut lines, mut line, mut used) = (Vec::new(), String::new(), 0);
-        for sign in self.args.chars() {
-            let width = sign.width().unwrap_or(0);
-            if used + width > columns {
-                lines.push(std::mem::take(&mut line));
-                used = 0;
-            }
-            line.push(sign);
-            used += width;
-        }
-        lines.push(line);
-        lines
+        lines(&self.args, screen)
     }
 }
 
-fn write_lines(screen: &mut Screen, lines: &[String]) -> std::io::Result<()> {
+/// Arguments sign by sign: no space is lost where a line ends.
+pub(super) fn lines(args: &str, screen: &Screen) -> Vec<String> {
+    let columns = screen.width().unwrap_or(160).saturating_sub(2).max(8);
+    let (mut lines, mut line, mut used) = (Vec::new(), String::new(), 0);
+    for sign in args.chars() {
+        let width = sign.width().unwrap_or(0);
+        if used + width > columns {
+            lines.push(std::mem::take(&mut line));
+            used = 0;
+        }
+        line.push(sign);
+        used += width;
+    }
+    lines.push(line);
+    lines
+}
+
+pub(super) fn write_lines(screen: &mut Screen, lines: &[String]) -> std::io::Result<()> {
     for line in lines {
         screen.line(format_args!("  {line}"))?;
     }
     Ok(())
 }
 
-fn note(screen: &mut Screen, style: anstyle::Style, text: &str) -> std::io::Result<()> {
+pub(super) fn note(screen: &mut Screen, style: anstyle::Style, text: &str) -> std::io::Result<()> {
     match screen.is_json() {
         true => Ok(()),
         false => screen.paragraph(style, "  ", text),

@@ -9,6 +9,7 @@ mod mode;
 mod plain;
 mod screen;
 mod signals;
+mod unknown;
 
 pub(crate) use consent::Consent;
 pub(crate) use editor::{Editor, Typed};

@@ -94,6 +94,12 @@ impl Screen {
         self
     }
 
+    /// From now on everything goes to standard error.
+    pub(crate) fn aside(mut self) -> Self {
+        self.aside = true;
+        self
+    }
+
     /// Whether everything but answers goes to standard error.
     pub(crate) fn is_aside(&self) -> bool {
         self.aside

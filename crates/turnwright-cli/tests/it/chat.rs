@@ -17,14 +17,14 @@ use crate::program::{Ran, program};
 use crate::pty::{Launch, Terminal};
 
 /// Where it waits for somebody to say something.
-const PROMPT: &str = "you ›";
-/// Where it waits for a yes or no.
+pub(crate) const PROMPT: &str = "you ›";
 /// Which conversation it is, unless a test says otherwise.
 const NAME: &str = "default";
-const CONSENT: &str = "  write_note: yes, no, edit or see all?";
+/// Where it waits for a yes or no.
+pub(crate) const CONSENT: &str = "  write_note: yes, no, edit or see all?";
 
 /// A chat of this server at a terminal, which keeps what is said in this folder.
-fn launch(model: &Model, home: &Folder, args: &[&str]) -> Launch {
+pub(crate) fn launch(model: &Model, home: &Folder, args: &[&str]) -> Launch {
     let url = model.url();
     let mut all = vec!["chat", "--base-url", &url, "--model", "scripted"];
     all.extend(named(args));
@@ -33,7 +33,7 @@ fn launch(model: &Model, home: &Folder, args: &[&str]) -> Launch {
 }
 
 /// The same, started and waiting.
-fn chat(model: &Model, home: &Folder, args: &[&str]) -> Terminal {
+pub(crate) fn chat(model: &Model, home: &Folder, args: &[&str]) -> Terminal {
     let mut terminal = launch(model, home, args).start();
     terminal.wait_for_prompt(PROMPT);
     terminal
@@ -48,7 +48,7 @@ fn named(args: &[&str]) -> &'static [&'static str] {
 }
 
 /// A chat without a terminal.
-fn piped(model: &Model, home: &Folder, args: &[&str]) -> Command {
+pub(crate) fn piped(model: &Model, home: &Folder, args: &[&str]) -> Command {
     let mut command = program();
     command
         .args(["chat", "--base-url", &model.url(), "--model", "scripted"])
@@ -62,13 +62,13 @@ fn piped(model: &Model, home: &Folder, args: &[&str]) -> Command {
 }
 
 /// What comes of it with these lines.
-fn run_piped(model: &Model, home: &Folder, args: &[&str], input: &str) -> Ran {
+pub(crate) fn run_piped(model: &Model, home: &Folder, args: &[&str], input: &str) -> Ran {
     Ran::of(&mut piped(model, home, args), input)
 }
 
 /// A file with a tool that changes something and takes its time about it: until the program ends, however it does. Once it
 /// has begun there is a file, whose place comes second.
-fn slow_tool(folder: &Folder) -> (String, std::path::PathBuf) {
+pub(crate) fn slow_tool(folder: &Folder) -> (String, std::path::PathBuf) {
     let (file, begun) = (folder.file("slow.json"), folder.file("begun"));
     let name = begun.display();
     // The id of its process, there at once and whole.
@@ -85,7 +85,7 @@ fn slow_tool(folder: &Folder) -> (String, std::path::PathBuf) {
 }
 
 /// A file with a tool that changes something: it writes its arguments to a file, whose place comes second.
-fn write_tool(folder: &Folder) -> (String, std::path::PathBuf) {
+pub(crate) fn write_tool(folder: &Folder) -> (String, std::path::PathBuf) {
     write_tool_up_to(folder, 20)
 }
 
@@ -107,6 +107,6 @@ fn write_tool_up_to(folder: &Folder, most: u32) -> (String, std::path::PathBuf) 
 }
 
 /// A call of the tool that changes something.
-fn note() -> Reply {
+pub(crate) fn note() -> Reply {
     turnwright_testkit::server::chat::calls([("call_1", "write_note", r#"{"text": "milk"}"#)])
 }

@@ -7,7 +7,15 @@ fn every_shell_is_told_the_commands() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let ran = run(&["completions", shell]);
         assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{shell}");
-        for command in ["demo", "chat", "tools", "schema", "wire", "serve-script"] {
+        for command in [
+            "demo",
+            "chat",
+            "turns",
+            "tools",
+            "schema",
+            "wire",
+            "serve-script",
+        ] {
             assert!(ran.out.contains(command), "{shell} is not told {command}");
         }
     }

@@ -11,6 +11,7 @@ mod chat;
 mod completions;
 mod demo;
 mod folder;
+mod kept;
 mod model;
 mod program;
 #[cfg(unix)]
@@ -19,6 +20,8 @@ mod schema;
 mod screens;
 mod serve;
 mod tools;
+#[cfg(unix)]
+mod turns;
 mod wire;
 
 /// Says something that is to be seen of a test that passes too: straight to the stream, since what goes through the

@@ -73,6 +73,7 @@ fn help_teaches_and_ends_well() {
     for word in [
         "demo",
         "chat",
+        "turns",
         "tools",
         "schema",
         "wire",

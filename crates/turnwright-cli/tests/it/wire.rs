@@ -137,7 +137,9 @@ fn a_tool_whose_schema_cannot_be_enforced_takes_any_object() {
         "{}",
         ran.out
     );
-    assert!(ran.out.contains("← nowhere"), "{}", ran.out);
+    // Where both of its calls run at once it is said whose result it is.
+    let said = ["← nowhere", "← weather: nowhere"];
+    assert!(said.iter().any(|it| ran.out.contains(it)), "{}", ran.out);
 }
 
 #[test]

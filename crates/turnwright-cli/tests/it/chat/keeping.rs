@@ -3,16 +3,17 @@
 use std::fs;
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use turnwright_testkit::server::chat;
 
 use super::{PROMPT, chat as start, launch, run_piped, slow_tool};
 use crate::folder::Folder;
+use crate::kept::{self, conversations, records};
 use crate::model::{Model, Plays, says_and_hangs};
 use crate::pty::CTRL_D;
 
-fn folder_of(home: &Folder, name: &str) -> PathBuf {
-    home.file("conversations").join(name)
+fn file_of(home: &Folder) -> PathBuf {
+    home.file("conversations.db")
 }
 
 /// The text of the messages of a request, without what ends the list.
@@ -58,15 +59,14 @@ fn conversations_have_nothing_to_do_with_each_other() {
     for request in [1, 2] {
         assert!(!prompt(&model, request).contains("for a"));
     }
-    assert!(folder_of(&home, "a").exists() && folder_of(&home, "b").exists());
-    assert!(!folder_of(&home, "default").exists());
+    assert_eq!(conversations(&file_of(&home)), ["a", "b"]);
 }
 
 #[test]
 fn a_large_result_can_be_read_in_the_next_run() {
     let home = Folder::new();
     let tools = home.file("tools.json");
-    let told = serde_json::json!([{
+    let told = json!([{
         "name": "numbers", "description": "Many numbers.",
         "parameters": { "type": "object", "properties": {} },
         "command": ["seq", "1", "100000"], "effects": "read_only",
@@ -80,14 +80,13 @@ fn a_large_result_can_be_read_in_the_next_run() {
     assert_eq!(run_piped(&model, &home, &args, "count\n").code, 0);
     assert!(!prompt(&model, 1).contains("77777"));
 
-    let records = fs::read_to_string(folder_of(&home, "default").join("records.jsonl")).unwrap();
-    let mut records = records
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let call = records.find(|record| record["tool"] == "numbers").unwrap();
-    let ask = serde_json::json!({ "callId": call["id"], "pattern": "^77777$" }).to_string();
-    // Another server, which may know all of it: whoever deletes this has said so.
-    fs::remove_file(folder_of(&home, "default").join("server")).unwrap();
+    let all = records(&file_of(&home), "default");
+    let call = all
+        .iter()
+        .find(|it| it["tool"] == "numbers" && it["kind"] == "tool_call");
+    let ask = json!({ "callId": call.unwrap()["id"], "pattern": "^77777$" }).to_string();
+    // Another server, which may know all of it: whoever says this has said so.
+    let args = [&args[..], &["--switch-server"]].concat();
     let model = Model::plays([
         chat::calls([("call_2", "artifact_grep", ask.as_str())]),
         chat::text("There it is.", 1),
@@ -110,13 +109,20 @@ fn what_is_kept_is_for_its_owner_alone() {
         .wait_for_prompt(PROMPT)
         .keys(CTRL_D)
         .end();
-    let folder = folder_of(&home, "default");
     let mode = |path: &PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&folder), 0o700);
-    assert_eq!(mode(&folder.join("results")), 0o700);
-    for name in ["records.jsonl", "secret", "history", "lock"] {
-        assert_eq!(mode(&folder.join(name)), 0o600, "{name}");
+    for folder in ["conversations.db.results", "conversations.db.chats"] {
+        assert_eq!(mode(&home.file(folder)), 0o700, "{folder}");
     }
+    for file in [
+        "conversations.db",
+        "conversations.db.secret",
+        "conversations.db.chats/default.history",
+        "conversations.db.chats/default.lock",
+    ] {
+        assert_eq!(mode(&home.file(file)), 0o600, "{file}");
+    }
+    // Nothing else is left there.
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 4);
 }
 
 #[test]
@@ -131,7 +137,7 @@ fn a_conversation_is_one_programs_at_a_time() {
 }
 
 #[test]
-fn to_begin_anew_sets_aside_what_was_said() {
+fn what_was_said_before_it_was_begun_anew_is_kept_and_not_sent() {
     let model = Model::plays(["One.", "Two.", "Three."].map(|text| chat::text(text, 1)));
     let home = Folder::new();
     run_piped(&model, &home, &[], "first\n");
@@ -148,46 +154,43 @@ fn to_begin_anew_sets_aside_what_was_said() {
         .wait_for("Three.")
         .wait_for_prompt(PROMPT);
     assert!(!prompt(&model, 2).contains("second"));
-    for (number, said) in [(1, "first"), (2, "second")] {
-        let aside = folder_of(&home, "default").join(format!("{number}.bak"));
-        assert!(
-            fs::read_to_string(aside.join("records.jsonl"))
-                .unwrap()
-                .contains(said)
-        );
-        assert!(aside.join("secret").exists() && aside.join("results").exists());
+    assert!(
+        terminal.shown().contains("stays as default~2"),
+        "{}",
+        terminal.shown()
+    );
+    terminal.keys(CTRL_D).end();
+    let file = file_of(&home);
+    assert_eq!(conversations(&file), ["default", "default~2", "default~3"]);
+    for (name, said) in [
+        ("default", "first"),
+        ("default~2", "second"),
+        ("default~3", "third"),
+    ] {
+        let said_there = kept::said(&file, name);
+        assert_eq!(said_there[0], said, "{said_there:?}");
     }
+    // One that is named goes on where it was.
+    let model = Model::plays([chat::text("Four.", 1)]);
+    let args = ["--conversation", "default~1", "--switch-server"];
+    assert_eq!(run_piped(&model, &home, &args, "fourth\n").code, 0);
+    assert!(prompt(&model, 0).contains("first"));
+    let ran = run_piped(&model, &home, &["--conversation", "default~9"], "x\n");
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.contains("there is no conversation `default~9`"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]
-fn a_broken_file_is_named_and_left_alone() {
+fn to_begin_anew_where_nothing_was_said_changes_nothing() {
+    let model = Model::plays([chat::text("One.", 1)]);
     let home = Folder::new();
-    let model = Model::plays(["One.", "Two."].map(|text| chat::text(text, 1)));
-    run_piped(&model, &home, &[], "first\n");
-    let file = folder_of(&home, "default").join("records.jsonl");
-    let whole = fs::read_to_string(&file).unwrap();
-    let later = whole.replace(
-        "\"turnwrightConversation\":1",
-        "\"turnwrightConversation\":9",
-    );
-    let odd = whole.replace("\"v\":1", "\"v\":7");
-    for broken in [&later, &odd, "nonsense\n"] {
-        fs::write(&file, broken).unwrap();
-        let ran = run_piped(&model, &home, &[], "second\n");
-        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{broken}");
-        assert!(
-            ran.err.contains(file.to_str().unwrap()) && ran.err.contains("--new"),
-            "{}",
-            ran.err
-        );
-        assert_eq!(fs::read_to_string(&file).unwrap(), broken);
-    }
-    assert_eq!(run_piped(&model, &home, &["--new"], "second\n").code, 0);
-    assert!(
-        folder_of(&home, "default")
-            .join("1.bak/records.jsonl")
-            .exists()
-    );
+    run_piped(&model, &home, &["--new"], "");
+    run_piped(&model, &home, &["--new"], "first\n");
+    assert_eq!(conversations(&file_of(&home)), ["default"]);
 }
 
 #[test]
@@ -199,7 +202,7 @@ fn a_name_that_leads_elsewhere_is_refused() {
         assert_eq!(ran.code, 2, "{name}");
         assert!(ran.err.contains("conversation's name"), "{}", ran.err);
     }
-    assert!(!home.file("conversations").exists());
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
 }
 
 #[test]
@@ -239,20 +242,6 @@ fn a_program_that_was_killed_in_mid_turn_leaves_a_conversation_that_goes_on() {
 }
 
 #[test]
-fn a_last_line_that_was_never_ended_is_left_out() {
-    let home = Folder::new();
-    let model = Model::plays(["One.", "Two."].map(|text| chat::text(text, 1)));
-    run_piped(&model, &home, &[], "first\n");
-    let file = folder_of(&home, "default").join("records.jsonl");
-    let whole = fs::read_to_string(&file).unwrap();
-    fs::write(&file, whole + "{\"v\":1,\"kind\":\"mess").unwrap();
-    let ran = run_piped(&model, &home, &[], "second\n");
-    assert_eq!((ran.code, ran.out.as_str()), (0, "Two.\n"), "{ran:?}");
-    let messages = model.messages(1);
-    assert_eq!(messages[messages.len() - 3]["content"], "first");
-}
-
-#[test]
 fn what_was_said_to_one_server_is_not_sent_to_another() {
     let home = Folder::new();
     let [one, other] = ["One.", "Other."].map(|text| Model::plays([chat::text(text, 1)]));
@@ -264,6 +253,7 @@ fn what_was_said_to_one_server_is_not_sent_to_another() {
         other.url(),
         "--new".into(),
         "--conversation".into(),
+        "--switch-server".into(),
     ] {
         assert!(ran.err.contains(&named), "{}", ran.err);
     }

@@ -216,18 +216,31 @@ fn the_last_exchanges_alone_are_sent_where_that_was_told() {
 
 #[test]
 fn of_calls_that_run_at_once_it_is_said_whose_result_it_is() {
+    let home = Folder::new();
+    // Neither ends before both have begun.
+    let tool = |own: &str, other: &str| {
+        let (mine, theirs) = (home.file(own), home.file(other));
+        let (mine, theirs) = (mine.display(), theirs.display());
+        let script = format!(
+            "touch '{mine}'; until [ -e '{theirs}' ]; do sleep 0.01; done; echo it is {own}"
+        );
+        serde_json::json!({
+            "name": own, "description": "Waits for the other.",
+            "parameters": { "type": "object", "properties": {} },
+            "command": ["sh", "-c", script], "effects": "read_only",
+        })
+    };
+    let tools = serde_json::json!([tool("one", "two"), tool("two", "one")]);
+    let tools = home.write("tools.json", &tools.to_string());
     let model = Model::plays([
-        chat::calls([
-            ("call_1", "calculate", r#"{"expression": "6 * 7"}"#),
-            ("call_2", "calculate", r#"{"expression": "3 *"}"#),
-        ]),
+        chat::calls([("call_1", "one", "{}"), ("call_2", "two", "{}")]),
         chat::text("Done.", 1),
     ]);
-    let ran = run_piped(&model, &Folder::new(), &[], "both\n");
+    let ran = run_piped(&model, &home, &["--tools", &tools], "both\n");
     assert!(
-        ran.err.contains("← calculate: 42") || ran.err.contains("← calculate: This"),
+        ran.err.contains("← one: it is one") || ran.err.contains("← two: it is two"),
         "{}",
         ran.err
     );
-    assert_eq!(ran.err.matches("→ calculate").count(), 2, "{}", ran.err);
+    assert_eq!(ran.err.matches("→ ").count(), 2, "{}", ran.err);
 }

@@ -24,7 +24,7 @@ const LONGEST_LIST: usize = 4 << 20;
 const SHOWN: usize = 12;
 
 /// A model on a server.
-pub(super) struct Server {
+pub(crate) struct Server {
     base: Url,
     key: Option<String>,
     model: String,
@@ -32,7 +32,7 @@ pub(super) struct Server {
 
 impl Server {
     /// The server that is named, and the model: if none is, the only one that the server has.
-    pub(super) async fn find(told: &args::Chat) -> anyhow::Result<Self> {
+    pub(crate) async fn find(told: &args::Agent) -> anyhow::Result<Self> {
         let key = said(std::env::var("OPENAI_API_KEY").ok());
         let base = match (said(told.base_url.clone()), &key) {
             (Some(base), _) => base,
@@ -63,7 +63,7 @@ impl Server {
     }
 
     /// An executor for it.
-    pub(super) fn model(&self) -> ChatCompletionsBuilder {
+    pub(crate) fn model(&self) -> ChatCompletionsBuilder {
         let builder = ChatCompletions::builder(self.base.as_str()).model(&self.model);
         match &self.key {
             Some(key) => builder.api_key(key.trim()),
@@ -72,7 +72,7 @@ impl Server {
     }
 
     /// What requests are sent by where they are recorded.
-    pub(super) fn client(&self) -> Result<Client, Error> {
+    pub(crate) fn client(&self) -> Result<Client, Error> {
         let client = Client::builder();
         match is_here(&self.base) {
             true => client.no_proxy().build(),
@@ -81,18 +81,29 @@ impl Server {
     }
 
     /// For people: which model where.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         let model = one_line(&self.model, 60);
         format!("{model} at {}", self.shown_address())
     }
 
     /// Which server it is: without what may be secret in its address.
-    pub(super) fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         self.shown_address()
     }
 
+    /// Whether something was left out of its address.
+    pub(crate) fn is_partial(&self) -> bool {
+        let whole = self.base.as_str().trim_end_matches('/');
+        whole != self.shown_address()
+    }
+
+    /// The model's name.
+    pub(crate) fn model_name(&self) -> &str {
+        &self.model
+    }
+
     /// Whether a key goes over a network as it is.
-    pub(super) fn sends_key_in_the_clear(&self) -> bool {
+    pub(crate) fn sends_key_in_the_clear(&self) -> bool {
         self.key.is_some() && self.base.scheme() == "http" && !is_here(&self.base)
     }
 
@@ -211,6 +222,11 @@ fn only(mut models: Vec<String>, at: &str) -> anyhow::Result<String> {
 /// What was said, if it is more than space.
 fn said(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
+}
+
+/// Whether a base URL is an address of this machine.
+pub(crate) fn is_on_this_machine(base: &str) -> bool {
+    Url::parse(base).is_ok_and(|url| is_here(&url))
 }
 
 /// Whether an address is this machine's.

@@ -1,0 +1,134 @@
+//! What the program is told about turns that were kept.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+
+use super::{Agent, StoreFile};
+use crate::turns::{Bytes, Span, State};
+
+/// Look at turns that were kept, take them up again, and delete them.
+///
+/// A turn may be named by the beginning of its id, if no other begins like that.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Turns {
+    /// The turns, newest first: how far each came, what was said, what was called.
+    #[command(after_help = "Examples:\n  \
+        turnwright turns list\n  \
+        turnwright turns list --state interrupted\n  \
+        turnwright turns list --store agent.db --limit 1000 --json")]
+    List(TurnsList),
+    /// A whole turn: what was said, thought and called, who was asked, what it used, and what to do next.
+    #[command(
+        after_help = "Examples:\n  turnwright turns show 019a8c3e\n  turnwright turns show 019a8c3e --json"
+    )]
+    Show(TurnsShow),
+    /// Takes a turn up again where it was cut off. Nothing is done twice.
+    ///
+    /// The server, the model and the folder are those of its chat, where that is known. Tools of your own are named
+    /// again with `--tools`, save for your own database. Of a call that was begun and never ended you are asked what came
+    /// of it; where there is no terminal, the model is told that nobody knows.
+    #[command(after_help = "Examples:\n  \
+        turnwright turns resume 019a8c3e\n  \
+        turnwright turns resume 019a8c3e --wait\n  \
+        turnwright turns resume 019a8c3e --store agent.db --model qwen3")]
+    Resume(TurnsResume),
+    /// Writes the records of a turn or a conversation, one a line as JSON.
+    #[command(after_help = "Examples:\n  \
+        turnwright turns export 019a8c3e\n  \
+        turnwright turns export --conversation shop --with-results --output shop.jsonl")]
+    Export(TurnsExport),
+    /// Deletes turns or conversations, with the results that are kept for them. Asks first.
+    #[command(after_help = "Examples:\n  \
+        turnwright turns delete 019a8c3e\n  \
+        turnwright turns delete --conversation shop\n  \
+        turnwright turns delete --older-than 30d --yes\n  \
+        turnwright turns delete --larger-than 500MB --yes")]
+    Delete(TurnsDelete),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TurnsList {
+    /// Those of this conversation alone, with all of its parts; NAME~2 is one part.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) conversation: Option<String>,
+    /// Those that are so alone; may be given several times.
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub(crate) state: Vec<State>,
+    /// So many at most.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: u64,
+    #[command(flatten)]
+    pub(crate) kept: StoreFile,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TurnsShow {
+    /// Which turn: its id, or the beginning of it.
+    pub(crate) turn: String,
+    #[command(flatten)]
+    pub(crate) kept: StoreFile,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TurnsResume {
+    /// Which turn: its id, or the beginning of it.
+    pub(crate) turn: String,
+    /// Wait while another program has the conversation.
+    #[arg(long)]
+    pub(crate) wait: bool,
+    #[command(flatten)]
+    pub(crate) agent: Agent,
+    #[command(flatten)]
+    pub(crate) kept: StoreFile,
+}
+
+/// A turn, or all of a conversation.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct WhichTurns {
+    /// Which turn: its id, or the beginning of it.
+    pub(crate) turn: Option<String>,
+    /// All of a conversation, with all of its parts; NAME~2 is one part.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) conversation: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TurnsExport {
+    #[command(flatten)]
+    pub(crate) which: WhichTurns,
+    /// Into this file, which must not be there yet; to standard output unless told.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Put what is written in the place of the file.
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
+    /// With the bytes of large results, in the records that name them.
+    #[arg(long)]
+    pub(crate) with_results: bool,
+    #[command(flatten)]
+    pub(crate) kept: StoreFile,
+}
+
+#[derive(Debug, Args)]
+#[group(id = "what", required = true, multiple = true, args = ["turn", "conversation", "older_than", "larger_than"])]
+pub(crate) struct TurnsDelete {
+    /// Which turn: its id, or the beginning of it.
+    #[arg(conflicts_with_all = ["conversation", "older_than", "larger_than"])]
+    pub(crate) turn: Option<String>,
+    /// All of a conversation, with all of its parts; NAME~2 is one part.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["older_than", "larger_than"])]
+    pub(crate) conversation: Option<String>,
+    /// Conversations in which nothing was written for so long: 12h, 30d, 8w.
+    #[arg(long, value_name = "AGE")]
+    pub(crate) older_than: Option<Span>,
+    /// The oldest conversations, until all that is kept has no more than this: 500MB, 2GB.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) larger_than: Option<Bytes>,
+    /// Do not ask.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) kept: StoreFile,
+}

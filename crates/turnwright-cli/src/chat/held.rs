@@ -1,0 +1,99 @@
+//! The conversation that a chat holds.
+
+use turnwright::StoreExt as _;
+
+use crate::exit::misuse;
+use crate::kept::{About, Desk, Keeping, Part, Place, check_name};
+
+/// A conversation that is kept. No other chat has it meanwhile.
+pub(super) struct Held {
+    pub(super) keeping: Keeping,
+    pub(super) part: Part,
+    pub(super) desk: Desk,
+    about: About,
+}
+
+/// How a conversation is gone on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Going {
+    /// Where it was, with the server that knows it.
+    On,
+    /// Where it was, with whichever server.
+    OnElsewhere,
+    /// From its beginning.
+    Anew,
+}
+
+impl Held {
+    /// Takes a conversation up, or begins it.
+    pub(super) async fn take(
+        place: Place,
+        name: &str,
+        going: Going,
+        about: About,
+    ) -> anyhow::Result<Self> {
+        check_name(name)?;
+        let keeping = Keeping::open(place).await?;
+        let Some(desk) = Desk::take(&keeping, &Part::named(name).name)? else {
+            return Err(misuse(format!(
+                "the conversation `{name}` is in use by another program: name another one with `--conversation NAME`, \
+                 or keep nothing with `--forget`"
+            )));
+        };
+        let mut held = Held {
+            part: Part::current(&keeping, name).await?,
+            keeping,
+            desk,
+            about,
+        };
+        if going == Going::On {
+            held.check_server().await?;
+        }
+        // Last: what cannot be begun leaves everything as it is.
+        if going == Going::Anew {
+            held.part = held.part.anew(&held.keeping).await?;
+        }
+        held.note().await?;
+        Ok(held)
+    }
+
+    /// Refuses to go on with a conversation that another server knows: what was said to one is not sent to another unasked.
+    async fn check_server(&self) -> anyhow::Result<()> {
+        let with = match About::of(&self.keeping, &self.part.scope()).await? {
+            Some(before) if before.server == self.about.server => return Ok(()),
+            Some(before) => format!("was held with {}", before.server),
+            None if self.messages().await? == 0 => return Ok(()),
+            None => "was held by another program, with whom is not known".to_owned(),
+        };
+        let server = &self.about.server;
+        Err(misuse(format!(
+            "this conversation {with}: all of it would be sent to {server}. If you want that, say `--switch-server`; \
+             else name another one with `--conversation NAME`, or begin anew with `--new`"
+        )))
+    }
+
+    /// How many messages there are.
+    pub(super) async fn messages(&self) -> anyhow::Result<usize> {
+        let messages = self.keeping.store.messages(&self.part.scope()).await;
+        let messages = messages.map_err(|error| self.keeping.told(error))?;
+        Ok(messages.len())
+    }
+
+    /// Begins anew. The part in which was said what was said before, if something was.
+    pub(super) async fn begin_anew(&mut self) -> anyhow::Result<Option<Part>> {
+        let anew = self.part.anew(&self.keeping).await?;
+        let before = std::mem::replace(&mut self.part, anew);
+        self.note().await?;
+        Ok((before != self.part).then_some(before))
+    }
+
+    /// Notes whom the conversation is held with.
+    async fn note(&self) -> anyhow::Result<()> {
+        self.about.note(&self.keeping, &self.part.scope()).await
+    }
+
+    /// The same before each turn: somebody may have deleted the conversation meanwhile.
+    pub(super) async fn renew(&self) -> anyhow::Result<()> {
+        self.about.renew(&self.keeping, &self.part.scope()).await
+    }
+}

@@ -1,0 +1,329 @@
+//! `turnwright turns delete`: what is deleted is gone, bytes too.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::json;
+use turnwright::prelude::*;
+use turnwright::sqlite::Retention;
+use turnwright::store::{Batch, Query, Scope, ScopeFilter};
+use turnwright::{Record, RecordKind};
+
+use super::seen::{Seen, in_scope, scopes_of};
+use super::which::find;
+use crate::args;
+use crate::exit::{Exit, misuse};
+use crate::kept::{Desk, Keeping, Part, Place, check_name};
+use crate::show::{count, size};
+use crate::terminal::{Editor, Screen, Typed, one_line, style};
+
+/// A result is in the spool a moment before its record is stored: so long nobody doubts that it is wanted.
+const GRACE: Duration = Duration::from_secs(60 * 60);
+
+/// What went.
+#[derive(Default)]
+struct Gone {
+    conversations: Vec<Scope>,
+    /// Those that were to go and stay, since nobody knows yet what became of a call in them.
+    stay: Vec<Scope>,
+    records: u64,
+    bytes: u64,
+}
+
+pub(super) async fn run(told: &args::TurnsDelete, mut screen: Screen) -> anyhow::Result<Exit> {
+    let place = Place::of(&told.kept)?;
+    let Some(keeping) = Keeping::open_existing(place).await? else {
+        return Err(misuse("nothing is kept yet, so there is nothing to delete"));
+    };
+    let what = What::of(told, &keeping).await?;
+    if !told.yes && !asked(&mut screen, &what.question()).await? {
+        screen.line("Nothing was deleted.")?;
+        return Ok(Exit::No);
+    }
+    let gone = what.delete(&keeping).await?;
+    gone.tell(&mut screen)?;
+    // What crashes left in the spool goes too, once it is known that nobody needs it.
+    let swept = keeping.store.sweep(GRACE).await;
+    swept.map_err(|error| keeping.told(error))?;
+    keeping.close().await?;
+    Ok(Exit::Done)
+}
+
+/// What is to be deleted.
+enum What {
+    Turn(Box<Seen>),
+    Conversation(Vec<Scope>),
+    Old(Retention, String),
+}
+
+impl What {
+    async fn of(told: &args::TurnsDelete, keeping: &Keeping) -> anyhow::Result<Self> {
+        if let Some(turn) = &told.turn {
+            let seen = find(keeping, turn).await?;
+            refuse_live(std::slice::from_ref(&seen))?;
+            return Ok(What::Turn(Box::new(seen)));
+        }
+        if let Some(name) = &told.conversation {
+            let mut there = Vec::new();
+            for scope in scopes_of(keeping, name).await? {
+                let first = keeping.store.load(&scope, &Query::all().limit(1)).await;
+                if !first
+                    .map_err(|error| keeping.told(error))?
+                    .records
+                    .is_empty()
+                {
+                    refuse_live(&in_scope(keeping, &scope).await?)?;
+                    there.push(scope);
+                }
+            }
+            return match there.is_empty() {
+                false => Ok(What::Conversation(there)),
+                true => Err(misuse(format!(
+                    "there is no conversation `{}`; `turnwright turns list{}` shows which there are",
+                    one_line(name, 64),
+                    keeping.place.option()
+                ))),
+            };
+        }
+        let (mut retention, mut words) = (Retention::default(), Vec::new());
+        if let Some(age) = told.older_than {
+            retention = retention.max_age(age.0);
+            let days = age.0.as_secs_f64() / 86_400.0;
+            words.push(format!(
+                "all conversations in which nothing was written for {days:.1} days"
+            ));
+        }
+        if let Some(bytes) = told.larger_than {
+            retention = retention.max_bytes(bytes.0);
+            let bytes = size(bytes.0);
+            words.push(format!(
+                "the oldest conversations until no more than {bytes} are kept"
+            ));
+        }
+        Ok(What::Old(retention, words.join(", and ")))
+    }
+
+    fn question(&self) -> String {
+        match self {
+            What::Turn(seen) => {
+                let (id, scope) = (one_line(seen.id(), 64), one_line(seen.scope.as_str(), 64));
+                format!("the turn {id} of {scope}")
+            }
+            What::Conversation(scopes) => {
+                let s = if scopes.len() == 1 { "" } else { "s" };
+                format!("the conversation{s} {}", names(scopes))
+            }
+            What::Old(_, words) => words.clone(),
+        }
+    }
+
+    async fn delete(&self, keeping: &Keeping) -> anyhow::Result<Gone> {
+        match self {
+            What::Turn(seen) => delete_turn(keeping, seen).await,
+            What::Conversation(scopes) => {
+                let mut gone = Gone::default();
+                for scope in scopes {
+                    delete_conversation(keeping, scope, &mut gone).await?;
+                }
+                Ok(gone)
+            }
+            What::Old(retention, _) => {
+                let done = keeping.store.apply_retention(retention).await;
+                let done = done.map_err(|error| keeping.told(error))?;
+                for scope in &done.conversations {
+                    forget_typed(keeping, scope).await?;
+                }
+                Ok(Gone {
+                    conversations: done.conversations,
+                    stay: done.unfinished,
+                    records: done.deleted.records,
+                    bytes: done.deleted.bytes,
+                })
+            }
+        }
+    }
+}
+
+fn refuse_live(turns: &[Seen]) -> anyhow::Result<()> {
+    match turns.iter().find(|seen| seen.state.is_live()) {
+        None => Ok(()),
+        Some(seen) => Err(misuse(format!(
+            "the turn {} of {} runs right now: let it end, or call it off, and then delete it",
+            one_line(seen.id(), 64),
+            one_line(seen.scope.as_str(), 64)
+        ))),
+    }
+}
+
+async fn delete_conversation(
+    keeping: &Keeping,
+    scope: &Scope,
+    gone: &mut Gone,
+) -> anyhow::Result<()> {
+    let name = Part::named(scope.as_str()).name;
+    // A conversation of another program has no chat.
+    let desk = match check_name(&name) {
+        Ok(()) => Some(Desk::take(keeping, &name)?.ok_or_else(|| {
+            misuse(format!(
+                "a chat has the conversation {name} open: end it first"
+            ))
+        })?),
+        Err(_) => None,
+    };
+    refuse_live(&in_scope(keeping, scope).await?)?;
+    let done = keeping.store.delete_conversation(scope).await;
+    let done = done.map_err(|error| keeping.told(error))?;
+    gone.conversations.push(scope.clone());
+    gone.records += done.records;
+    gone.bytes += done.bytes;
+    drop(desk);
+    forget_typed(keeping, scope).await
+}
+
+/// Forgets what was typed in a conversation once nothing is left of it. A chat that has it open keeps it.
+async fn forget_typed(keeping: &Keeping, scope: &Scope) -> anyhow::Result<()> {
+    let name = Part::named(scope.as_str()).name;
+    if check_name(&name).is_err() || !scopes_of(keeping, &name).await?.is_empty() {
+        return Ok(());
+    }
+    if let Some(desk) = Desk::take(keeping, &name)? {
+        desk.clear()?;
+    }
+    Ok(())
+}
+
+/// Deletes a turn out of its conversation, unless somebody has taken it up meanwhile.
+async fn delete_turn(keeping: &Keeping, seen: &Seen) -> anyhow::Result<Gone> {
+    let mut gone = Gone::default();
+    let mut spooled = BTreeMap::new();
+    let mut live = false;
+    let all = Query::all();
+    let deleted = keeping.store.update(&seen.scope, &all, |loaded| {
+        (gone, live) = (Gone::default(), false);
+        spooled.clear();
+        let mut batch = Batch::new();
+        for stored in &loaded.records {
+            let record = &stored.record;
+            match record {
+                Record::Lease(lease) => {
+                    live |= lease.left().is_some() && lease.turn_id() == Some(seen.id());
+                    continue;
+                }
+                // Noted about the conversation, and none of the turn's.
+                Record::Memory(_) | Record::Instruction(_) => continue,
+                _ if !seen.holds(stored.position) => continue,
+                _ => {}
+            }
+            for artifact in record.artifacts() {
+                let id = artifact.spool_id().map(str::to_owned);
+                spooled.extend(id.map(|id| (id, artifact.byte_length())));
+            }
+            gone.records += 1;
+            gone.bytes += record
+                .to_value()
+                .map_or(0, |it| it.to_string().len() as u64);
+            batch = batch.delete(record.kind(), record.id());
+        }
+        match live {
+            true => Batch::new(),
+            false => batch,
+        }
+    });
+    deleted.await.map_err(|error| keeping.told(error))?;
+    if live {
+        let id = one_line(seen.id(), 64);
+        return Err(misuse(format!(
+            "the turn {id} runs right now, and was left alone"
+        )));
+    }
+    gone.bytes += delete_bytes(keeping, spooled).await?;
+    Ok(gone)
+}
+
+/// Deletes results that no record names any more. How many bytes.
+async fn delete_bytes(
+    keeping: &Keeping,
+    mut spooled: BTreeMap<String, u64>,
+) -> anyhow::Result<u64> {
+    if spooled.is_empty() {
+        return Ok(0);
+    }
+    let scopes = keeping.store.scopes(&ScopeFilter::all()).await;
+    let query = Query::all().kind(RecordKind::ToolCall);
+    let query = query.kind(RecordKind::Retrievable);
+    for scope in scopes.map_err(|error| keeping.told(error))? {
+        let mut pages = keeping.store.pages(&scope, query.clone());
+        while let Some(stored) = pages.next().await {
+            let record = stored.map_err(|error| keeping.told(error))?.record;
+            for id in record.artifacts().iter().filter_map(|it| it.spool_id()) {
+                spooled.remove(id);
+            }
+        }
+    }
+    let mut bytes = 0;
+    for (id, length) in spooled {
+        if keeping.spool.delete(&id).await? {
+            bytes += length;
+        }
+    }
+    Ok(bytes)
+}
+
+fn names(scopes: &[Scope]) -> String {
+    let names: Vec<String> = scopes.iter().map(|it| one_line(it.as_str(), 64)).collect();
+    names.join(", ")
+}
+
+/// Asks whoever sits at the terminal.
+async fn asked(screen: &mut Screen, what: &str) -> anyhow::Result<bool> {
+    if !screen.is_attended() {
+        return Err(misuse(
+            "there is no terminal to ask at: `--yes` deletes without asking",
+        ));
+    }
+    screen.paragraph(
+        style::CARE,
+        "",
+        &format!("Deletes {what}, with the results that are kept for it."),
+    )?;
+    let editor = Editor::open(None)?;
+    match editor.answer("  yes or no? ", "").await {
+        Typed::Line(line) => Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes")),
+        Typed::Interrupted | Typed::Ended => Ok(false),
+    }
+}
+
+impl Gone {
+    fn tell(&self, screen: &mut Screen) -> anyhow::Result<()> {
+        if screen.is_json() {
+            let names = |scopes: &[Scope]| -> Vec<String> {
+                scopes.iter().map(ToString::to_string).collect()
+            };
+            return screen.value(&json!({
+                "conversations": names(&self.conversations),
+                "stay": names(&self.stay),
+                "records": self.records,
+                "bytes": self.bytes,
+            }));
+        }
+        let s = if self.records == 1 { "" } else { "s" };
+        let mut text = format!(
+            "Deleted {} record{s}, {}",
+            count(self.records),
+            size(self.bytes)
+        );
+        if !self.conversations.is_empty() {
+            text.push_str(": ");
+            text.push_str(&names(&self.conversations));
+        }
+        screen.paragraph(anstyle::Style::new(), "", &text)?;
+        if !self.stay.is_empty() {
+            let text = format!(
+                "These stay, since nobody knows yet what became of a call in them: {}. `turns list --state interrupted` shows their turns.",
+                names(&self.stay)
+            );
+            screen.paragraph(style::CARE, "", &text)?;
+        }
+        Ok(())
+    }
+}

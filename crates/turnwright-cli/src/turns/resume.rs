@@ -1,0 +1,225 @@
+//! `turnwright turns resume`, and the same within a chat.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use turnwright::prelude::*;
+use turnwright::store::Scope;
+
+use super::seen::{Seen, in_scope};
+use super::which::find;
+use crate::agent::{Agent, is_on_this_machine};
+use crate::args;
+use crate::exit::{Exit, misuse};
+use crate::kept::{About, Keeping, Place};
+use crate::show::{Show, Shown};
+use crate::terminal::{Consent, Editor, Screen, Signals, Told, one_line, plain, style};
+
+/// A little more than is left, so that it is over when it is looked at again.
+const MORE: Duration = Duration::from_millis(20);
+/// How often a conversation that somebody has is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+
+pub(super) async fn run(
+    told: args::TurnsResume,
+    own: Vec<Tool>,
+    mut screen: Screen,
+) -> anyhow::Result<Exit> {
+    let mut signals = Signals::listen()?;
+    let place = Place::of(&told.kept)?;
+    let Some(keeping) = Keeping::open_existing(place).await? else {
+        return Err(misuse(
+            "nothing is kept yet, so there is no turn to take up",
+        ));
+    };
+    let seen = find(&keeping, &told.turn).await?;
+    let work = async {
+        free(&keeping, &seen, told.wait, &mut screen).await?;
+        screen.busy("looking for the model");
+        let about = About::of(&keeping, &seen.scope).await?;
+        let agent = known(told.agent, about.as_ref(), &keeping)?;
+        let agent = Agent::find(agent, own, None).await?;
+        check_server(&agent, about.as_ref())?;
+        let cares = [agent.cares(), left_out(&agent, about.as_ref())].concat();
+        anyhow::Ok((agent, cares))
+    };
+    let found = tokio::select! {
+        found = work => found,
+        told = signals.next() => {
+            screen.rest();
+            return Ok(match told {
+                Told::Interrupt => Exit::Interrupted,
+                Told::Terminate => Exit::Done,
+            });
+        }
+    };
+    screen.rest();
+    drop(signals);
+    let (agent, cares) = found?;
+    let attended = screen.is_attended();
+    let consent = match (agent.told.yes, attended) {
+        (true, _) => Consent::Given,
+        (false, true) => Consent::Person(Editor::open(None)?),
+        (false, false) => Consent::Nobody,
+    };
+    let screen = match attended {
+        true => screen,
+        false => screen.answers_alone(),
+    };
+    let mut show = Show::new(screen, consent);
+    if attended {
+        let (id, server) = (one_line(seen.id(), 64), agent.server.shown());
+        show.screen.paragraph(style::BOLD, "", &server)?;
+        let folder = agent.folder.display().to_string();
+        let about = format!(
+            "takes up turn {id} of conversation {} · reads below {}",
+            one_line(seen.scope.as_str(), 80),
+            plain(&folder)
+        );
+        show.screen.paragraph(style::DIM, "", &about)?;
+    }
+    if !show.screen.is_json() {
+        for care in cares {
+            show.screen.paragraph(style::CARE, "", &care)?;
+        }
+    }
+    let runner = agent.runner(Some(&keeping)).await?;
+    let shown = show
+        .turn_again(&runner, seen.scope.as_str(), seen.id())
+        .await?;
+    // What was said is there already: only the tidying up could fail.
+    let _ = keeping.close().await;
+    Ok(exit(&shown))
+}
+
+fn exit(shown: &Shown) -> Exit {
+    let said = !shown.outcome.text.trim().is_empty();
+    let interrupted = shown.interrupted && !shown.terminated;
+    match (interrupted, shown.outcome.is_answered() && said) {
+        (true, _) => Exit::Interrupted,
+        (false, true) => Exit::Done,
+        (false, false) => Exit::No,
+    }
+}
+
+/// Sees to it that nobody else runs a turn of the conversation.
+async fn free(
+    keeping: &Keeping,
+    seen: &Seen,
+    wait: bool,
+    screen: &mut Screen,
+) -> anyhow::Result<()> {
+    loop {
+        let Some(left) = left(keeping, &seen.scope).await? else {
+            return Ok(());
+        };
+        if !wait {
+            let seconds = left.as_secs() + 1;
+            let s = if seconds == 1 { "" } else { "s" };
+            anyhow::bail!(
+                "another program has this conversation: for {seconds} second{s} more if it has crashed, else until its turn \
+                 ends. `--wait` waits for that"
+            );
+        }
+        screen.busy("another program has this conversation");
+        tokio::time::sleep(LOOK.min(left + MORE)).await;
+    }
+}
+
+/// Waits until the last owner of a conversation is known to be gone, if it is; one that lives is not waited for.
+pub(crate) async fn wait_until_free(
+    keeping: &Keeping,
+    scope: &Scope,
+    screen: &mut Screen,
+) -> anyhow::Result<()> {
+    if let Some(left) = left(keeping, scope).await? {
+        screen.busy("waiting: another program has this conversation, or had it until it crashed");
+        let over = tokio::time::Instant::now() + left + MORE;
+        while tokio::time::Instant::now() < over && self::left(keeping, scope).await?.is_some() {
+            tokio::time::sleep(LOOK.min(left + MORE)).await;
+        }
+    }
+    Ok(())
+}
+
+async fn left(keeping: &Keeping, scope: &Scope) -> anyhow::Result<Option<Duration>> {
+    let lease = keeping.store.lease(scope).await;
+    let lease = lease.map_err(|error| keeping.told(error))?;
+    Ok(lease.and_then(|lease| lease.left()))
+}
+
+/// What was not told, as the conversation's chat had it.
+fn known(
+    mut told: args::Agent,
+    about: Option<&About>,
+    keeping: &Keeping,
+) -> anyhow::Result<args::Agent> {
+    let Some(about) = about.cloned() else {
+        return Ok(told);
+    };
+    if told.base_url.is_none() {
+        // Whoever wrote a file that was named would learn what is in the folder, and the key.
+        let strange = keeping.place.is_named() && !is_on_this_machine(&about.server);
+        if strange || about.partial {
+            let file = keeping.place.file().display();
+            return Err(misuse(format!(
+                "`{file}` says that this conversation was held with {}: if that is right, say so with `--base-url`",
+                one_line(&about.server, 120)
+            )));
+        }
+        told.base_url = Some(about.server);
+    }
+    told.model = told.model.or(Some(about.model));
+    told.folder = told.folder.or(Some(about.folder));
+    told.system = told.system.or(about.system);
+    told.no_fetch |= about.no_fetch;
+    // These are programs: a file that was named does not choose what is run.
+    if told.own.files.is_empty() && !keeping.place.is_named() {
+        told.own.files = about.tools;
+    }
+    Ok(told)
+}
+
+/// The tools that the chat had and that are not there now.
+fn left_out(agent: &Agent, about: Option<&About>) -> Vec<String> {
+    let there = agent.about().tools;
+    let had = about
+        .map(|about| about.tools.as_slice())
+        .unwrap_or_default();
+    let missing = had.iter().filter(|file| !there.contains(file));
+    let note = |file: &PathBuf| {
+        let file = file.display().to_string();
+        format!(
+            "its chat had the tools of {}: `--tools` names them again",
+            plain(&file)
+        )
+    };
+    missing.map(note).collect()
+}
+
+/// What was said to one server is not sent to another unasked.
+fn check_server(agent: &Agent, about: Option<&About>) -> anyhow::Result<()> {
+    let server = agent.server.address();
+    match about.map(|about| &about.server) {
+        Some(before) if *before != server && !agent.told.switch_server => Err(misuse(format!(
+            "this conversation was held with {}: all of it would be sent to {server}. If you want that, say `--switch-server`",
+            one_line(before, 120)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The last turn of a conversation, if it has one.
+pub(crate) async fn last_of(keeping: &Keeping, scope: &Scope) -> anyhow::Result<Option<Seen>> {
+    Ok(in_scope(keeping, scope).await?.pop())
+}
+
+/// Takes a turn up again.
+pub(crate) async fn take_up(
+    show: &mut Show,
+    runner: &TurnRunner,
+    seen: &Seen,
+) -> anyhow::Result<Shown> {
+    show.turn_again(runner, seen.scope.as_str(), seen.id())
+        .await
+}

@@ -1,0 +1,337 @@
+//! `turnwright turns show`: a whole turn, as it is kept.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use turnwright::ToolCall;
+use turnwright::record::{Author, CallState, GateRecord, GateState, LedgerEntry, Message, Record};
+
+use super::measures::{ago, took};
+use super::seen::Seen;
+use super::state::State;
+use super::which::find;
+use crate::args;
+use crate::exit::{Exit, misuse};
+use crate::kept::{About, Keeping, Place};
+use crate::show::{count, quoted, result};
+use crate::terminal::style::{self, paint};
+use crate::terminal::{Screen, fit, json, one_line, plain};
+
+/// How much of a line is shown where nobody counts columns.
+const LINE: usize = 160;
+
+pub(super) async fn run(told: &args::TurnsShow, mut screen: Screen) -> anyhow::Result<Exit> {
+    let place = Place::of(&told.kept)?;
+    let Some(keeping) = Keeping::open_to_read(place).await? else {
+        return Err(misuse("nothing is kept yet, so there is no turn to show"));
+    };
+    let seen = find(&keeping, &told.turn).await?;
+    let records = seen.records(&keeping).await?;
+    match screen.is_json() {
+        true => screen.value(&to_value(&seen, &records)?)?,
+        false => {
+            let about = About::of(&keeping, &seen.scope).await?;
+            let mut page = Page {
+                screen: &mut screen,
+                seen: &seen,
+                ledger: ledger(&seen, &records),
+                apart: false,
+            };
+            page.head(about.as_ref())?;
+            for record in &records {
+                page.record(record).await?;
+            }
+            page.end(&records, &keeping.place.option())?;
+        }
+    }
+    keeping.close().await?;
+    Ok(Exit::Done)
+}
+
+/// What `list` says of it, and all of its records.
+fn to_value(seen: &Seen, records: &[Record]) -> anyhow::Result<Value> {
+    let mut value = seen.to_value(&seen.count(records.iter().cloned()))?;
+    let records: Result<Vec<Value>, _> = records.iter().map(Record::to_value).collect();
+    if let Value::Object(fields) = &mut value {
+        fields.insert("records".to_owned(), Value::Array(records?));
+    }
+    Ok(value)
+}
+
+/// The turn's own lines of the ledger, by the call that they are of.
+fn ledger(seen: &Seen, records: &[Record]) -> HashMap<String, Arc<LedgerEntry>> {
+    let lines = records.iter().filter_map(|record| match record {
+        Record::Ledger(line) if line.turn_id() == seen.id() => Some(line),
+        _ => None,
+    });
+    lines
+        .map(|line| (line.tool_call().to_owned(), Arc::clone(line)))
+        .collect()
+}
+
+/// A turn that is being written out.
+struct Page<'p> {
+    screen: &'p mut Screen,
+    seen: &'p Seen,
+    ledger: HashMap<String, Arc<LedgerEntry>>,
+    /// Whether a call was shown since the last words.
+    apart: bool,
+}
+
+impl Page<'_> {
+    fn head(&mut self, about: Option<&About>) -> anyhow::Result<()> {
+        let (seen, turn) = (self.seen, &self.seen.turn);
+        let id = paint(style::BOLD, one_line(seen.id(), 64));
+        let state = paint(seen.state.style(), seen.state);
+        self.screen.line(format_args!("turn {id}  {state}"))?;
+        let mut facts = vec![format!(
+            "began {} ({})",
+            moment(turn_field(seen, "beganAt")?),
+            ago(turn.began_at())
+        )];
+        if let Some(time) = seen.took() {
+            let so_far = if seen.state.is_live() {
+                "runs for"
+            } else {
+                "took"
+            };
+            facts.push(format!("{so_far} {}", took(time)));
+        }
+        match turn.runs() {
+            0 | 1 => {}
+            2 => facts.push("taken up again".to_owned()),
+            runs => facts.push(format!("taken up again {} times", runs - 1)),
+        }
+        self.screen.paragraph(style::DIM, "", &facts.join(" · "))?;
+        let mut facts = vec![format!(
+            "conversation {}",
+            one_line(seen.scope.as_str(), 80)
+        )];
+        if let Some(about) = about {
+            let (model, server) = (one_line(&about.model, 60), one_line(&about.server, 120));
+            let folder = about.folder.display().to_string();
+            facts.push(format!("{model} at {server}"));
+            facts.push(format!("reads below {}", plain(&folder)));
+        }
+        self.screen.paragraph(style::DIM, "", &facts.join(" · "))?;
+        self.screen.line("")?;
+        Ok(())
+    }
+
+    async fn record(&mut self, record: &Record) -> anyhow::Result<()> {
+        match record {
+            Record::Message(message) => self.message(message),
+            Record::Thought(thought) => self.words(style::DIM, thought.text()),
+            Record::ToolCall(call) => self.call(call).await,
+            Record::Gate(gate) if gate.turn_id() == self.seen.id() => self.gate(gate),
+            Record::Retrievable(found) => {
+                let text = format!("looked up: {}", one_line(found.id(), 64));
+                Ok(self.screen.line(paint(style::DIM, text))?)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn message(&mut self, message: &Message) -> anyhow::Result<()> {
+        if let Author::Assistant = message.author() {
+            self.words(anstyle::Style::new(), message.text())?;
+        } else {
+            let who = match message.author() {
+                Author::Agent { name, .. } => format!("{}: ", one_line(name, 64)),
+                Author::Framework => "the kit: ".to_owned(),
+                _ => String::new(),
+            };
+            let said = format!("{who}{}", plain(message.text()));
+            self.screen.paragraph(style::BOLD, "> ", &said)?;
+            self.apart = true;
+        }
+        for media in message.media() {
+            let name = one_line(media.filename(), LINE);
+            self.screen
+                .line(paint(style::DIM, format_args!("  with {name}")))?;
+        }
+        Ok(())
+    }
+
+    /// What the model said or thought.
+    fn words(&mut self, style: anstyle::Style, text: &str) -> anyhow::Result<()> {
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        if std::mem::take(&mut self.apart) {
+            self.screen.line("")?;
+        }
+        let said = quoted(text, self.screen.width());
+        self.screen.line(paint(style, said))?;
+        Ok(())
+    }
+
+    async fn call(&mut self, call: &ToolCall) -> anyhow::Result<()> {
+        self.apart = true;
+        let columns = self.screen.width().unwrap_or(LINE);
+        let tool = one_line(call.tool(), 64);
+        // What ran, where a person or a policy put that in the place of what the model wrote.
+        let args = match (call.edited_args(), call.args().to_value()) {
+            (Some(edited), _) => format!("{} (edited)", json(edited)),
+            (None, Value::String(text)) => one_line(&text, LINE * 4),
+            (None, value) => json(&value),
+        };
+        let line = fit(&format!("→ {tool} {args}"), columns);
+        let rest = line.strip_prefix(&format!("→ {tool}"));
+        match rest {
+            Some(rest) => {
+                let name = paint(style::NAME, format_args!("→ {tool}"));
+                self.screen.line(format_args!("{name}{rest}"))?;
+            }
+            None => self.screen.line(paint(style::NAME, &line))?,
+        }
+        if let Some(line) = self.ledger.get(call.id()).cloned() {
+            self.ledger_line(&line)?;
+        } else if !call.is_complete() {
+            let text = match self.seen.state.is_live() {
+                true => "  on its way",
+                false => "  nothing came of it",
+            };
+            self.screen.line(paint(style::CARE, text))?;
+        }
+        if call.is_complete() {
+            result::show(self.screen, call, None).await?;
+        }
+        Ok(())
+    }
+
+    /// How far a call came that may have changed something.
+    fn ledger_line(&mut self, line: &LedgerEntry) -> anyhow::Result<()> {
+        if self.seen.is_unknown(line.state()) {
+            let text = "ledger: begun, and nobody knows whether it took effect";
+            return Ok(self.screen.paragraph(style::CARE, "  ", text)?);
+        }
+        let ended = line.ended_at();
+        let time = ended.and_then(|end| end.duration_since(line.begun_at()).ok());
+        let time = time.map(|time| format!(" after {}", took(time)));
+        let text = match line.state() {
+            CallState::Begun => "  ledger: begun, and runs right now".to_owned(),
+            state => format!("  ledger: {}{}", state.as_str(), time.unwrap_or_default()),
+        };
+        self.screen.line(paint(style::DIM, text))?;
+        Ok(())
+    }
+
+    fn gate(&mut self, gate: &GateRecord) -> anyhow::Result<()> {
+        self.apart = true;
+        let tool = gate.question().get("tool").and_then(Value::as_str);
+        let asked = match (gate.name(), tool) {
+            ("approval", Some(tool)) => format!("? {} asks to run", one_line(tool, 64)),
+            ("unknown_call", Some(tool)) => {
+                format!("? what became of the call of {}", one_line(tool, 64))
+            }
+            (name, _) => format!("? {}: {}", one_line(name, 64), json(gate.question())),
+        };
+        let columns = self.screen.width().unwrap_or(LINE);
+        self.screen.line(paint(style::CARE, fit(&asked, columns)))?;
+        let (style, came) = match gate.state() {
+            GateState::Open if self.seen.state.is_live() => {
+                (style::CARE, "waits for an answer".to_owned())
+            }
+            GateState::Open => (style::CARE, "nobody answered before the end".to_owned()),
+            GateState::Resolved(answer) => (style::DIM, answered(answer)),
+            GateState::Rejected(why) => (style::DIM, format!("declined: {}", one_line(why, LINE))),
+            _ => (style::DIM, "nobody answered".to_owned()),
+        };
+        let came = fit(&format!("  {came}"), columns);
+        self.screen.line(paint(style, came))?;
+        Ok(())
+    }
+
+    fn end(&mut self, records: &[Record], option: &str) -> anyhow::Result<()> {
+        let (seen, turn) = (self.seen, &self.seen.turn);
+        self.screen.line("")?;
+        if let Some(error) = turn.error() {
+            let why = format!(
+                "no answer: {} ({})",
+                plain(&error.message),
+                one_line(&error.code, 64)
+            );
+            self.screen.paragraph(style::BAD, "", &why)?;
+        }
+        let digest = seen.count(records.iter().cloned());
+        let mut facts = Vec::new();
+        match digest.calls {
+            0 => {}
+            1 => facts.push("1 call".to_owned()),
+            calls => facts.push(format!("{} calls", count(calls as u64))),
+        }
+        let used = turn.usage();
+        if used.input_tokens.saturating_add(used.output_tokens) > 0 {
+            let (read, written) = (count(used.input_tokens), count(used.output_tokens));
+            facts.push(format!("{read} tokens read, {written} written"));
+        }
+        if !facts.is_empty() {
+            self.screen.paragraph(style::DIM, "", &facts.join(" · "))?;
+        }
+        self.next_step(digest.unknown, option)
+    }
+
+    /// What can be done about a turn that has no answer.
+    fn next_step(&mut self, unknown: usize, option: &str) -> anyhow::Result<()> {
+        let seen = self.seen;
+        let text = match seen.state {
+            State::Answered | State::Refused => return Ok(()),
+            State::Running => "A program runs it right now.",
+            State::Waiting => "A program runs it right now, and waits for an answer there.",
+            State::Interrupted if seen.is_last() => {
+                "Its program came to its end before it did. To take it up again:"
+            }
+            state if state.can_go_on() && seen.is_last() => "To take it up again:",
+            _ => "The conversation went on without it: say there what is still wanted.",
+        };
+        self.screen.paragraph(style::CARE, "", text)?;
+        if !seen.state.can_go_on() || !seen.is_last() {
+            return Ok(());
+        }
+        // On a line of its own, to be copied.
+        let id = one_line(seen.id(), 64);
+        let command = format!("  turnwright turns resume {id}{option}");
+        self.screen.line(paint(style::BOLD, command))?;
+        let asks = match unknown {
+            0 => return Ok(()),
+            1 => "You are asked what became of the call of which nobody knows.",
+            _ => "You are asked what became of the calls of which nobody knows.",
+        };
+        self.screen.paragraph(style::CARE, "", asks)?;
+        Ok(())
+    }
+}
+
+/// What somebody said at a gate. What the kit itself asks has words.
+fn answered(answer: &Value) -> String {
+    let text = |name: &str| answer.get(name).and_then(Value::as_str);
+    let with = |words: &str, more: Option<&str>| match more {
+        Some(more) => format!("{words}: {}", one_line(more, LINE)),
+        None => words.to_owned(),
+    };
+    match (text("decision"), text("found")) {
+        (Some("approve"), _) => "allowed".to_owned(),
+        (Some("edit"), _) => "allowed, with other arguments".to_owned(),
+        (Some("refuse"), _) => with("refused", text("reason")),
+        (_, Some("done")) => with("somebody knew that it was done", text("result")),
+        (_, Some("not_done")) => "somebody knew that it was not done".to_owned(),
+        (_, Some("unknown")) => "nobody could say".to_owned(),
+        _ => format!("answered {}", json(answer)),
+    }
+}
+
+fn turn_field(seen: &Seen, name: &str) -> anyhow::Result<String> {
+    let value = Record::from(Arc::clone(&seen.turn)).to_value()?;
+    let text = value.get(name).and_then(Value::as_str);
+    Ok(text.unwrap_or_default().to_owned())
+}
+
+/// A moment without what nobody reads of it.
+fn moment(text: String) -> String {
+    match text.split_once('T') {
+        Some((day, time)) => format!("{day} {} UTC", time.get(..8).unwrap_or(time)),
+        None => text,
+    }
+}

@@ -1,0 +1,100 @@
+//! Which turn is meant.
+
+use super::seen::{Seen, turns};
+use crate::exit::misuse;
+use crate::kept::Keeping;
+use crate::terminal::one_line;
+
+/// The fewest signs of an id that are shown.
+const SHORTEST: usize = 8;
+/// How many turns are named where several could be meant.
+const NAMED: usize = 4;
+
+/// The turn of this id, or the only one whose id begins like this.
+pub(super) async fn find(keeping: &Keeping, told: &str) -> anyhow::Result<Seen> {
+    let mut all = turns(keeping, None).await?;
+    let exact = all.iter().any(|seen| seen.id() == told);
+    all.retain(|seen| match exact {
+        true => seen.id() == told,
+        // Nothing names nothing.
+        false => !told.is_empty() && seen.id().starts_with(told),
+    });
+    let shown = one_line(told, 64);
+    if all.len() > 1 {
+        let named = all.iter().take(NAMED);
+        let named: Vec<String> = named
+            .map(|seen| {
+                let (id, scope) = (one_line(seen.id(), 64), one_line(seen.scope.as_str(), 64));
+                format!("{id} in {scope}")
+            })
+            .collect();
+        let more = match all.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        return Err(misuse(format!(
+            "several turns begin with `{shown}`: {}{more}",
+            named.join(", ")
+        )));
+    }
+    all.pop().ok_or_else(|| {
+        let option = keeping.place.option();
+        misuse(format!(
+            "there is no turn that begins with `{shown}`; `turnwright turns list{option}` shows which there are"
+        ))
+    })
+}
+
+/// How many signs of each id are shown, so that each of them names one turn alone.
+pub(super) fn short<'s>(ids: impl Iterator<Item = &'s str>) -> usize {
+    let mut ids: Vec<&str> = ids.collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let alike = |pair: &[&str]| match pair {
+        [one, other] => {
+            let signs = one.chars().zip(other.chars());
+            signs.take_while(|(one, other)| one == other).count()
+        }
+        _ => 0,
+    };
+    let most = ids.windows(2).map(alike).max();
+    most.map_or(SHORTEST, |alike| SHORTEST.max(alike + 1))
+}
+
+/// As many signs of an id, and not one that ends in the middle of nowhere.
+pub(super) fn shortened(id: &str, signs: usize) -> String {
+    let cut: String = id.chars().take(signs).collect();
+    one_line(cut.trim_end_matches('-'), 64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_much_of_an_id_is_shown_as_names_it() {
+        let length = |ids: &[&str]| short(ids.iter().copied());
+        assert_eq!(length(&[]), 8);
+        assert_eq!(length(&["019a8c3e-7f21-7aaa"]), 8);
+        assert_eq!(length(&["019a8c3e-7f21-7aaa", "119a8c3e-7f21-7aaa"]), 8);
+        assert_eq!(length(&["019a8c3e-7f21-7aaa", "019a8c3e-7f22-7aaa"]), 13);
+        // One that is the beginning of another is whole.
+        assert_eq!(length(&["turn-1", "turn-12", "turn-2"]), 8);
+        assert_eq!(length(&["äöüäöüäöüa", "äöüäöüäöüb"]), 10);
+        assert_eq!(shortened("019a8c3e-7f21", 9), "019a8c3e");
+        assert_eq!(shortened("a\u{1b}[2J", 13), "a\\u{1b}[2J");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_shown_of_an_id_is_the_beginning_of_no_other(ids in proptest::collection::btree_set("[ab]{1,14}", 0..20)) {
+            let signs = short(ids.iter().map(String::as_str));
+            for id in &ids {
+                let shown: String = id.chars().take(signs).collect();
+                let meant = ids.iter().filter(|other| other.starts_with(&shown)).count();
+                // A whole id means itself, whatever others begin with.
+                proptest::prop_assert!(meant == 1 || shown == *id, "{shown} of {ids:?}");
+            }
+        }
+    }
+}

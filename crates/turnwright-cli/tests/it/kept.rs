@@ -1,0 +1,73 @@
+//! What stands in a database, as the store says it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use turnwright::record::{Lease, Record, Reopen};
+use turnwright::spool::{DiskSpool, MemorySpool};
+use turnwright::store::{Scope, ScopeFilter, Store as _, StoreExt as _};
+use turnwright::{RecordKind, SqliteStore};
+
+/// Looks into a database.
+pub(crate) fn look<T>(file: &Path, look: impl AsyncFnOnce(&SqliteStore) -> T) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let mut results = file.as_os_str().to_owned();
+        results.push(".results");
+        let spool = DiskSpool::open(results).await.unwrap();
+        let store = SqliteStore::builder(file).spool(Arc::new(spool));
+        let store = store.open().await.unwrap();
+        let seen = look(&store).await;
+        store.close().await.unwrap();
+        seen
+    })
+}
+
+/// The conversations in it.
+pub(crate) fn conversations(file: &Path) -> Vec<String> {
+    look(file, async |store| {
+        let scopes = store.scopes(&ScopeFilter::all()).await.unwrap();
+        scopes.iter().map(ToString::to_string).collect()
+    })
+}
+
+/// The records of a conversation, as JSON.
+pub(crate) fn records(file: &Path, conversation: &str) -> Vec<Value> {
+    look(file, async |store| {
+        let records = store.records(&Scope::new(conversation)).await.unwrap();
+        records.iter().map(|it| it.to_value().unwrap()).collect()
+    })
+}
+
+/// What was said in a conversation.
+pub(crate) fn said(file: &Path, conversation: &str) -> Vec<String> {
+    let messages = records(file, conversation);
+    let messages = messages.iter().filter(|it| it["kind"] == "message");
+    messages
+        .map(|it| it["text"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Puts a record that this describes.
+pub(crate) fn put(file: &Path, conversation: &str, value: &Value) {
+    let reopen = Reopen::new(Arc::new(MemorySpool::default()));
+    let kind = RecordKind::named(value["kind"].as_str().unwrap()).unwrap();
+    let record = Record::from_value(kind, value, &reopen).unwrap();
+    look(file, async |store| {
+        store.put(&Scope::new(conversation), record).await.unwrap();
+    });
+}
+
+/// Changes how long a conversation is held, as if time had passed, or had not.
+pub(crate) fn hold_until(file: &Path, conversation: &str, until: &str) {
+    let mut lease = records(file, conversation)
+        .into_iter()
+        .find(|it| it["kind"] == "lease" && it["id"] == Lease::ID)
+        .unwrap();
+    lease["until"] = until.into();
+    put(file, conversation, &lease);
+}

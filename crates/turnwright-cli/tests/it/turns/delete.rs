@@ -1,0 +1,226 @@
+//! `delete`.
+
+use std::fs;
+
+use serde_json::json;
+use turnwright_testkit::server::chat;
+
+use super::{FUTURE, at_terminal, cut_off, database, let_go, listed, newest, talked, turns};
+use crate::chat::{chat as start, run_piped};
+use crate::folder::Folder;
+use crate::kept::{self, conversations, said};
+use crate::model::Model;
+use crate::pty::CTRL_D;
+
+/// A turn with a result that is too large for a record.
+fn with_large_result(home: &Folder, name: &str) {
+    let tools = json!([{
+        "name": "numbers", "description": "Many numbers.",
+        "parameters": { "type": "object", "properties": {} },
+        "command": ["seq", "1", "10000"], "effects": "read_only",
+    }]);
+    let tools = home.write("tools.json", &tools.to_string());
+    let model = Model::plays([
+        chat::calls([("call_1", "numbers", "{}")]),
+        chat::text("Many.", 1),
+    ]);
+    let args = ["--tools", &tools, "--conversation", name];
+    assert_eq!(run_piped(&model, home, &args, "count\n").code, 0);
+}
+
+fn results(home: &Folder) -> usize {
+    fs::read_dir(home.file("conversations.db.results"))
+        .unwrap()
+        .count()
+}
+
+#[test]
+fn somebody_is_asked_first() {
+    let home = Folder::new();
+    talked(&home, &[], &[("one", "1.")]);
+    let id = newest(&home);
+    let ran = turns(&home, &["delete", &id]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains("--yes"), "{}", ran.err);
+    for no in ["n\r", "\r", "whatever\r", CTRL_D] {
+        let mut terminal = at_terminal(&home, &["delete", &id]);
+        terminal
+            .wait_for_prompt("  yes or no?")
+            .keys(no)
+            .wait_for("Nothing was deleted.");
+        assert_eq!(terminal.end(), 1);
+    }
+    let mut terminal = at_terminal(&home, &["delete", &id]);
+    terminal
+        .wait_for(&format!("Deletes the turn {id}"))
+        .wait_for_prompt("  yes or no?")
+        .line("y")
+        .wait_for("Deleted 3 records");
+    assert_eq!(terminal.end(), 0);
+    assert!(listed(&home, &[]).is_empty());
+}
+
+#[test]
+fn a_turn_goes_out_of_its_conversation_with_its_results() {
+    let home = Folder::new();
+    with_large_result(&home, "shop");
+    with_large_result(&home, "garden");
+    assert_eq!(results(&home), 2);
+    let id = newest(&home);
+    let ran = turns(&home, &["delete", &id, "--yes", "--json"]);
+    let gone = ran.json().pop().unwrap();
+    assert_eq!(gone["records"], 4, "{gone}");
+    assert!(gone["bytes"].as_u64().unwrap() > 48_894, "{gone}");
+    assert_eq!(results(&home), 1);
+    assert!(said(&database(&home), "garden").is_empty());
+    assert_eq!(said(&database(&home), "shop"), ["count", "Many."]);
+    assert_eq!(turns(&home, &["delete", &id, "--yes"]).code, 2);
+}
+
+#[test]
+fn the_other_turns_of_a_conversation_stay_as_they_are() {
+    let home = Folder::new();
+    let model = talked(&home, &[], &[("one", "1."), ("two", "2."), ("three", "3.")]);
+    let second = listed(&home, &[])[1]["turn"].as_str().unwrap().to_owned();
+    assert_eq!(turns(&home, &["delete", &second, "--yes"]).code, 0);
+    assert_eq!(
+        said(&database(&home), "default"),
+        ["one", "1.", "three", "3."]
+    );
+    // And it still goes on, with the server that knows it.
+    let ran = run_piped(&model, &home, &[], "four\n");
+    assert_eq!(ran.code, 1, "the script has ended");
+    assert_eq!(model.messages(3).len(), 6);
+}
+
+#[test]
+fn a_conversation_goes_with_all_its_parts_and_what_was_typed() {
+    let home = Folder::new();
+    with_large_result(&home, "shop");
+    talked(
+        &home,
+        &["--conversation", "shop", "--new", "--switch-server"],
+        &[("two", "2.")],
+    );
+    talked(&home, &["--conversation", "garden"], &[("three", "3.")]);
+    let history = home.file("conversations.db.chats/shop.history");
+    fs::write(&history, "two\n").unwrap();
+    let ran = turns(&home, &["delete", "--conversation", "shop", "--yes"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(
+        ran.out.starts_with("Deleted ") && ran.out.ends_with("shop, shop~2\n"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(conversations(&database(&home)), ["garden"]);
+    assert_eq!(results(&home), 0);
+    assert!(!history.exists());
+    let ran = turns(&home, &["delete", "--conversation", "shop", "--yes"]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.contains("there is no conversation `shop`"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn what_runs_or_is_open_is_not_deleted() {
+    let home = Folder::new();
+    let model = cut_off(&home, []);
+    kept::hold_until(&database(&home), "default", FUTURE);
+    let id = newest(&home);
+    for args in [
+        ["delete", id.as_str(), "--yes", "--json"],
+        ["delete", "--conversation", "default", "--yes"],
+    ] {
+        let ran = turns(&home, &args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+        assert!(ran.err.contains("runs right now"), "{}", ran.err);
+    }
+    let_go(&home);
+    let chat = start(&model, &home, &[]);
+    let ran = turns(&home, &["delete", "--conversation", "default", "--yes"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(
+        ran.err.contains("a chat has the conversation default open"),
+        "{}",
+        ran.err
+    );
+    drop(chat);
+    assert_eq!(
+        turns(&home, &["delete", "--conversation", "default", "--yes"]).code,
+        0
+    );
+    assert!(conversations(&database(&home)).is_empty());
+}
+
+#[test]
+fn by_age_and_by_size_whole_conversations_go() {
+    let home = Folder::new();
+    talked(&home, &["--conversation", "old"], &[("one", "1.")]);
+    talked(&home, &["--conversation", "new"], &[("two", "2.")]);
+    let ran = turns(&home, &["delete", "--older-than", "30d", "--yes"]);
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (0, "Deleted 0 records, 0 bytes\n"),
+        "{ran:?}"
+    );
+    let all = turns(
+        &home,
+        &["delete", "--larger-than", "1GB", "--yes", "--json"],
+    )
+    .json();
+    assert_eq!(all[0]["conversations"], json!([]));
+    // What was written longest ago goes first, and no more than must.
+    let bytes: usize = ["old", "new"]
+        .iter()
+        .flat_map(|name| kept::records(&database(&home), name))
+        .map(|it| it.to_string().len())
+        .sum();
+    let most = (bytes - 1).to_string();
+    let gone = turns(
+        &home,
+        &["delete", "--larger-than", &most, "--yes", "--json"],
+    )
+    .json();
+    assert_eq!(gone[0]["conversations"], json!(["old"]), "{gone:?}");
+    let gone = turns(&home, &["delete", "--older-than", "0s", "--yes", "--json"]).json();
+    assert_eq!(gone[0]["conversations"], json!(["new"]), "{gone:?}");
+    assert!(listed(&home, &[]).is_empty());
+}
+
+#[test]
+fn a_conversation_with_a_call_in_doubt_outlives_its_age() {
+    let home = Folder::new();
+    cut_off(&home, []);
+    let_go(&home);
+    let ran = turns(&home, &["delete", "--older-than", "0s", "--yes"]);
+    assert_eq!(ran.code, 0);
+    assert!(
+        ran.out
+            .contains("nobody knows yet what became of a call in them: default"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(conversations(&database(&home)), ["default"]);
+}
+
+#[test]
+fn a_command_that_names_nothing_or_too_much_makes_no_sense() {
+    let home = Folder::new();
+    for args in [
+        &["delete"][..],
+        &["delete", "x", "--conversation", "y"],
+        &["delete", "x", "--older-than", "3d"],
+        &["delete", "--older-than", "soon"],
+        &["delete", "--larger-than", "-1"],
+        &["export"],
+        &["export", "x", "--conversation", "y"],
+        &["export", "x", "--force"],
+        &["show"],
+    ] {
+        let ran = turns(&home, args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}");
+    }
+}

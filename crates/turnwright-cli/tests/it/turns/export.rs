@@ -1,0 +1,151 @@
+//! `export`.
+
+use std::fs;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use turnwright::RecordKind;
+use turnwright::record::{Record, Reopen};
+use turnwright::spool::MemorySpool;
+use turnwright_testkit::server::chat;
+
+use super::{database, newest, talked, turns};
+use crate::chat::run_piped;
+use crate::folder::Folder;
+use crate::kept;
+use crate::model::Model;
+
+#[test]
+fn a_turn_is_written_as_its_records() {
+    let home = Folder::new();
+    talked(&home, &[], &[("one", "1."), ("two", "2.")]);
+    let ran = turns(&home, &["export", &newest(&home)]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let records = ran.json();
+    let kinds: Vec<&str> = records
+        .iter()
+        .map(|it| it["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["turn", "message", "message"]);
+    assert_eq!(
+        (&records[1]["text"], &records[2]["text"]),
+        (&"two".into(), &"2.".into())
+    );
+}
+
+#[test]
+fn a_conversation_is_written_whole_as_it_is_kept() {
+    let home = Folder::new();
+    talked(&home, &[], &[("one", "1.")]);
+    talked(&home, &["--new"], &[("two", "2.")]);
+    let ran = turns(&home, &["export", "--conversation", "default"]);
+    let mut kept = kept::records(&database(&home), "default");
+    kept.append(&mut kept::records(&database(&home), "default~2"));
+    kept.retain(|it| it["kind"] != "lease");
+    assert_eq!(ran.json(), kept);
+    let ran = turns(&home, &["export", "--conversation", "default~2"]);
+    assert!(
+        ran.out.contains("\"two\"") && !ran.out.contains("\"one\""),
+        "{}",
+        ran.out
+    );
+    let ran = turns(&home, &["export", "--conversation", "nobody"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(
+        ran.err.contains("there is no conversation `nobody`"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_file_that_is_there_is_not_overwritten_unasked() {
+    let home = Folder::new();
+    talked(&home, &[], &[("one", "1.")]);
+    let file = home.write("out.jsonl", "precious\n");
+    let id = newest(&home);
+    let ran = turns(&home, &["export", &id, "--output", &file]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(
+        ran.err.contains("is there already") && ran.err.contains("--force"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), "precious\n");
+    let ran = turns(&home, &["export", &id, "--output", &file, "--force"]);
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (0, "3 records written\n"),
+        "{ran:?}"
+    );
+    let told = turns(&home, &["export", &id]).out;
+    assert_eq!(fs::read_to_string(&file).unwrap(), told);
+    let fresh = home.file("fresh.jsonl");
+    let ran = turns(&home, &["export", &id, "--output", fresh.to_str().unwrap()]);
+    assert_eq!(ran.code, 0);
+    assert_eq!(fs::read_to_string(&fresh).unwrap(), told);
+    let ran = turns(&home, &["export", &id, "--output", "/no/such/folder/x"]);
+    assert_eq!(ran.code, 2);
+    // Nothing is left beside them.
+    let left = fs::read_dir(home.path()).unwrap();
+    let left = left.filter(|it| {
+        it.as_ref()
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .ends_with("tmp")
+    });
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn with_its_results_an_export_needs_no_other_file() {
+    let home = Folder::new();
+    let tools = json!([{
+        "name": "numbers", "description": "Many numbers.",
+        "parameters": { "type": "object", "properties": {} },
+        "command": ["seq", "1", "10000"], "effects": "read_only",
+    }]);
+    let tools = home.write("tools.json", &tools.to_string());
+    let model = Model::plays([
+        chat::calls([("call_1", "numbers", "{}")]),
+        chat::text("Many.", 1),
+    ]);
+    assert_eq!(
+        run_piped(&model, &home, &["--tools", &tools], "count\n").code,
+        0
+    );
+    let id = newest(&home);
+    let call_of = |args: &[&str]| -> (i32, Value) {
+        let ran = turns(&home, &[&["export", &id], args].concat());
+        let call = ran.json().into_iter().find(|it| it["kind"] == "tool_call");
+        (ran.code, call.unwrap())
+    };
+    let (_, bare) = call_of(&[]);
+    assert!(
+        bare["results"]["artifacts"][0]["spool"].is_string(),
+        "{bare}"
+    );
+    let (code, whole) = call_of(&["--with-results"]);
+    assert_eq!(code, 0);
+    // It is read like any other record, from no spool.
+    let reopen = Reopen::new(Arc::new(MemorySpool::default()));
+    let record = Record::from_value(RecordKind::ToolCall, &whole, &reopen).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let text = runtime
+        .block_on(record.into_tool_call().unwrap().text())
+        .unwrap();
+    assert!(text.starts_with("1\n2\n") && text.ends_with("10000\n"));
+
+    fs::remove_dir_all(home.file("conversations.db.results")).unwrap();
+    let ran = turns(&home, &["export", &id, "--with-results"]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.err.contains("1 result are not there any more"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(call_of(&["--with-results"]).1, bare);
+}

@@ -1,0 +1,131 @@
+//! What others wrote into a database.
+
+use serde_json::json;
+
+use super::{at_terminal, database, listed, talked, turns};
+use crate::folder::Folder;
+use crate::kept;
+use crate::pty::has_colour;
+
+const SLY: &str = "a\u{1b}[2J\u{1b}]0;mine\u{7}\rb\u{202e}c\u{9b}31m";
+
+/// A turn all of whose words would do something to a terminal.
+fn planted(home: &Folder) {
+    talked(home, &[], &[("hello", "Hi.")]);
+    let file = database(home);
+    let turn = json!({
+        "v": 1, "kind": "turn", "id": SLY, "state": "failed", "runs": 1, "iterations": 1,
+        "usage": { "requests": 1, "inputTokens": u64::MAX, "cachedInputTokens": 0, "outputTokens": u64::MAX, "reasoningTokens": 0 },
+        "error": { "code": SLY, "message": SLY },
+        "beganAt": "2120-01-01T00:00:00.000000000Z", "endedAt": "2120-01-01T00:00:01.000000000Z",
+    });
+    let at = "2026-01-01T00:00:00.000000000Z";
+    let message = |author: serde_json::Value, id: &str| {
+        json!({
+            "v": 1, "kind": "message", "id": id, "createdAt": at, "updatedAt": at, "author": author, "text": SLY,
+        })
+    };
+    let call = json!({
+        "v": 1, "kind": "tool_call", "id": "call-1", "createdAt": at, "updatedAt": at, "completedAt": at, "tool": SLY,
+        "args": { "text": SLY }, "checksum": "00".repeat(32), "results": { "failure": SLY },
+        "trusted": false, "inline": true, "fromArtifactTool": false,
+    });
+    let gate = json!({
+        "v": 1, "kind": "gate", "id": format!("{SLY}/g"), "turnId": SLY, "gateId": "g", "name": SLY,
+        "question": json!({ "tool": SLY }).to_string(), "state": "rejected", "reason": SLY,
+        "openedAt": at, "closedAt": at,
+    });
+    let ledger = json!({
+        "v": 1, "kind": "ledger", "id": "e", "turnId": SLY, "toolCall": "call-1", "callId": "00".repeat(32), "tool": SLY,
+        "fingerprint": "00".repeat(32), "args": "{}", "state": "unknown", "begunAt": at, "endedAt": at,
+    });
+    let about = json!({
+        "v": 1, "kind": "memory", "id": "turnwright-chat", "createdAt": at, "updatedAt": at,
+        "text": json!({ "server": SLY, "model": SLY, "folder": SLY }).to_string(),
+    });
+    for record in [
+        about,
+        turn,
+        message("user".into(), "m1"),
+        message(
+            json!({ "agent": SLY, "trustTier": "third-party-public" }),
+            "m2",
+        ),
+        message("assistant".into(), "m3"),
+        call,
+        gate,
+        ledger,
+    ] {
+        kept::put(&file, SLY, &record);
+    }
+}
+
+fn is_harmless(text: &str) -> bool {
+    let sly = |sign: char| {
+        (sign.is_control() && !matches!(sign, '\n' | '\r' | '\t' | '\u{1b}')) || sign == '\u{202e}'
+    };
+    !text.chars().any(sly) && !text.contains("\u{1b}]") && !text.contains("\u{1b}[2J")
+}
+
+#[test]
+fn a_terminal_obeys_nothing_that_stands_in_a_database() {
+    let home = Folder::new();
+    planted(&home);
+    for args in [
+        &["list", "--color", "never"][..],
+        &["show", SLY, "--color", "never"],
+        &["show", "a\u{1b}", "--color", "never"],
+        &["export", SLY],
+        &["export", "--conversation", SLY],
+        &["show", SLY, "--json"],
+        &["list", "--json"],
+        &["show", "no\u{1b}[2Jsuch", "--color", "never"],
+        &[
+            "export",
+            "--conversation",
+            "no\u{9b}31msuch",
+            "--color",
+            "never",
+        ],
+        &["resume", SLY, "--color", "never"],
+    ] {
+        let mut terminal = at_terminal(&home, args);
+        terminal.end();
+        let written = terminal.written();
+        assert!(
+            is_harmless(&written) && !has_colour(&written),
+            "{args:?}: {written:?}"
+        );
+        assert!(!written.is_empty());
+    }
+}
+
+#[test]
+fn what_machines_read_is_what_is_kept() {
+    let home = Folder::new();
+    planted(&home);
+    let all = listed(&home, &[]);
+    assert_eq!(
+        (&all[0]["turn"], &all[0]["conversation"]),
+        (&SLY.into(), &SLY.into())
+    );
+    assert_eq!(
+        (&all[0]["said"], &all[0]["unknownCalls"]),
+        (&SLY.into(), &1.into())
+    );
+    let ran = turns(&home, &["export", "--conversation", SLY]);
+    assert_eq!(ran.json(), kept::records(&database(&home), SLY));
+}
+
+#[test]
+fn it_can_be_deleted() {
+    let home = Folder::new();
+    planted(&home);
+    let ran = turns(&home, &["delete", SLY, "--yes"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(listed(&home, &[]).len(), 1);
+    let ran = turns(&home, &["delete", "--conversation", SLY, "--yes"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(is_harmless(&ran.out));
+    assert_eq!(kept::conversations(&database(&home)), ["default"]);
+}

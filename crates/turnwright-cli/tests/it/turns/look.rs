@@ -1,0 +1,264 @@
+//! `list` and `show`.
+
+use serde_json::Value;
+use turnwright_testkit::server::chat;
+
+use super::{at_terminal, database, listed, newest, talked, turns};
+use crate::chat::{run_piped, write_tool};
+use crate::folder::Folder;
+use crate::kept;
+use crate::model::Model;
+use crate::program::run;
+use crate::pty::has_colour;
+
+#[test]
+fn turns_are_listed_newest_first_with_what_was_said() {
+    let home = Folder::new();
+    talked(
+        &home,
+        &["--conversation", "shop"],
+        &[("first question", "One.")],
+    );
+    talked(
+        &home,
+        &["--conversation", "garden"],
+        &[("second question", "Two."), ("third", "Three.")],
+    );
+    let ran = turns(&home, &["list"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!(lines.len(), 6, "{}", ran.out);
+    for (line, said) in [
+        (1, "  garden › third"),
+        (3, "  garden › second question"),
+        (5, "  shop › first question"),
+    ] {
+        assert_eq!(lines[line], said);
+        assert!(lines[line - 1].contains("  answered     "), "{}", ran.out);
+    }
+    assert!(!ran.out.contains('\u{1b}'));
+}
+
+#[test]
+fn what_stands_first_in_a_line_names_the_turn() {
+    let home = Folder::new();
+    talked(&home, &[], &[("one", "1."), ("two", "2."), ("three", "3.")]);
+    let list = turns(&home, &["list"]).out;
+    for (line, said) in list.lines().step_by(2).zip(["three", "two", "one"]) {
+        let id = line.split("  ").next().unwrap().trim();
+        let ran = turns(&home, &["show", id]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(ran.out.contains(&format!("> {said}\n")), "{}", ran.out);
+    }
+}
+
+#[test]
+fn machines_get_a_line_for_each_turn() {
+    let home = Folder::new();
+    let model = Model::plays([
+        chat::calls([("call_1", "calculate", r#"{"expression": "6 * 7"}"#)]),
+        chat::text("42.", 1).usage(20, 4),
+    ]);
+    run_piped(&model, &home, &[], "What is 6 * 7?\n");
+    let all = listed(&home, &[]);
+    assert_eq!(all.len(), 1);
+    let turn = &all[0];
+    for (field, expected) in [
+        ("conversation", Value::from("default")),
+        ("state", "answered".into()),
+        ("said", "What is 6 * 7?".into()),
+        ("calls", 1.into()),
+        ("unknownCalls", 0.into()),
+        ("runs", 1.into()),
+        ("error", Value::Null),
+        ("heldForSeconds", Value::Null),
+    ] {
+        assert_eq!(turn[field], expected, "{field} in {turn}");
+    }
+    assert_eq!(turn["usage"]["inputTokens"], 20);
+    assert!(turn["seconds"].is_f64() && turn["beganAt"].as_str().unwrap().ends_with('Z'));
+}
+
+#[test]
+fn a_list_can_be_narrowed() {
+    let home = Folder::new();
+    talked(
+        &home,
+        &["--conversation", "shop"],
+        &[("a", "1."), ("b", "2.")],
+    );
+    talked(&home, &["--conversation", "shopping"], &[("c", "3.")]);
+    let model = Model::plays(Vec::<chat::Reply>::new());
+    let args = ["--conversation", "shop", "--new"];
+    assert_eq!(run_piped(&model, &home, &args, "d\n").code, 1);
+    let said = |args: &[&str]| -> Vec<String> {
+        let all = listed(&home, args);
+        all.iter()
+            .map(|it| it["said"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(said(&[]), ["d", "c", "b", "a"]);
+    // With the part that was begun anew.
+    assert_eq!(said(&["--conversation", "shop"]), ["d", "b", "a"]);
+    assert_eq!(said(&["--conversation", "shop~2"]), ["d"]);
+    assert_eq!(said(&["--conversation", "shop~1"]), ["b", "a"]);
+    assert_eq!(said(&["--state", "failed"]), ["d"]);
+    assert_eq!(
+        said(&["--state", "failed", "--state", "answered", "--limit", "2"]),
+        ["d", "c"]
+    );
+    assert!(said(&["--conversation", "nobody"]).is_empty());
+    let ran = turns(&home, &["list", "--limit", "1"]);
+    assert!(
+        ran.out.ends_with("… 3 more: `--limit 4` shows all\n"),
+        "{}",
+        ran.out
+    );
+    let ran = turns(&home, &["list", "--state", "waiting"]);
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (0, "There are no such turns.\n")
+    );
+    assert_eq!(turns(&home, &["list", "--state", "asleep"]).code, 2);
+    assert_eq!(turns(&home, &["list", "--limit", "0"]).code, 2);
+}
+
+#[test]
+fn a_turn_is_shown_whole() {
+    let home = Folder::new();
+    let (tools, _) = write_tool(&home);
+    let model = Model::plays([
+        chat::calls([("call_1", "write_note", r#"{"text": "milk"}"#)])
+            .with_reasoning("A note will do."),
+        chat::calls([("call_2", "write_note", r#"{"txt": "milk"}"#)]),
+        chat::text("It is noted.", 1).usage(1_200, 30),
+    ]);
+    let ran = run_piped(&model, &home, &["--tools", &tools, "--yes"], "note milk\n");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let id = newest(&home);
+    let ran = turns(&home, &["show", &id]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let folder = std::env::current_dir().unwrap();
+    for shown in [
+        &format!("turn {id}  answered\n"),
+        "conversation default · scripted at http://127.0.0.1:",
+        &format!("reads below {}", folder.display()),
+        "> note milk\n",
+        "A note will do.\n",
+        "? write_note asks to run\n  allowed\n",
+        "→ write_note {\"text\":\"milk\"}\n  ledger: done after ",
+        "\n  ← it is written\n",
+        "→ write_note {\"txt\":\"milk\"}\n  ← The arguments of `write_note` were refused",
+        "\nIt is noted.\n",
+        "2 calls · 1,200 tokens read, 30 written\n",
+    ] {
+        assert!(
+            ran.out.contains(shown),
+            "{shown:?} is missing in\n{}",
+            ran.out
+        );
+    }
+    // The model's words have their margin where somebody looks.
+    let mut terminal = at_terminal(&home, &["show", &id]);
+    assert_eq!(terminal.end(), 0);
+    assert!(
+        terminal.shown().contains("│ It is noted."),
+        "{}",
+        terminal.shown()
+    );
+    assert!(has_colour(&terminal.written()));
+}
+
+#[test]
+fn a_turn_is_told_to_machines_whole() {
+    let home = Folder::new();
+    talked(&home, &[], &[("hello", "Hi.")]);
+    let ran = turns(&home, &["show", &newest(&home), "--json"]);
+    let told = ran.json();
+    assert_eq!(told.len(), 1);
+    let records = told[0]["records"].as_array().unwrap();
+    let said: Vec<&str> = records
+        .iter()
+        .filter_map(|it| it["text"].as_str())
+        .collect();
+    assert_eq!(said, ["hello", "Hi."]);
+    assert_eq!(told[0]["state"], "answered");
+}
+
+#[test]
+fn why_there_is_no_answer_is_shown_with_what_to_do() {
+    let home = Folder::new();
+    let model = Model::plays(Vec::<chat::Reply>::new());
+    assert_eq!(run_piped(&model, &home, &[], "hello\n").code, 1);
+    let id = newest(&home);
+    let ran = turns(&home, &["show", &id]);
+    assert!(
+        ran.out.contains("no answer: ") && ran.out.contains("E_"),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out.contains(&format!(
+            "To take it up again:\n  turnwright turns resume {id}\n"
+        )),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn a_turn_that_is_not_there_or_not_one_alone_is_said_so() {
+    let home = Folder::new();
+    let ran = turns(&home, &["list"]);
+    assert_eq!(
+        (ran.code, ran.out.as_str(), ran.err.as_str()),
+        (0, "Nothing is kept yet.\n", "")
+    );
+    let ran = turns(&home, &["show", "0"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("nothing is kept yet"), "{}", ran.err);
+    assert!(!database(&home).exists(), "looking makes nothing");
+
+    talked(&home, &[], &[("one", "1."), ("two", "2.")]);
+    for (id, said) in [
+        ("nonsense", "there is no turn that begins with `nonsense`"),
+        ("0", "several turns begin with `0`: "),
+        ("", "there is no turn that begins with ``"),
+    ] {
+        let ran = turns(&home, &["show", id]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{id}");
+        assert!(ran.err.contains(said), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_demo_can_be_kept_and_looked_at() {
+    let home = Folder::new();
+    let file = home.file("demo.db");
+    let file = file.to_str().unwrap();
+    let ran = run(&["demo", "--store", file, "--yes"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let (_, hint) = ran.out.rsplit_once("turnwright turns show ").unwrap();
+    let words: Vec<&str> = hint.split_whitespace().collect();
+    assert_eq!(words[1..], ["--store", &format!("{file}`")]);
+    let shown = turns(&home, &["show", words[0], "--store", file]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    for said in [
+        "> Checkout failed for many customers last night.",
+        "← 22.6 MB, 420,000 lines: kept as an artifact of kind text",
+        "? restart_service asks to run\n  allowed\n",
+        "7 calls",
+    ] {
+        assert!(
+            shown.out.contains(said),
+            "{said:?} is missing in\n{}",
+            shown.out
+        );
+    }
+    // A second one has nothing to do with the first.
+    assert_eq!(run(&["demo", "--store", file]).code, 0);
+    let all = listed(&home, &["--store", file]);
+    assert_eq!(all.len(), 2);
+    assert_ne!(all[0]["conversation"], all[1]["conversation"]);
+    assert_eq!(kept::conversations(std::path::Path::new(file)).len(), 2);
+}

@@ -1,0 +1,194 @@
+//! `resume`.
+
+use turnwright_testkit::server::{Answer, chat};
+
+use super::{FUTURE, command, cut_off, database, let_go, listed, newest, talked, turns};
+use crate::chat::run_piped;
+use crate::folder::Folder;
+use crate::kept;
+use crate::model::{Model, Plays};
+use crate::program::Ran;
+
+/// A turn that could not be answered, by a model that answers the next time.
+fn unanswered(home: &Folder) -> Model {
+    let broken = Answer::json(401, serde_json::json!({ "error": { "message": "no" } }));
+    let model = Model::plays([Plays::from(broken), chat::text("Now.", 1).into()]);
+    assert_eq!(
+        run_piped(&model, home, &["--system", "Be kind."], "hello\n").code,
+        1
+    );
+    model
+}
+
+#[test]
+fn a_turn_that_failed_goes_on_with_what_its_chat_had() {
+    let home = Folder::new();
+    let model = unanswered(&home);
+    let ran = turns(&home, &["resume", &newest(&home)]);
+    assert_eq!(
+        (ran.code, ran.out.as_str(), ran.err.as_str()),
+        (0, "Now.\n", "")
+    );
+    // The same prompt, to the same model, with the same task.
+    let (first, second) = (model.requests()[0].json(), model.requests()[1].json());
+    assert_eq!(first, second);
+    let first = first.unwrap();
+    let task = first["messages"][0]["content"].as_str().unwrap();
+    assert!(task.starts_with("Be kind."), "{task}");
+}
+
+#[test]
+fn a_turn_that_has_its_answer_gives_it_again() {
+    let home = Folder::new();
+    let model = talked(&home, &[], &[("hello", "Hi there.")]);
+    let ran = turns(&home, &["resume", &newest(&home)]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Hi there.\n"), "{ran:?}");
+    let mut terminal = super::at_terminal(&home, &["resume", &newest(&home)]);
+    assert_eq!(terminal.end(), 0);
+    assert!(
+        terminal.shown().contains("│ Hi there."),
+        "{}",
+        terminal.shown()
+    );
+    assert_eq!(model.requests().len(), 1);
+    let ran = turns(&home, &["resume", &newest(&home), "--json"]);
+    let end = ran.json().pop().unwrap();
+    assert_eq!(
+        (&end["event"], &end["text"]),
+        (&"turnEnd".into(), &"Hi there.".into())
+    );
+}
+
+#[test]
+fn a_turn_that_the_conversation_went_on_without_is_not_taken_up() {
+    let home = Folder::new();
+    let model = cut_off(&home, [chat::text("Never mind.", 1).into()]);
+    let_go(&home);
+    let cut = newest(&home);
+    let ran = run_piped(&model, &home, &[], "leave it\n");
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (0, "Never mind.\n"),
+        "{ran:?}"
+    );
+    assert!(ran.err.contains("the last turn was cut off"), "{}", ran.err);
+    let ran = turns(&home, &["resume", &cut]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    assert!(ran.err.contains("E_TURN_NOT_RESUMABLE"), "{}", ran.err);
+    let all = listed(&home, &[]);
+    assert_eq!(all[1]["state"], "abandoned", "{all:?}");
+    let shown = turns(&home, &["show", &cut]).out;
+    assert!(
+        shown.contains("The conversation went on without it"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_turn_that_another_program_has_is_left_alone() {
+    let home = Folder::new();
+    cut_off(&home, []);
+    kept::hold_until(&database(&home), "default", FUTURE);
+    let ran = turns(&home, &["resume", &newest(&home)]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    assert!(
+        ran.err.contains("another program has this conversation") && ran.err.contains("--wait"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(listed(&home, &[])[0]["state"], "running");
+}
+
+#[test]
+fn whoever_waits_goes_on_once_the_program_is_known_to_be_gone() {
+    let home = Folder::new();
+    let model = cut_off(&home, [chat::text("At last.", 1).into()]);
+    let ran = turns(&home, &["resume", &newest(&home), "--wait"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "At last.\n"), "{ran:?}");
+    assert_eq!(model.requests().len(), 2);
+}
+
+#[test]
+fn what_was_said_to_one_server_is_not_sent_to_another() {
+    let home = Folder::new();
+    let model = unanswered(&home);
+    let other = Model::plays([chat::text("Elsewhere.", 1)]);
+    let id = newest(&home);
+    let ran = turns(&home, &["resume", &id, "--base-url", &other.url()]);
+    assert_eq!(ran.code, 2);
+    for named in [model.url(), other.url(), "--switch-server".into()] {
+        assert!(ran.err.contains(&named), "{}", ran.err);
+    }
+    assert!(other.requests().is_empty());
+    let ran = turns(
+        &home,
+        &["resume", &id, "--base-url", &other.url(), "--switch-server"],
+    );
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Elsewhere.\n"), "{ran:?}");
+}
+
+#[test]
+fn a_file_of_others_does_not_choose_where_a_key_goes() {
+    let home = Folder::new();
+    let model = unanswered(&home);
+    let file = home.file("theirs.db");
+    std::fs::copy(database(&home), &file).unwrap();
+    let note = kept::records(&file, "default")
+        .into_iter()
+        .find(|it| it["kind"] == "memory");
+    let mut note = note.unwrap();
+    let text = note["text"].as_str().unwrap();
+    note["text"] = text
+        .replace(&model.url(), "https://models.example/v1")
+        .into();
+    kept::put(&file, "default", &note);
+    let file = file.to_str().unwrap();
+    let mut resume = command(&home, &["resume", &newest(&home), "--store", file]);
+    let ran = Ran::of(resume.env("OPENAI_API_KEY", "sk-secret"), "");
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(
+        ran.err.contains("https://models.example/v1") && ran.err.contains("--base-url"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_file_of_others_does_not_choose_what_is_run() {
+    let home = Folder::new();
+    let (tools, _) = crate::chat::write_tool(&home);
+    let broken = Answer::json(401, serde_json::json!({ "error": { "message": "no" } }));
+    let model = Model::plays([Plays::from(broken), chat::text("Now.", 1).into()]);
+    let file = home.file("theirs.db");
+    let store = ["--store", file.to_str().unwrap()];
+    let args = [&store[..], &["--tools", &tools]].concat();
+    assert_eq!(run_piped(&model, &home, &args, "hello\n").code, 1);
+    let id = listed(&home, &store)[0]["turn"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let ran = turns(&home, &[&["resume", &id], &store[..]].concat());
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Now.\n"), "{ran:?}");
+    assert!(
+        ran.err.contains(&tools) && ran.err.contains("--tools"),
+        "{}",
+        ran.err
+    );
+    let offered = model.requests()[1].json().unwrap()["tools"].to_string();
+    assert!(!offered.contains("write_note") && offered.contains("calculate"));
+}
+
+#[test]
+fn a_turn_of_no_chat_needs_to_be_told_its_server() {
+    let home = Folder::new();
+    let file = home.file("demo.db");
+    let file = file.to_str().unwrap();
+    assert_eq!(crate::program::run(&["demo", "--store", file]).code, 0);
+    let id = listed(&home, &["--store", file])[0]["turn"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let ran = turns(&home, &["resume", &id, "--store", file]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("no model server is named"), "{}", ran.err);
+}
