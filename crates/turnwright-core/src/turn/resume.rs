@@ -201,10 +201,8 @@ impl TurnContext {
 
     /// What the model said, if nothing came after it.
     fn last_said(&self) -> Option<Arc<Message>> {
-        let said = self.timeline().into_iter().rev();
-        let last = said
-            .filter(|record| !matches!(record, Record::Thought(_)))
-            .next();
+        let mut said = self.timeline().into_iter().rev();
+        let last = said.find(|record| !matches!(record, Record::Thought(_)));
         last.and_then(Record::into_message)
             .filter(|message| message.is_answer())
     }
@@ -243,7 +241,7 @@ impl TurnContext {
             match record {
                 Record::Ledger(line) if line.turn_id() == self.turn_id() => left.add_line(line),
                 Record::Gate(gate) if gate.turn_id() == self.turn_id() => {
-                    self.gates_before().recall(gate)
+                    self.gates_before().recall(gate);
                 }
                 Record::Ledger(_) | Record::Gate(_) | Record::Lease(_) | Record::Turn(_) => {}
                 record => {

@@ -245,15 +245,10 @@ fn whoever_declined_before_has_declined() {
 }
 
 /// Asks before each iteration.
-fn go_on(
-    ctx: DispatchContext,
-    next: Next<DispatchContext>,
-) -> impl Future<Output = Result<(), BoxError>> + Send {
-    async move {
-        ctx.wait_for(TurnGate::new("go_on").question("Go on?").build()?)
-            .await?;
-        next.run().await
-    }
+async fn go_on(ctx: DispatchContext, next: Next<DispatchContext>) -> Result<(), BoxError> {
+    let gate = TurnGate::new("go_on").question("Go on?").build()?;
+    ctx.wait_for(gate).await?;
+    next.run().await
 }
 
 #[test]
