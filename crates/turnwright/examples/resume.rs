@@ -1,0 +1,138 @@
+//! A process is killed in the midst of a payment. Another takes its turn up, and pays nothing twice.
+//!
+//! `cargo run -p turnwright --features sqlite --example resume`
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use turnwright::prelude::*;
+use turnwright::store::Scope;
+use turnwright::unknown::{Finding, UnknownCall};
+use turnwright::{SqliteStore, serde_json::Value, serde_json::json};
+
+/// In the place of a model. It knows nothing but the records, as a model does: so it can go on anywhere.
+async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
+    match ctx.own_tool_calls().last() {
+        None => drop(ctx.call("pay", r#"{"to": "Ada", "amount": 30}"#).await),
+        Some(paid) => {
+            let receipt = paid.text().await.unwrap_or_default();
+            ctx.answer(format!("Paid: {receipt}.")).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The bank writes each payment down under the key that it was given.
+fn bank(folder: &Path) -> PathBuf {
+    folder.join("payments.txt")
+}
+
+fn pay(folder: &Path) -> Result<Tool, Error> {
+    let (book, looked_up) = (bank(folder), bank(folder));
+    let schema = json!({
+        "type": "object",
+        "properties": { "to": { "type": "string" }, "amount": { "type": "integer", "minimum": 1 } },
+        "required": ["to", "amount"],
+    });
+    Tool::dynamic("pay", schema)
+        .description("Pays somebody.")
+        .handler(move |args: Value, ctx: ToolContext| {
+            let book = book.clone();
+            async move {
+                let line = format!(
+                    "{} {} to {}\n",
+                    ctx.effect_key(),
+                    args["amount"],
+                    args["to"]
+                );
+                let mut book = OpenOptions::new().append(true).create(true).open(book)?;
+                book.write_all(line.as_bytes())?;
+                // The bank has the money, and nobody has heard of it yet: that is when this process dies.
+                tokio::time::sleep(Duration::from_secs(600)).await;
+                Ok::<_, ToolError>("receipt 1")
+            }
+        })
+        .find_out(move |call: UnknownCall| {
+            let book = looked_up.clone();
+            async move {
+                let payments = std::fs::read_to_string(book).unwrap_or_default();
+                Ok::<_, BoxError>(match payments.starts_with(call.effect_key()) {
+                    true => Finding::done("the bank says that it was done"),
+                    false => Finding::NotDone,
+                })
+            }
+        })
+        .build()
+}
+
+async fn open(folder: &Path) -> Result<(SqliteStore, TurnRunner), BoxError> {
+    let store = SqliteStore::open(folder.join("turns.db")).await?;
+    let runner = turnwright::runner(model)
+        .store(store.clone())
+        .tool(pay(folder)?)
+        .lease(Duration::from_secs(1))
+        .build()?;
+    Ok((store, runner))
+}
+
+/// What the process does that is killed.
+async fn begin(folder: &Path) -> Result<(), BoxError> {
+    let (_store, runner) = open(folder).await?;
+    let input = TurnInput::new("Pay Ada what I owe her.");
+    runner
+        .run(input.conversation("bills").turn_id("bill-7"))
+        .await;
+    Ok(())
+}
+
+async fn show(store: &SqliteStore, when: &str) -> Result<(), BoxError> {
+    let scope = Scope::new("bills");
+    for (turn, line) in store
+        .turns(&scope)
+        .await?
+        .iter()
+        .zip(store.ledger(&scope).await?)
+    {
+        let (state, call) = (turn.state().as_str(), line.state().as_str());
+        println!(
+            "{when}: the turn {} is {state}, its call of {} is {call}",
+            turn.id(),
+            line.tool()
+        );
+    }
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> Result<(), BoxError> {
+    if let Some(folder) = std::env::args_os().nth(1) {
+        return begin(Path::new(&folder)).await;
+    }
+    let folder = std::env::temp_dir().join(format!("turnwright-resume-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let mut process = Command::new(std::env::current_exe()?)
+        .arg(&folder)
+        .spawn()?;
+    while !bank(&folder).exists() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    process.kill()?;
+    process.wait()?;
+
+    let (store, runner) = open(&folder).await?;
+    show(&store, "after the kill").await?;
+    // Whoever held the turn is gone: it is taken up as soon as its lease is over.
+    let answer = runner.resume("bill-7").await?.await.into_answer()?;
+    show(&store, "in the end").await?;
+    println!("{answer}");
+    println!(
+        "payments: {}",
+        std::fs::read_to_string(bank(&folder))?.lines().count()
+    );
+    store.close().await?;
+    std::fs::remove_dir_all(&folder)?;
+    Ok(())
+}
