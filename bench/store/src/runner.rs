@@ -149,10 +149,10 @@ pub(crate) fn calls(called: Called, turns: usize) -> Result<Vec<Vec<Batch>>, Box
     Ok(batches.chunks(each).map(<[Batch]>::to_vec).collect())
 }
 
-/// Records of one turn: a message, three calls with a line of the ledger each, and an answer.
-const RECORDS: usize = 2 + 2 * CALLS as usize;
+/// Records of one turn: the turn itself, a message, three calls with a line of the ledger each, and an answer.
+const RECORDS: usize = 3 + 2 * CALLS as usize;
 
-/// The batches of as many turns as make so many records.
+/// The batches of as many turns as make so many records, with the lease that their conversation has.
 pub(crate) fn conversation(records: usize) -> Result<Vec<Batch>, Box<dyn Error>> {
-    batches(Called::Writes, records / RECORDS)
+    batches(Called::Writes, (records - 1) / RECORDS)
 }
