@@ -112,6 +112,8 @@ codes! {
     Spool = "E_SPOOL_ERROR", false, Unavailable, "The tool ran, but its result could not be kept.";
     /// The store has no such turn, or several conversations have one of that id.
     UnknownTurn = "E_UNKNOWN_TURN", false, NotFound, "The turn cannot be begun.";
+    /// The conversation has a turn of that id already.
+    TurnExists = "E_TURN_EXISTS", false, InvalidArguments, "The turn cannot be begun.";
     /// Somebody else runs a turn of this conversation right now.
     TurnHeld = "E_TURN_HELD", false, Unavailable, "The turn cannot be begun.";
     /// Another process has taken the turn over: this one must stop, and writes nothing any more.

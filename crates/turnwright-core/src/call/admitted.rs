@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ask::ask;
 use super::checked::{Checked, CheckedCall};
@@ -253,9 +253,15 @@ impl Checked {
     /// The key of the call's effect: unique, and the same whenever the same turn is played again.
     pub(super) fn effect_key(&self) -> String {
         let Call { ctx, request, .. } = &self.call;
-        let (scope, turn) = (ctx.scope(), ctx.turn_id());
-        let ordinal = request.ordinal;
-        format!("{scope}/{turn}/{ordinal}/{}", self.call_id.as_str())
+        let (scope, turn) = (ctx.scope().as_str(), ctx.turn_id());
+        // Names are anybody's: joined by a sign that may stand in them, two calls could have one key. And a key goes to
+        // strangers, whom the names do not concern.
+        tool::digest_of(&json!([
+            scope,
+            turn,
+            request.ordinal,
+            self.call_id.as_str()
+        ]))
     }
 
     fn ledger_entry(&self) -> LedgerEntry {
@@ -265,6 +271,7 @@ impl Checked {
             turn_id: Arc::clone(ctx.shared_id()),
             tool_call: request.id.as_str().to_owned(),
             call_id: self.call_id.as_str().to_owned(),
+            ordinal: Some(request.ordinal),
             tool: Arc::clone(&request.name),
             fingerprint: self.tool.fingerprint().to_owned(),
             args: self.args.value().clone(),

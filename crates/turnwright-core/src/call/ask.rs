@@ -22,16 +22,20 @@ pub(crate) const APPROVAL: &str = "approval";
 /// Opens a gate for exactly this call, this tool and these arguments, and takes the first answer: of the approver, or of
 /// somebody at the gate. No answer is no.
 pub(super) async fn ask(call: &PendingCall<'_>, reason: String) -> Approval {
-    let approver = call.ctx.setup().approver.as_ref();
-    let said_before = || {
-        let id = gate_id(call, &tool::digest_of(call.args));
-        call.ctx.gates_before().said(&id, None).is_some()
+    let (gate, request) = match question(call, reason) {
+        Ok(made) => made,
+        Err(error) => return refused(error.message()),
     };
-    if approver.is_none() && !call.ctx.gates().can_be_answered() && !said_before() {
+    if let Some(said) = call.ctx.answered_before(&request.gate, &gate) {
+        return read(said);
+    }
+    let approver = call.ctx.setup().approver.as_ref();
+    if approver.is_none() && !call.ctx.gates().can_be_answered() {
         return refused("nobody can be asked");
     }
-    let (asked, request) = match open(call, reason) {
-        Ok(open) => open,
+    let (id, tool_call) = (request.gate.as_str().into(), Some(call.id.into()));
+    let asked = match call.ctx.ask(id, gate, tool_call, approver.is_some()) {
+        Ok(asked) => asked,
         Err(error) => return refused(error.message()),
     };
     match approver {
@@ -86,7 +90,7 @@ fn gate_id(call: &PendingCall<'_>, digest: &str) -> String {
     format!("{APPROVAL}-{}-{short}", call.id)
 }
 
-fn open(call: &PendingCall<'_>, reason: String) -> Result<(Asked, ApprovalRequest), Error> {
+fn question(call: &PendingCall<'_>, reason: String) -> Result<(TurnGate, ApprovalRequest), Error> {
     let (setup, digest) = (call.ctx.setup(), tool::digest_of(call.args));
     let request = ApprovalRequest {
         gate: gate_id(call, &digest),
@@ -108,9 +112,7 @@ fn open(call: &PendingCall<'_>, reason: String) -> Result<(Asked, ApprovalReques
         .timeout(request.expires_in)
         .build()?
         .accepting(fitting_edit(call.tool));
-    let (id, asked_inside) = (request.gate.as_str().into(), setup.approver.is_some());
-    let asked = call.ctx.ask(id, gate, Some(call.id.into()), asked_inside)?;
-    Ok((asked, request))
+    Ok((gate, request))
 }
 
 /// What counts as an answer.

@@ -71,7 +71,8 @@ impl AdmittedCall {
         }
         // Where the process was away for long, the fence decides before anything is changed.
         if self.is_noted() && self.checked.call.ctx.may_be_lost() {
-            Box::pin(self.checked.call.ctx.renew()).await;
+            // One that fails ends the turn, which is looked at next.
+            let _ = Box::pin(self.checked.call.ctx.renew()).await;
         }
         // The store, or whoever reads the stream, may have taken their time.
         if self.checked.call.ctx.cancellation().is_cancelled() {

@@ -53,11 +53,16 @@ impl RawOutcome {
             Err(error) => settled.results = ToolResults::Refusal(error.model_text().to_owned()),
         }
         match closer {
-            Some(closer) => match Box::pin(closer.settle(settled, state)).await {
-                Some(record) => record,
-                // Nobody wanted a record.
-                None => facts.record(Settled::refusal("")),
-            },
+            Some(closer) => {
+                let settled = Box::pin(closer.settle(settled, state)).await;
+                if facts.call.ctx.is_taken_over() {
+                    // No record will ever name it.
+                    let spool_id = facts.call.ctx.spool_id(facts.call.id.as_str());
+                    let _ = facts.call.ctx.spool().delete(&spool_id).await;
+                }
+                // Where nobody wanted a record there is none.
+                settled.unwrap_or_else(|| facts.record(Settled::refusal("")))
+            }
             // It came to nothing before it was put on record.
             None => {
                 let record = facts.record(settled);

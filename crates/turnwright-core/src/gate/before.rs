@@ -2,11 +2,52 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use serde_json::Value;
 
+use super::TurnGate;
+use super::wait::declined;
+use crate::call::APPROVAL;
+use crate::error::Error;
 use crate::record::{GateRecord, GateState};
+use crate::turn::TurnContext;
+
+impl TurnContext {
+    /// What somebody answered at a gate before the turn was taken up again, if it is an answer still: then nobody is asked. It
+    /// counts for the very question that it was given to, and no longer than the question's own time: a yes is not for ever.
+    pub(crate) fn answered_before(
+        &self,
+        id: &str,
+        gate: &TurnGate,
+    ) -> Option<Result<Value, Error>> {
+        if !self.setup().recalls_answers {
+            return None;
+        }
+        let before = self.gates_before().get(id)?;
+        // The id of an approval names all that it is for.
+        let same = &*gate.name == APPROVAL || before.question() == &*gate.question;
+        match before.state() {
+            GateState::Resolved(answer) if same && !is_stale(&before, gate.timeout) => {
+                let answer = gate.check(answer.clone()).ok()?;
+                Some(Ok(answer))
+            }
+            GateState::Rejected(reason) if same => Some(Err(declined(gate, reason))),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the answer is older than somebody would have had to give it. One that was given in the future was given by a clock
+/// that was wrong, and nobody can say how old it is.
+fn is_stale(before: &GateRecord, limit: Option<Duration>) -> bool {
+    let given = before.closed_at().unwrap_or(before.opened_at());
+    match SystemTime::now().duration_since(given) {
+        Ok(age) => limit.is_some_and(|limit| age > limit),
+        Err(_) => true,
+    }
+}
 
 /// By their ids.
 #[derive(Default)]
@@ -22,15 +63,8 @@ impl GatesBefore {
         drop(self.0.lock().remove(gate_id));
     }
 
-    /// What was answered at a gate: to this question, where one is told, and to no other.
-    pub(crate) fn said(&self, gate_id: &str, question: Option<&Value>) -> Option<Arc<GateRecord>> {
-        let before = self.0.lock().get(gate_id).cloned()?;
-        let same = question.is_none_or(|question| before.question() == question);
-        let said = matches!(
-            before.state(),
-            GateState::Resolved(_) | GateState::Rejected(_)
-        );
-        (said && same).then_some(before)
+    fn get(&self, gate_id: &str) -> Option<Arc<GateRecord>> {
+        self.0.lock().get(gate_id).cloned()
     }
 
     /// The gates at which a call waited that is not run again, closed.

@@ -51,8 +51,10 @@ impl TurnContext {
             return Err(Error::new(ErrorCode::InvalidTurnGate, message));
         }
         let id = self.gates().next_id(&gate.name, tool_call.as_deref());
-        let said = || self.gates_before().said(&id, Some(&gate.question));
-        if !self.gates().can_be_answered() && said().is_none() {
+        if let Some(said) = self.answered_before(&id, &gate) {
+            return said;
+        }
+        if !self.gates().can_be_answered() {
             return Err(nobody(&gate));
         }
         self.ask(id, gate, tool_call, false)?.answer().await
@@ -108,9 +110,6 @@ impl Asked {
             // Only if it was: a reader is not to hear of the end of what it did not hear of.
             self.said = Box::pin(self.say_opened()).await;
         }
-        if let Some(said) = self.said_before() {
-            return self.read(said);
-        }
         let noted = self.note_open().await;
         let time = TimeLimit::from_now(self.gate.timeout);
         let settled = within(time, self.turn.cancellation(), settled).await;
@@ -149,33 +148,9 @@ impl Asked {
             }
             Settling::Rejected(reason) => {
                 self.how = "rejected";
-                let message = format!("`{}` was declined: {reason}", self.gate.name);
-                let told = format!("{DECLINED}{reason}");
-                Err(Error::new(ErrorCode::GateRejected, message).with_model_text(told))
+                Err(declined(&self.gate, &reason))
             }
         }
-    }
-
-    /// What somebody answered before the turn was taken up again, if it is an answer still.
-    fn said_before(&self) -> Option<Settling> {
-        // The id of an approval names all that it is for.
-        let question = (&*self.gate.name != APPROVAL).then_some(&*self.gate.question);
-        let said = self.turn.gates_before().said(&self.id, question)?;
-        match said.state() {
-            GateState::Resolved(answer) if !self.is_stale(&said) => {
-                let answer = self.gate.check(answer.clone()).ok()?;
-                Some(Settling::Resolved(answer))
-            }
-            GateState::Rejected(reason) => Some(Settling::Rejected(reason.clone())),
-            GateState::Resolved(_) | GateState::Open | GateState::Unanswered => None,
-        }
-    }
-
-    /// Whether the answer was given so long ago that the question would be over by now: a yes is not for ever.
-    fn is_stale(&self, said: &GateRecord) -> bool {
-        let given = said.closed_at().unwrap_or(said.opened_at());
-        let age = SystemTime::now().duration_since(given).unwrap_or_default();
-        self.gate.timeout.is_some_and(|limit| age > limit)
     }
 
     /// Notes that the turn waits here, so that it waits here again if it is taken up.
@@ -255,6 +230,13 @@ impl Drop for Asked {
             how,
         });
     }
+}
+
+/// What it means that somebody declined.
+pub(super) fn declined(gate: &TurnGate, reason: &str) -> Error {
+    let message = format!("`{}` was declined: {reason}", gate.name);
+    let told = format!("{DECLINED}{reason}");
+    Error::new(ErrorCode::GateRejected, message).with_model_text(told)
 }
 
 fn nobody(gate: &TurnGate) -> Error {

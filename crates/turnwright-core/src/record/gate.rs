@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::tool::digest_of;
 
 /// A gate where a turn waits or has waited: a turn that is taken up again waits there again, or goes on with what was
 /// answered. Immutable.
@@ -36,9 +38,9 @@ pub enum GateState {
 }
 
 impl GateRecord {
-    /// Its id: that of the gate, which is unique in its turn, behind that of the turn.
+    /// Its id: of the turn, and of the gate, which is unique in its turn. Any sign may stand in both.
     pub(crate) fn id_of(turn_id: &str, gate_id: &str) -> String {
-        format!("{turn_id}/{gate_id}")
+        digest_of(&json!([turn_id, gate_id]))
     }
 
     /// The same gate, closed now.

@@ -12,9 +12,14 @@ pub struct Lease {
     pub(crate) owner: Arc<str>,
     pub(crate) fence: u64,
     pub(crate) until: SystemTime,
+    /// For how long it was given.
+    pub(crate) term: Duration,
 }
 
 impl Lease {
+    /// The longest time for which a conversation can be held: what claims to last longer was written by a clock that was wrong.
+    pub const LONGEST: Duration = Duration::from_secs(60 * 60);
+
     /// The id of the one that runners take.
     pub const ID: &str = "lease";
 
@@ -48,13 +53,21 @@ impl Lease {
         self.until
     }
 
+    /// For how long it was given.
+    #[must_use]
+    pub fn term(&self) -> Duration {
+        self.term
+    }
+
     /// How long nobody else may run a turn of this conversation, from now on: nothing if nobody runs one, or nobody has
-    /// renewed it in time.
+    /// renewed it in time. One that would last longer than it was given for is over, since the clock was set back: whoever holds
+    /// it still renews it soon, and if another was faster, the fence decides.
     #[must_use]
     pub fn left(&self) -> Option<Duration> {
         self.turn_id.as_ref()?;
         let left = self.until.duration_since(SystemTime::now()).ok()?;
-        (!left.is_zero()).then_some(left)
+        let most = self.term.min(Lease::LONGEST);
+        (!left.is_zero() && left <= most).then_some(left)
     }
 }
 

@@ -14,6 +14,7 @@ pub struct LedgerEntry {
     pub(crate) turn_id: Arc<str>,
     pub(crate) tool_call: String,
     pub(crate) call_id: String,
+    pub(crate) ordinal: Option<u64>,
     pub(crate) tool: Arc<str>,
     pub(crate) fingerprint: String,
     pub(crate) args: Value,
@@ -37,7 +38,8 @@ pub enum CallState {
 }
 
 impl LedgerEntry {
-    /// The effect key: unique, and the same whenever the same turn is played again.
+    /// The effect key: unique, and the same whenever the same turn is played again. 64 hex digits, from which nobody reads
+    /// what the conversation or the turn is called.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.effect_key
@@ -102,9 +104,10 @@ impl LedgerEntry {
         self.state == CallState::Begun
     }
 
-    /// Which of its turn's calls it was: it stands in the key.
-    pub(crate) fn ordinal(&self) -> Option<u64> {
-        self.effect_key.rsplit('/').nth(1)?.parse().ok()
+    /// Which of its turn's calls it was, counted from 0, where that is known.
+    #[must_use]
+    pub fn ordinal(&self) -> Option<u64> {
+        self.ordinal
     }
 
     /// The same call, ended now in this state.

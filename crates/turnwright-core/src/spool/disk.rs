@@ -87,7 +87,23 @@ impl Spool for DiskSpool {
     }
 
     async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
-        match FileReader::open(self.path_of(id)?).await {
+        let path = self.path_of(id)?;
+        let looked_at = path.clone();
+        // Whoever can write into the folder is not to have other files read, nor a reader wait for ever.
+        let is_file = blocking(move || match fs::symlink_metadata(looked_at) {
+            Ok(found) => Ok(found.is_file()),
+            Err(error) => Err(error),
+        });
+        match is_file.await {
+            Ok(true) => {}
+            Ok(false) => {
+                let message = "what stands in the place of the result is no file of its own";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        match FileReader::open(path).await {
             Ok(reader) => Ok(Some(Arc::new(reader))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),

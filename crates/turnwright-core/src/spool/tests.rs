@@ -327,3 +327,22 @@ async fn what_a_panic_cut_off_is_not_kept_as_the_whole() {
     assert!(maker.await.unwrap_err().is_panic());
     assert!(spool.list().await.unwrap().is_empty());
 }
+
+/// Whoever unpacked the folder from elsewhere has no other files of theirs read.
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_place_of_a_result_is_not_followed() {
+    runtime().block_on(async {
+        let (folder, elsewhere) = (Folder::new(), Folder::new());
+        let spool = DiskSpool::open(&folder.0).await.unwrap();
+        spool.put("a", Body::Text("mine".to_owned())).await.unwrap();
+        fs::create_dir_all(&elsewhere.0).unwrap();
+        let secret = elsewhere.0.join("secret");
+        fs::write(&secret, "theirs").unwrap();
+        let file = folder.0.join(folder.names().remove(0));
+        fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink(&secret, &file).unwrap();
+        let error = spool.open("a").await.err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
+    });
+}

@@ -14,12 +14,13 @@ use crate::error::{Error, ErrorCode};
 use crate::record::{
     CallState, GateState, Lease, Message, Record, RecordKind, TurnRecord, TurnState,
 };
-use crate::store::{Batch, Change, Loaded, Query, Revision, Store};
+use crate::schema::escape;
+use crate::store::{Batch, Change, Loaded, Position, Query, Revision, Store};
 use crate::within::{Cut, TimeLimit, within};
 
 /// How often it is tried against others that write the same conversation.
 const MOST_TRIES: usize = 100;
-/// How long a turn waits for the one before it: one that was called off takes a moment to end.
+/// How long a turn waits at least for the one before it: one that was called off takes a moment to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How soon it looks again; longer each time.
 const FIRST_LOOK: Duration = Duration::from_millis(2);
@@ -30,6 +31,8 @@ pub(super) struct Free {
     pub(super) revision: Revision,
     /// The number of whoever comes next.
     pub(super) fence: u64,
+    /// The turn itself, where the conversation has it already.
+    pub(super) known: Option<(Position, Arc<TurnRecord>)>,
     /// A turn that was cut off, or whose last words could not be stored, if the last one was such.
     left: Option<Arc<str>>,
 }
@@ -61,9 +64,11 @@ impl TurnContext {
         let (mut tries, mut fence) = (0, 1);
         loop {
             let free = self.wait_until_free(&**store, fence).await?;
+            // Its calls would have the effect keys of those that were.
+            if let Some((_, known)) = &free.known {
+                return Err(exists(known));
+            }
             let mut changes = self.given_up(&**store, &free).await?;
-            // A turn of the same id may have been there before: this one begins here.
-            changes.push(Change::Delete(RecordKind::Turn, record.id().to_owned()));
             let hold = self.hold_on(&free, record.clone());
             changes.push(Change::Put(Arc::new(record.clone()).into()));
             changes.push(Change::Put(Arc::new(hold.lease()).into()));
@@ -116,7 +121,8 @@ impl TurnContext {
         Ok(in_time(self, loaded).await??)
     }
 
-    /// Waits until nobody runs a turn of this conversation, for a while.
+    /// Waits until nobody runs a turn of this conversation: for a moment if somebody does, and until their lease is over if they
+    /// are gone.
     ///
     /// `least` is the lowest fence that will do: where a conversation was emptied, its lease is gone and its fence is not.
     pub(super) async fn wait_until_free(
@@ -124,27 +130,40 @@ impl TurnContext {
         store: &dyn Store,
         least: u64,
     ) -> Result<Free, Error> {
-        let query = Query::all().kind(RecordKind::Lease).ids([Lease::ID]);
+        let query = Query::all().kind(RecordKind::Lease).kind(RecordKind::Turn);
+        let query = query.ids([Lease::ID, self.turn_id()]);
         let (mut pause, mut waited) = (FIRST_LOOK, Duration::ZERO);
+        let mut first_seen = None;
         loop {
             let loaded = self.read(store, &query).await?;
-            let revision = loaded.revision;
-            let lease = loaded.into_records().find_map(Record::into_lease);
+            let mut free = Free {
+                revision: loaded.revision,
+                fence: least,
+                known: None,
+                left: None,
+            };
+            let mut lease = None;
+            for one in loaded.records {
+                match one.record {
+                    Record::Lease(found) if found.id() == Lease::ID => lease = Some(found),
+                    Record::Turn(turn) if turn.id() == self.turn_id() => {
+                        free.known = Some((one.position, turn));
+                    }
+                    _ => {}
+                }
+            }
             let Some(lease) = lease else {
-                return Ok(Free {
-                    revision,
-                    fence: least,
-                    left: None,
-                });
+                return Ok(free);
             };
             let Some(left) = lease.left().filter(|_| !is_gone(&lease)) else {
-                return Ok(Free {
-                    revision,
-                    fence: lease.fence.saturating_add(1).max(least),
-                    left: lease.turn_id.clone(),
-                });
+                free.fence = lease.fence.saturating_add(1).max(least);
+                free.left.clone_from(&lease.turn_id);
+                return Ok(free);
             };
-            if waited >= PATIENCE || self.cancellation().is_cancelled() {
+            // Whoever renews it is alive. One that nobody renews is over before long: its process is gone.
+            let seen = (lease.fence, lease.until);
+            let renewed = *first_seen.get_or_insert(seen) != seen;
+            if renewed && waited >= PATIENCE || self.cancellation().is_cancelled() {
                 return Err(held(&lease, left));
             }
             let never = std::future::pending::<()>();
@@ -217,6 +236,14 @@ fn closed(records: impl Iterator<Item = Record>, turn_id: &str) -> (Vec<Record>,
         Record::from(call.closed(settled))
     }));
     (closed, unknown)
+}
+
+fn exists(known: &TurnRecord) -> Error {
+    let (id, state) = (escape(known.id(), 80), known.state().as_str());
+    let message = format!(
+        "the conversation has a turn `{id}` already, which is {state}: take it up with `resume`, or give the new one another id"
+    );
+    Error::new(ErrorCode::TurnExists, message)
 }
 
 fn held(lease: &Lease, left: Duration) -> Error {

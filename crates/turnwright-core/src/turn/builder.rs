@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{Event, EventBus};
 use crate::middleware::{Hydrate, hydrate};
 use crate::pipeline::{Middleware, Pipeline};
-use crate::record::Wrong;
+use crate::record::{Lease, Wrong};
 use crate::registry::ToolRegistry;
 use crate::spool::MemorySpool;
 use crate::store::{MemoryStore, Store};
@@ -86,6 +86,13 @@ impl TurnRunnerBuilder {
     /// turn, can write nothing more for it.
     pub fn lease(mut self, term: Duration) -> Self {
         self.setup.lease = term;
+        self
+    }
+
+    /// Whether what somebody answered at a gate before a turn was taken up again counts as their answer. It does unless told:
+    /// say no where the store may hold what others wrote, and approvals are asked for again.
+    pub fn recall_answers(mut self, yes: bool) -> Self {
+        self.setup.recalls_answers = yes;
         self
     }
 
@@ -228,8 +235,8 @@ impl TurnRunnerBuilder {
         let writes = !setup.store_timeout.is_zero();
         wrong.check("store_timeout", writes, "is zero: nothing could be stored");
         // Shorter ones would be over before a store has written them.
-        let holds = setup.lease >= SHORTEST_LEASE;
-        wrong.check("lease", holds, "must be at least 100 milliseconds");
+        let holds = setup.lease >= SHORTEST_LEASE && setup.lease <= Lease::LONGEST;
+        wrong.check("lease", holds, "must be from 100 milliseconds to an hour");
         let lasts = self.deadline.is_none_or(|limit| !limit.is_zero());
         wrong.check("deadline", lasts, "is zero: no turn could end in time");
         wrong.finish(ErrorCode::InvalidTurnRunner, "runner")?;

@@ -116,7 +116,8 @@ async fn holding<T>(turn: &TurnContext, work: impl Future<Output = T>) -> T {
             // Beside the turn, which may be what the store waits for.
             Err(Cut::Timeout(_)) => {
                 let renewed = turn.clone();
-                let renew = async move { renewed.renew().await };
+                // One that fails ends the turn.
+                let renew = async move { drop(renewed.renew().await) };
                 match turn.runtime() {
                     Some(runtime) => drop(turn.tasks().spawn_on(renew, &runtime)),
                     None => return work.await,

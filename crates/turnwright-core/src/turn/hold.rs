@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::TurnContext;
 use super::outcome::Ended;
+use crate::error::Error;
 use crate::record::{Lease, Record, TurnFailure, TurnRecord, TurnState, new_id};
 use crate::store::Change;
 
@@ -115,6 +116,7 @@ impl Hold {
             owner: self.owner.name(),
             fence: self.fence,
             until: now.checked_add(term).unwrap_or(now),
+            term,
         }
     }
 
@@ -152,11 +154,12 @@ impl TurnContext {
     }
 
     /// Keeps the hold, if it is time for that.
-    pub(crate) async fn renew(&self) {
+    pub(crate) async fn renew(&self) -> Result<(), Error> {
         if self.hold().is_some_and(Hold::is_due) && !self.has_ended() {
             // The lease itself is added where it is written. One that fails ends the turn, as every write does.
-            let _ = self.write(Vec::new(), Vec::new()).await;
+            self.write(Vec::new(), Vec::new()).await?;
         }
+        Ok(())
     }
 
     /// Whether somebody else may have the turn by now.

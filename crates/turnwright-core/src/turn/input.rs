@@ -102,7 +102,8 @@ impl TurnInput {
         self
     }
 
-    /// The turn's id. A new one unless told.
+    /// The turn's id. A new one unless told. One that the conversation has already is refused (`E_TURN_EXISTS`):
+    /// [`resume`](crate::TurnRunner::resume) goes on with that turn.
     pub fn turn_id(mut self, id: impl Into<Arc<str>>) -> Self {
         self.turn_id = Some(id.into());
         self

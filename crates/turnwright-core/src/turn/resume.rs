@@ -15,7 +15,7 @@ use crate::call::Left;
 use crate::error::{Error, ErrorCode};
 use crate::record::{Message, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::escape;
-use crate::store::{Change, Position, Query, Revision, Store};
+use crate::store::{Change, Position, Query, Store};
 
 /// How often it is tried against others that write the same conversation.
 const MOST_TRIES: usize = 100;
@@ -144,35 +144,33 @@ impl TurnContext {
         };
         let (mut tries, mut fence) = (0, 1);
         let found = loop {
+            // A turn that was answered is nobody's to wait for.
             let found = self.found(&**store).await?;
             if found.turn.state() == TurnState::Answered {
                 self.load_own(&**store, &found).await?;
                 return Ok(None);
             }
             let free = self.wait_until_free(&**store, fence).await?;
-            // What was found must be true when it is taken: the revision is that before.
-            let (again, revision) = self.found_at(&**store).await?;
-            if revision != free.revision {
-                tries += 1;
-                if tries >= MOST_TRIES {
-                    return Err(too_busy());
-                }
+            // As it is by now: whoever ran it may have come to its end meanwhile.
+            let Some((place, turn)) = free.known.clone() else {
+                return Err(unknown(self));
+            };
+            if turn.state() == TurnState::Answered {
                 continue;
             }
-            if again.turn.state() == TurnState::Answered {
-                self.load_own(&**store, &again).await?;
-                return Ok(None);
-            }
-            resumable(self, &again)?;
-            let record = again.turn.again();
+            let next = self.next_after(&**store, place).await?;
+            let found = Found { turn, place, next };
+            resumable(self, &found)?;
+            let record = found.turn.again();
             let hold = self.hold_on(&free, record.clone());
             let changes = vec![
                 Change::Put(Arc::new(record).into()),
                 Change::Put(Arc::new(hold.lease()).into()),
             ];
             tries += 1;
+            // It is taken only if all that was found is true still.
             match self.take(&**store, &free, hold, changes).await? {
-                Taken::Yes => break again,
+                Taken::Yes => break found,
                 _ if tries >= MOST_TRIES => return Err(too_busy()),
                 Taken::Beaten => {}
                 Taken::FencedBy(by) => fence = by.saturating_add(1),
@@ -207,25 +205,26 @@ impl TurnContext {
             .filter(|message| message.is_answer())
     }
 
+    /// The turn as it is stored.
     async fn found(&self, store: &dyn Store) -> Result<Found, Error> {
-        Ok(self.found_at(store).await?.0)
-    }
-
-    /// The turn as it is stored, and the revision of its conversation.
-    async fn found_at(&self, store: &dyn Store) -> Result<(Found, Revision), Error> {
-        let query = Query::all().kind(RecordKind::Turn);
-        let own = query.clone().ids([self.turn_id()]);
-        let loaded = self.read(store, &own).await?;
-        let revision = loaded.revision;
-        let own = loaded.records.into_iter().next();
-        let Some((place, Record::Turn(turn))) = own.map(|own| (own.position, own.record)) else {
+        let query = Query::all().kind(RecordKind::Turn).ids([self.turn_id()]);
+        let found = self.read(store, &query).await?.records.into_iter().next();
+        let Some((place, Record::Turn(turn))) = found.map(|one| (one.position, one.record)) else {
             return Err(unknown(self));
         };
-        let later = self.read(store, &query.after(place).limit(1)).await?;
-        let next = later.records.first().map(|next| next.position);
-        // Read after: if it is another by now, the turn is not taken.
-        let found = Found { turn, place, next };
-        Ok((found, revision))
+        let next = self.next_after(store, place).await?;
+        Ok(Found { turn, place, next })
+    }
+
+    /// Where the turn after this one begins, if there is one.
+    async fn next_after(
+        &self,
+        store: &dyn Store,
+        place: Position,
+    ) -> Result<Option<Position>, Error> {
+        let query = Query::all().kind(RecordKind::Turn).after(place).limit(1);
+        let later = self.read(store, &query).await?;
+        Ok(later.records.first().map(|next| next.position))
     }
 
     /// Loads what the turn stored: it has it again.

@@ -31,6 +31,9 @@ pub struct Deleted {
     pub spooled: u64,
     /// The bytes of the records' texts and of the results.
     pub bytes: u64,
+    /// Somebody else reads the file as it was before, so that it still holds what was deleted, behind a log that says otherwise.
+    /// It goes when that reader has ended and somebody next writes or closes the file: delete again, or [`SqliteStore::close`].
+    pub still_read: bool,
 }
 
 impl SqliteStore {
@@ -69,8 +72,8 @@ impl SqliteStore {
         let erased = self.erase(scope, None).await?.unwrap_or_default();
         let deleted = self.delete_bytes(&erased).await;
         let given_back = self.give_back().await;
-        let deleted = deleted?;
-        given_back?;
+        let mut deleted = deleted?;
+        deleted.still_read = !given_back?;
         Ok(deleted)
     }
 
@@ -141,16 +144,16 @@ impl SqliteStore {
         struck.await.map_err(|failure| self.told(failure))
     }
 
-    /// Gives free pages back to the file system, a few at a time so that others can write in between.
-    pub(super) async fn give_back(&self) -> Result<(), StoreError> {
-        while self
-            .0
-            .writer
-            .run(|writer| writer.give_back())
-            .await
-            .map_err(|failure| self.told(failure))?
-        {}
-        Ok(())
+    /// Gives free pages back to the file system, a few at a time so that others can write in between. Whether the log is empty
+    /// then: else the file still holds what was overwritten.
+    pub(super) async fn give_back(&self) -> Result<bool, StoreError> {
+        loop {
+            let more = self.0.writer.run(|writer| writer.give_back()).await;
+            match more.map_err(|failure| self.told(failure))? {
+                GivenBack::Some => {}
+                GivenBack::All { emptied } => return Ok(emptied),
+            }
+        }
     }
 }
 
@@ -163,8 +166,8 @@ async fn forget(spool: &dyn Spool, id: &str, media: bool) -> io::Result<bool> {
 }
 
 impl Writer {
-    /// Gives some pages back; says whether there are more.
-    fn give_back(&mut self) -> Result<bool, Failure> {
+    /// Gives some pages back.
+    fn give_back(&mut self) -> Result<GivenBack, Failure> {
         let free = |conn: &Connection| -> Result<u64, Failure> {
             Ok(conn.pragma_query_value(None, "freelist_count", |row| row.get(0))?)
         };
@@ -182,12 +185,22 @@ impl Writer {
             self.commit()?;
         }
         let after = free(&self.conn)?;
-        let more = after > 0 && after < before;
-        if !more {
-            self.shorten_log();
-        }
-        Ok(more)
+        Ok(match after > 0 && after < before {
+            true => GivenBack::Some,
+            false => GivenBack::All {
+                emptied: self.shorten_log(),
+            },
+        })
     }
+}
+
+/// How many free pages were given back.
+enum GivenBack {
+    Some,
+    All {
+        /// The log is empty.
+        emptied: bool,
+    },
 }
 
 /// What is to be deleted elsewhere after the records are gone.

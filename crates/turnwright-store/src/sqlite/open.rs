@@ -21,6 +21,14 @@ const STATEMENTS: usize = 64;
 /// What the write-ahead log is cut back to once it was moved into the file.
 const LOG_BYTES: i64 = 16 * 1024 * 1024;
 
+/// What a file may not do by itself.
+const STRICT: [(DbConfig, bool); 4] = [
+    (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+    (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+    (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+    (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+];
+
 /// Which database, and how.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
@@ -51,6 +59,7 @@ impl Target {
         let found = patiently(self.busy_timeout, || format::look(&conn));
         let found = found.map_err(beside)?;
         self.check_format(found)?;
+        format::check_tables(&conn, found)?;
         keep_log(false)?;
         if !self.read_only {
             self.prepare(&conn, found)?;
@@ -93,11 +102,19 @@ impl Target {
         conn.busy_timeout(self.busy_timeout)?;
         conn.set_prepared_statement_cache_capacity(STATEMENTS);
         conn.pragma_update(None, "foreign_keys", true)?;
+        // A file of somebody else's does nothing but hold what is in it.
+        for (config, on) in STRICT {
+            conn.set_db_config(config, on)?;
+        }
         Ok(conn)
     }
 
     /// What can be said of a file before SQLite touches it. Makes it if it is not there, for its owner alone.
     fn check_file(&self, path: &Path) -> Result<(), Failure> {
+        // Opening a pipe would wait for whoever writes into it.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            return Err(Failure::new(Trouble::CannotOpen, "it is no regular file"));
+        }
         match File::open(path) {
             Ok(file) => check_header(file, path),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -212,8 +229,11 @@ fn open_at(path: &Path, mode: OpenFlags) -> Result<Connection, Failure> {
     Ok(Connection::open_with_flags(path, mode)?)
 }
 
+/// Whether it cannot be opened as it is, or what stands beside it cannot be made: where a folder may only be read, SQLite says
+/// that of the file.
 fn cannot_open(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::CannotOpen)
+    let code = error.sqlite_error_code();
+    matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
 }
 
 /// The name of a file that nobody changes, which SQLite then reads without a file beside it.

@@ -21,7 +21,7 @@ use super::writer::now;
 /// let retention = Retention::default().max_age(month).max_bytes(1 << 30);
 /// assert_eq!(retention.max_bytes, Some(1 << 30));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use = "nothing is deleted until `apply_retention` is called"]
 pub struct Retention {
@@ -30,12 +30,20 @@ pub struct Retention {
     /// The texts of all records and the results that they name have no more bytes than this; those conversations go first
     /// that were written longest ago. The bytes of media are not counted: they are elsewhere.
     pub max_bytes: Option<u64>,
+    /// Conversations that stay whatever they are.
+    pub except: Vec<Scope>,
 }
 
 impl Retention {
     /// Conversations that were last written longer ago go.
     pub fn max_age(mut self, age: Duration) -> Self {
         self.max_age = Some(age);
+        self
+    }
+
+    /// These stay: somebody has them open, say.
+    pub fn except(mut self, scopes: impl IntoIterator<Item = Scope>) -> Self {
+        self.except.extend(scopes);
         self
     }
 
@@ -54,8 +62,8 @@ pub struct Retained {
     pub conversations: Vec<Scope>,
     /// What went with them.
     pub deleted: Deleted,
-    /// The conversations that were to go and have a call that was begun and never ended. They stay until somebody has ended
-    /// it: what it did is still to be found out.
+    /// The conversations that were to go and in which a turn runs, or that have a call that was begun and never ended. They stay
+    /// until somebody has ended it: what it did is still to be found out.
     pub unfinished: Vec<Scope>,
     /// The bytes that are left, counted as [`Retention::max_bytes`] does.
     pub bytes_left: u64,
@@ -92,7 +100,7 @@ impl SqliteStore {
         for one in kept {
             let too_old = oldest.is_some_and(|oldest| one.written_at < oldest);
             let too_much = retention.max_bytes.is_some_and(|most| total > most);
-            if !too_old && !too_much {
+            if !too_old && !too_much || retention.except.contains(&one.scope) {
                 continue;
             }
             let lease = self.lease(&one.scope).await?;
@@ -113,7 +121,7 @@ impl SqliteStore {
             report.deleted.bytes += deleted.bytes;
         }
         if !report.conversations.is_empty() {
-            self.give_back().await?;
+            report.deleted.still_read = !self.give_back().await?;
         }
         report.bytes_left = total;
         Ok(report)

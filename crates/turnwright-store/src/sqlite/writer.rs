@@ -140,12 +140,14 @@ impl Writer {
     }
 
     /// Moves the log into the file and empties it, unless somebody else needs it still: what stays in it is as safe there.
-    pub(super) fn shorten_log(&self) {
+    pub(super) fn shorten_log(&self) -> bool {
         let emptied = self.conn.busy_timeout(LOG_WAIT).and_then(|()| {
             self.conn
-                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
         });
-        let _ = emptied.and_then(|()| self.conn.busy_timeout(self.target.busy_timeout));
+        let _ = self.conn.busy_timeout(self.target.busy_timeout);
+        // It answers whether somebody was in the way.
+        matches!(emptied, Ok(0_i64))
     }
 
     /// Answers a group of batches, each with its own verdict.

@@ -177,6 +177,27 @@ async fn the_file_shrinks_and_keeps_nothing_of_what_was_deleted() {
 }
 
 #[tokio::test]
+async fn while_somebody_reads_the_file_as_it_was_that_is_told() {
+    let folder = Folder::new();
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    let scope = Scope::new("chat");
+    store.put(&scope, note("a", "a secret")).await.unwrap();
+    let reader = rusqlite::Connection::open(folder.file()).unwrap();
+    reader
+        .execute_batch("BEGIN; SELECT * FROM records")
+        .unwrap();
+    let deleted = store.delete_conversation(&scope).await.unwrap();
+    assert_eq!((deleted.records, deleted.still_read), (1, true));
+    reader.execute_batch("COMMIT").unwrap();
+    let deleted = store.delete_conversation(&scope).await.unwrap();
+    assert_eq!((deleted.records, deleted.still_read), (0, false));
+    for name in ["chat.db", "chat.db-wal"] {
+        let bytes = fs::read(folder.path().join(name)).unwrap();
+        assert!(!bytes.windows(8).any(|it| it == b"a secret"), "{name}");
+    }
+}
+
+#[tokio::test]
 async fn without_a_spool_nothing_is_deleted_that_names_bytes_in_one() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();

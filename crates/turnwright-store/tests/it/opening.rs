@@ -368,3 +368,45 @@ async fn a_file_that_nobody_may_change_is_told_and_is_read() {
         assert_eq!(fs::read(folder.file()).unwrap(), before);
     }
 }
+
+/// A file that somebody else made may look like one of ours, and do more than hold what is in it.
+#[tokio::test]
+async fn a_file_with_more_in_it_than_our_tables_is_left_alone() {
+    for hostile in [
+        "CREATE TABLE loot (body); CREATE TRIGGER t BEFORE DELETE ON records BEGIN INSERT INTO loot VALUES (old.body); END",
+        "CREATE VIEW v AS SELECT 1",
+        "DROP INDEX media_by_id; CREATE INDEX media_by_id ON media (media_id || 'x')",
+        "ALTER TABLE records RENAME TO hidden; CREATE VIEW records AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT * FROM hidden, n",
+    ] {
+        let folder = Folder::new();
+        let store = SqliteStore::open(folder.file()).await.unwrap();
+        store.put(&Scope::new("a"), note("n", "x")).await.unwrap();
+        store.close().await.unwrap();
+        let conn = Connection::open(folder.file()).unwrap();
+        conn.execute_batch(hostile).unwrap();
+        drop(conn);
+        let before = fs::read(folder.file()).unwrap();
+        for read_only in [false, true] {
+            let opened = SqliteStore::builder(folder.file());
+            let opened = match read_only {
+                true => opened.read_only(),
+                false => opened,
+            };
+            let error = opened.open().await.unwrap_err();
+            assert_eq!(trouble(&error), Trouble::OtherProgram, "{hostile}: {error}");
+        }
+        assert!(fs::read(folder.file()).unwrap() == before, "{hostile}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_is_no_file_is_not_waited_for() {
+    let folder = Folder::new();
+    let pipe = Command::new("mkfifo").arg(folder.file()).status();
+    if !pipe.is_ok_and(|made| made.success()) {
+        return crate::say("skipped: there is no mkfifo");
+    }
+    let error = SqliteStore::open(folder.file()).await.unwrap_err();
+    assert!(error.to_string().contains("no regular file"), "{error}");
+}

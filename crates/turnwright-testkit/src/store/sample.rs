@@ -81,7 +81,7 @@ fn gate(id: &str) -> Result<Record, Broken> {
 fn lease(id: &str) -> Result<Record, Broken> {
     let lease = json!({
         "v": 1, "kind": "lease", "id": id, "turnId": "turn/1", "owner": "somebody", "fence": i64::MAX,
-        "until": "2026-02-28T23:59:59.999999999Z",
+        "until": "2026-02-28T23:59:59.999999999Z", "termMs": 30_000,
     });
     read(RecordKind::Lease, &lease)
 }

@@ -109,7 +109,7 @@ async fn a_call_goes_all_the_way_and_is_told() {
     );
     assert_eq!(
         watched.ctx.stash().get_as::<String>("seen").unwrap(),
-        format!("turn-1/turn-1/0/{}", record.checksum()),
+        digest_of(&json!(["turn-1", "turn-1", 0, record.checksum()])),
         "conversation, turn, ordinal and call id"
     );
     assert_eq!(

@@ -91,7 +91,7 @@ async fn everything_is_loaded_in_order_page_by_page_and_nothing_is_asked_for_at_
         "only what this turn said is stored by it"
     );
     let mut queries = store.queries.lock();
-    queries.retain(|query| query.kinds != [RecordKind::Lease]);
+    queries.retain(|query| !query.kinds.contains(&RecordKind::Lease));
     assert!(queries.len() >= 4);
     assert!(queries.iter().all(|query| query.limit == Some(3)));
     let of_ledger = queries

@@ -13,6 +13,9 @@ pub(super) fn write(entry: &LedgerEntry, map: &mut Map<String, Value>) -> Result
     put(map, "turnId", entry.turn_id());
     put(map, "toolCall", entry.tool_call());
     put(map, "callId", entry.call_id());
+    if let Some(ordinal) = entry.ordinal() {
+        put(map, "ordinal", ordinal);
+    }
     put(map, "tool", entry.tool());
     put(map, "fingerprint", entry.fingerprint());
     let args = json_text(RecordKind::Ledger, "args", entry.args())?;
@@ -49,6 +52,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Result<Arc<LedgerEntry>, Error> {
         turn_id: fields.text("turnId")?.into(),
         tool_call: named("toolCall")?.to_owned(),
         call_id: named("callId")?.to_owned(),
+        ordinal: fields.number_if_any("ordinal")?,
         tool: named("tool")?.into(),
         fingerprint: fields.text("fingerprint")?.to_owned(),
         args: fields.json("args")?,

@@ -1,6 +1,7 @@
 //! Turns, who runs them, and where they wait.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -115,6 +116,8 @@ pub(super) fn write_lease(lease: &Lease, map: &mut Map<String, Value>) {
     put(map, "owner", lease.owner());
     put(map, "fence", lease.fence());
     put(map, "until", time::format(lease.until()));
+    let term = u64::try_from(lease.term().as_millis()).unwrap_or(u64::MAX);
+    put(map, "termMs", term);
 }
 
 pub(super) fn read_lease(fields: &Fields<'_>) -> Result<Arc<Lease>, Error> {
@@ -124,6 +127,7 @@ pub(super) fn read_lease(fields: &Fields<'_>) -> Result<Arc<Lease>, Error> {
         owner: named(fields, "owner")?.into(),
         fence: fields.number("fence")?,
         until: fields.time("until")?,
+        term: Duration::from_millis(fields.number("termMs")?),
     }))
 }
 

@@ -1,5 +1,7 @@
 //! The format of a file: a number, and the steps from each to the next.
 
+use std::collections::BTreeSet;
+
 use rusqlite::Connection;
 
 use super::failure::Failure;
@@ -64,6 +66,41 @@ pub(super) fn look(conn: &Connection) -> Result<Found, Failure> {
         (APPLICATION, Ok(found)) if found == current() => Ok(Found::Current),
         (APPLICATION, Ok(found)) if found > 0 => Ok(Found::Older(found)),
         _ => Err(Trouble::OtherProgram.into()),
+    }
+}
+
+/// A table or an index: its type, its name and how it was made.
+type Part = (String, String, Option<String>);
+
+fn parts(conn: &Connection) -> Result<BTreeSet<Part>, Failure> {
+    let mut statement = conn.prepare("SELECT type, name, sql FROM sqlite_schema")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Whether the tables are those of the format, and there is nothing else: a trigger, a view or another constraint would do
+/// something that nobody here asked for.
+pub(super) fn check_tables(conn: &Connection, found: Found) -> Result<(), Failure> {
+    let format = match found {
+        Found::Nothing => return Ok(()),
+        Found::Older(format) => format,
+        Found::Current => current(),
+    };
+    let pattern = Connection::open_in_memory()?;
+    let steps = STEPS
+        .iter()
+        .take(usize::try_from(format).unwrap_or(usize::MAX));
+    for step in steps {
+        pattern.execute_batch(step.sql)?;
+    }
+    let (is, should) = (parts(conn)?, parts(&pattern)?);
+    match is.symmetric_difference(&should).next() {
+        None => Ok(()),
+        Some((kind, name, _)) => {
+            let name = name.escape_debug();
+            let said = format!("its {kind} `{name}` is not as this program makes it");
+            Err(Failure::new(Trouble::OtherProgram, said))
+        }
     }
 }
 

@@ -58,6 +58,8 @@ struct Judge {
     store: SqliteStore,
     noted: Vec<Noted>,
     effects: Vec<String>,
+    /// The lines of all conversations.
+    ledger: BTreeMap<String, CallState>,
     /// The processes that were cut off.
     cut_off: BTreeSet<u32>,
     kills: u32,
@@ -74,6 +76,7 @@ pub(crate) async fn judge(case: &Case) -> Tally {
         cut_off: cut_off.map(|it| it.life).collect(),
         noted,
         effects: lines(&effects(case.folder())),
+        ledger: BTreeMap::new(),
         kills: case.kills,
         tally: Tally::default(),
     };
@@ -85,6 +88,7 @@ pub(crate) async fn judge(case: &Case) -> Tally {
     for conversation in played.collect::<BTreeSet<_>>() {
         judge.conversation(conversation).await;
     }
+    judge.effects_are_accounted_for();
     judge.store.close().await.unwrap();
     judge.tally.cases = 1;
     judge.tally.kills = case.kills;
@@ -153,6 +157,17 @@ impl Judge {
         self.store.sweep(Duration::ZERO).await.unwrap();
     }
 
+    fn effects_are_accounted_for(&self) {
+        for key in &self.effects {
+            let state = self.ledger.get(key);
+            let accounted = matches!(state, Some(CallState::Done | CallState::Unknown));
+            assert!(
+                accounted,
+                "{key} took effect, and the ledger says {state:?}"
+            );
+        }
+    }
+
     fn effects_are_single(&self) {
         let once: BTreeSet<&String> = self.effects.iter().collect();
         assert_eq!(
@@ -186,18 +201,11 @@ impl Judge {
             self.call(call, line, &args["n"]).await;
         }
         assert!(lines.is_empty(), "lines of no call: {lines:?}");
-        for key in self.effects.iter().filter(|key| {
-            let scope = key.split('/').next();
-            scope == Some(conversation)
-        }) {
-            let line = ledger.iter().find(|line| line.id() == key);
-            let state = line.map(|line| line.state());
-            let accounted = matches!(state, Some(CallState::Done | CallState::Unknown));
-            assert!(
-                accounted,
-                "{key} took effect, and the ledger says {state:?}"
-            );
-        }
+        self.ledger.extend(
+            ledger
+                .iter()
+                .map(|line| (line.id().to_owned(), line.state())),
+        );
         self.gates(&scope, &planned).await;
     }
 

@@ -29,7 +29,7 @@ struct Lost {
 /// Stops the first process at a stage until its lease is over and a second one has answered; then lets it go on.
 async fn lose(conversation: &str, stop: Stop) -> Lost {
     for _ in 0..10 {
-        if let Some(lost) = try_to_lose(conversation, stop).await {
+        if let Some(lost) = try_to_lose(conversation, stop.clone()).await {
             return lost;
         }
     }

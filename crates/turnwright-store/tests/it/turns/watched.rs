@@ -50,18 +50,19 @@ fn stages(batch: &Batch) -> Vec<(Stage, Stage)> {
         })
     };
     let has = |is: &dyn Fn(&Record) -> bool| puts().any(is);
-    let deletes = batch
-        .changes
-        .iter()
-        .any(|change| matches!(change, Change::Delete(RecordKind::Turn, _)));
+    let first = has(&|it| matches!(it, Record::Turn(turn) if turn.runs() == 1));
     let running = has(&|it| matches!(it, Record::Turn(turn) if turn.state() == TurnState::Running));
     let leases = has(&|it| matches!(it, Record::Lease(lease) if lease.turn_id().is_some()));
     let begun = has(&|it| matches!(it, Record::Ledger(line) if line.state() == CallState::Begun));
     let is = |yes: bool, before: Stage, after: Stage| yes.then_some((before, after));
     let all = [
-        is(deletes, Stage::BeforeBegin, Stage::AfterBegin),
         is(
-            running && leases && batch.expect.is_some() && !deletes,
+            running && leases && batch.expect.is_some() && first,
+            Stage::BeforeBegin,
+            Stage::AfterBegin,
+        ),
+        is(
+            running && leases && batch.expect.is_some() && !first,
             Stage::BeforeTaken,
             Stage::AfterTaken,
         ),

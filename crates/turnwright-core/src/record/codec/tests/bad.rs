@@ -40,6 +40,7 @@ fn retrievable() -> Value {
 
 fn ledger() -> Value {
     let entry = LedgerEntry {
+        ordinal: Some(0),
         effect_key: "l".to_owned(),
         turn_id: "turn".into(),
         tool_call: "c".to_owned(),

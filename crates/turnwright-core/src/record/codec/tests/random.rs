@@ -267,6 +267,7 @@ fn ledger() -> impl Strategy<Value = Record> {
     (names, value(), state, time(), time()).prop_map(|(names, args, state, begun_at, ended)| {
         let (effect_key, turn_id, tool_call, call_id, tool, fingerprint) = names;
         let entry = LedgerEntry {
+            ordinal: None,
             effect_key,
             turn_id: turn_id.into(),
             tool_call,

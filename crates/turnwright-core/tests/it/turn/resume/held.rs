@@ -10,13 +10,21 @@ use turnwright_core::spool::MemorySpool;
 fn lease(turn: &str, fence: u64, until: &str) -> Record {
     let reopen = Reopen::new(Arc::new(MemorySpool::default()));
     let value = json!({
-        "v": 1, "kind": "lease", "id": "lease", "turnId": turn, "owner": "another process", "fence": fence, "until": until,
+        "v": 1, "kind": "lease", "id": "lease", "turnId": turn, "owner": "another process", "fence": fence, "until": until, "termMs": 3_600_000,
     });
     Record::from_value(RecordKind::Lease, &value, &reopen).unwrap()
 }
 
 const PAST: &str = "2001-01-01T00:00:00.000000000Z";
-const FUTURE: &str = "2999-01-01T00:00:00.000000000Z";
+const FAR: &str = "2999-01-01T00:00:00.000000000Z";
+
+/// In half an hour.
+fn soon() -> String {
+    let at = std::time::SystemTime::now() + Duration::from_secs(30 * 60);
+    let note = record::Memory::new("a").created_at(at).build().unwrap();
+    let value = Record::from(note).to_value().unwrap();
+    value["createdAt"].as_str().unwrap().to_owned()
+}
 
 #[tokio::test(start_paused = true)]
 async fn while_somebody_else_runs_a_turn_of_the_conversation_nobody_else_does() {
@@ -27,10 +35,18 @@ async fn while_somebody_else_runs_a_turn_of_the_conversation_nobody_else_does() 
     let scope = Scope::new(TALK);
     world
         .store
-        .put(&scope, lease(TURN, 9, FUTURE))
+        .put(&scope, lease(TURN, 9, &soon()))
         .await
         .unwrap();
     let before = world.scope().await.len();
+    // Whoever holds it is alive, and renews it.
+    let (store, of) = (Arc::clone(&world.store), scope.clone());
+    let alive = tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            store.put(&of, lease(TURN, 9, &soon())).await.unwrap();
+        }
+    });
     for outcome in [
         runner.resume(TURN).await.unwrap().await,
         runner.run(TurnInput::new("hello").conversation(TALK)).await,
@@ -41,6 +57,7 @@ async fn while_somebody_else_runs_a_turn_of_the_conversation_nobody_else_does() 
     }
     assert_eq!(world.scope().await.len(), before, "nothing was written");
     assert_eq!(model.times_asked(), 1);
+    alive.abort();
     // Once it is over, somebody else may.
     world.store.put(&scope, lease(TURN, 9, PAST)).await.unwrap();
     let outcome = runner.resume(TURN).await.unwrap().await;
@@ -75,7 +92,7 @@ async fn whoever_lost_the_turn_can_write_nothing_more_and_starts_nothing_more() 
     reached.notified().await;
     // Another process has taken it over.
     let scope = Scope::new(TALK);
-    let taken = Batch::new().put(lease(TURN, 2, FUTURE)).fence(2);
+    let taken = Batch::new().put(lease(TURN, 2, &soon())).fence(2);
     let revision = world.store.apply(&scope, taken).await.unwrap();
     go.notify_one();
     let outcome = turn.await;
@@ -246,4 +263,44 @@ async fn a_conversation_that_was_deleted_under_a_turn_stays_deleted_and_can_begi
     assert_eq!(outcome.text, "Hello.");
     let lease = world.store.lease(&scope).await.unwrap().unwrap();
     assert_eq!(lease.fence(), 3);
+}
+
+#[tokio::test]
+async fn a_lease_of_a_clock_that_was_wrong_holds_nobody_up() {
+    let world = World::default();
+    let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
+    let runner = world.runner(&model).build().unwrap();
+    runner.run(said()).await;
+    let scope = Scope::new(TALK);
+    world.store.put(&scope, lease(TURN, 9, FAR)).await.unwrap();
+    let held = world.store.lease(&scope).await.unwrap().unwrap();
+    assert_eq!(held.left(), None);
+    let outcome = runner.resume(TURN).await.unwrap().await;
+    assert_eq!(outcome.text, "All is well.");
+    let error = TurnRunner::builder(answers()).lease(Duration::from_secs(3_601));
+    let error = error.build().unwrap_err();
+    assert!(error.message().contains("an hour"), "{error}");
+}
+
+#[tokio::test]
+async fn a_handler_can_make_sure_that_the_turn_is_still_its_own() {
+    let world = World::default();
+    let (store, notes) = (Arc::clone(&world.store), world.runs.clone());
+    let act = tool("act").handler(move |_: Value, ctx: ToolContext| {
+        let (store, notes) = (Arc::clone(&store), notes.clone());
+        async move {
+            notes.note(format!("{:?}", ctx.ensure_held().await.is_ok()));
+            let taken = Batch::new().put(lease(TURN, 2, &soon())).fence(2);
+            store.apply(ctx.scope(), taken).await?;
+            // The process was away for longer than its term.
+            std::thread::sleep(Duration::from_millis(150));
+            let error = ctx.ensure_held().await.unwrap_err();
+            notes.note(error.code().as_str());
+            Ok::<_, ToolError>("never")
+        }
+    });
+    let runner = world.runner(&calls("act")).tool(act.build());
+    let runner = runner.lease(Duration::from_millis(100)).build().unwrap();
+    assert_eq!(code_of(&runner.run(said()).await), "E_TURN_TAKEN_OVER");
+    assert_eq!(world.runs.all(), ["true", "E_TURN_TAKEN_OVER"]);
 }

@@ -262,3 +262,50 @@ async fn a_typed_answer_that_was_stored_is_checked_and_asked_for_again_if_it_doe
     assert_eq!(again.unwrap().answer.unwrap().n, 3);
     assert_eq!(model.times_asked(), 3);
 }
+
+#[tokio::test]
+async fn a_turn_is_begun_once_and_its_id_is_nobody_elses() {
+    let world = World::default();
+    let model = ScriptedModel::new([
+        Step::call_tool("pay", "{}"),
+        Step::fail("out of reach"),
+        Step::say("All is well."),
+    ]);
+    let pay = world.acting("pay").build();
+    let runner = world.runner(&model).tool(pay).build().unwrap();
+    assert!(!runner.run(said()).await.is_answered());
+    let before = world.scope().await.len();
+    // Somebody tries the same request again.
+    let outcome = runner.run(said()).await;
+    assert_eq!(code_of(&outcome), "E_TURN_EXISTS");
+    let error = error_of(&outcome);
+    assert!(error.message().contains("which is failed"), "{error}");
+    assert_eq!(world.scope().await.len(), before, "something was written");
+    assert!(runner.resume(TURN).await.unwrap().await.is_answered());
+    assert_eq!(code_of(&runner.run(said()).await), "E_TURN_EXISTS");
+    assert_eq!(world.runs.all().len(), 1);
+    // In another conversation it is another turn.
+    model.push(Step::say("Elsewhere."));
+    let elsewhere = TurnInput::new("go").conversation("other").turn_id(TURN);
+    assert_eq!(runner.run(elsewhere).await.text, "Elsewhere.");
+}
+
+/// Names are anybody's, and any sign may stand in them.
+#[tokio::test]
+async fn no_two_calls_have_one_effect_key() {
+    let world = World::default();
+    let model = ScriptedModel::new([
+        Step::call_tool("pay", "{}"),
+        Step::say("a"),
+        Step::call_tool("pay", "{}"),
+        Step::say("b"),
+    ]);
+    let pay = world.acting("pay").build();
+    let runner = world.runner(&model).tool(pay).build().unwrap();
+    for (talk, turn) in [("a/b", "c"), ("a", "b/c")] {
+        let input = TurnInput::new("go").conversation(talk).turn_id(turn);
+        assert!(runner.run(input).await.is_answered());
+    }
+    let keys = world.runs.all();
+    assert_ne!(keys[0], keys[1]);
+}
