@@ -11,7 +11,7 @@ use std::time::Duration;
 use turnwright::prelude::*;
 use turnwright::store::Scope;
 use turnwright::unknown::{Finding, UnknownCall};
-use turnwright::{SqliteStore, serde_json::Value, serde_json::json};
+use turnwright::{SqliteStore, schemars::JsonSchema, serde::Deserialize};
 
 /// In the place of a model. It knows nothing but the records, as a model does: so it can go on anywhere.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
@@ -30,24 +30,24 @@ fn bank(folder: &Path) -> PathBuf {
     folder.join("payments.txt")
 }
 
+/// What is paid, and to whom.
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "turnwright::serde")]
+#[schemars(crate = "turnwright::schemars")]
+struct Payment {
+    to: String,
+    #[schemars(range(min = 1))]
+    amount: u32,
+}
+
 fn pay(folder: &Path) -> Result<Tool, Error> {
     let (book, looked_up) = (bank(folder), bank(folder));
-    let schema = json!({
-        "type": "object",
-        "properties": { "to": { "type": "string" }, "amount": { "type": "integer", "minimum": 1 } },
-        "required": ["to", "amount"],
-    });
-    Tool::dynamic("pay", schema)
+    Tool::typed::<Payment>("pay")
         .description("Pays somebody.")
-        .handler(move |args: Value, ctx: ToolContext| {
+        .handler(move |Payment { to, amount }: Payment, ctx: ToolContext| {
             let book = book.clone();
             async move {
-                let line = format!(
-                    "{} {} to {}\n",
-                    ctx.effect_key(),
-                    args["amount"],
-                    args["to"]
-                );
+                let line = format!("{} {amount} to {to}\n", ctx.effect_key());
                 let mut book = OpenOptions::new().append(true).create(true).open(book)?;
                 book.write_all(line.as_bytes())?;
                 // The bank has the money, and nobody has heard of it yet: that is when this process dies.

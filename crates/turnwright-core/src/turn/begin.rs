@@ -50,7 +50,7 @@ impl TurnContext {
     /// Begins the turn: with what the user said, and what stands in the stash.
     ///
     /// # Errors
-    /// `E_TURN_HELD` if somebody else runs a turn of this conversation; `E_STORE_ERROR`.
+    /// `E_TURN_EXISTS` if the conversation has it already; `E_TURN_HELD` if somebody else runs a turn there; `E_STORE_ERROR`.
     pub(super) async fn begin(
         &self,
         message: Option<Arc<Message>>,
@@ -184,12 +184,8 @@ impl TurnContext {
         };
         let query = Query::all().kind(RecordKind::Turn).ids([&**left]);
         let found = self.read(store, &query).await?.records.into_iter().next();
-        let (place, turn) = match found {
-            Some(found) => match found.record {
-                Record::Turn(turn) => (found.position, turn),
-                _ => return Ok(Vec::new()),
-            },
-            None => return Ok(Vec::new()),
+        let Some((place, Record::Turn(turn))) = found.map(|one| (one.position, one.record)) else {
+            return Ok(Vec::new());
         };
         let query = Query::all().kind(RecordKind::ToolCall);
         let query = query.kind(RecordKind::Ledger).kind(RecordKind::Gate);

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::record::ToolResults;
 use crate::schema::integer;
+use crate::tool::digest_of;
 use crate::*;
 
 fn number(name: &str) -> ToolBuilder<Value> {
