@@ -150,6 +150,8 @@ impl TurnContext {
                 self.load_own(&**store, &found).await?;
                 return Ok(None);
             }
+            // Nor need anybody wait for what cannot be taken up.
+            resumable(self, &found)?;
             let free = self.wait_until_free(&**store, fence).await?;
             // As it is by now: whoever ran it may have come to its end meanwhile.
             let Some((place, turn)) = free.known.clone() else {

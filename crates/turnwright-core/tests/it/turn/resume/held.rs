@@ -15,6 +15,19 @@ fn lease(turn: &str, fence: u64, until: &str) -> Record {
     Record::from_value(RecordKind::Lease, &value, &reopen).unwrap()
 }
 
+/// A tool that says when it was reached, and waits until it is let go.
+fn slow(reached: &Arc<Notify>, go: &Arc<Notify>) -> ToolBuilder<Value> {
+    let (reached, go) = (Arc::clone(reached), Arc::clone(go));
+    tool("slow").handler(move |_: Value, _: ToolContext| {
+        let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
+        async move {
+            reached.notify_one();
+            go.notified().await;
+            "slow is done"
+        }
+    })
+}
+
 const PAST: &str = "2001-01-01T00:00:00.000000000Z";
 const FAR: &str = "2999-01-01T00:00:00.000000000Z";
 
@@ -70,17 +83,7 @@ async fn while_somebody_else_runs_a_turn_of_the_conversation_nobody_else_does() 
 async fn whoever_lost_the_turn_can_write_nothing_more_and_starts_nothing_more() {
     let (world, reached) = (World::default(), Arc::new(Notify::new()));
     let go = Arc::new(Notify::new());
-    let slow = {
-        let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
-        tool("slow").handler(move |_: Value, _: ToolContext| {
-            let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
-            async move {
-                reached.notify_one();
-                go.notified().await;
-                "slow is done"
-            }
-        })
-    };
+    let slow = slow(&reached, &go);
     let model = ScriptedModel::new([
         Step::call_tool("slow", "{}"),
         Step::call_tool("pay", "{}"),
@@ -238,17 +241,7 @@ async fn what_a_turn_could_not_write_is_closed_by_the_next_one() {
 async fn a_conversation_that_was_deleted_under_a_turn_stays_deleted_and_can_begin_anew() {
     let (world, reached) = (World::default(), Arc::new(Notify::new()));
     let go = Arc::new(Notify::new());
-    let slow = {
-        let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
-        tool("slow").handler(move |_: Value, _: ToolContext| {
-            let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
-            async move {
-                reached.notify_one();
-                go.notified().await;
-                "slow is done"
-            }
-        })
-    };
+    let slow = slow(&reached, &go);
     let model = ScriptedModel::new([Step::call_tool("slow", "{}"), Step::say("Hello.")]);
     let runner = world.runner(&model).tool(slow.build()).build().unwrap();
     let turn = runner.start(said());
