@@ -99,7 +99,8 @@ pub(crate) async fn judge(case: &Case) -> Tally {
 /// What is known of one record: what was last acknowledged, and what was tried since.
 #[derive(Default)]
 struct Known<'n> {
-    acknowledged: Option<&'n str>,
+    /// With the revision that it made: a process that was stopped may hear of its own write after another has written.
+    acknowledged: Option<(u64, &'n str)>,
     tried: Vec<&'n str>,
 }
 
@@ -118,9 +119,15 @@ impl Judge {
             match it.what.as_str() {
                 "try" => known.tried.push(digest),
                 "ack" => {
-                    known.acknowledged = Some(digest);
-                    known.tried.clear();
                     let revision = it.field(5).parse().unwrap();
+                    let later = known.acknowledged.is_some_and(|(last, _)| last > revision);
+                    match later {
+                        true => known.tried.retain(|tried| *tried != digest),
+                        false => {
+                            known.acknowledged = Some((revision, digest));
+                            known.tried.clear();
+                        }
+                    }
                     let of_scope = revisions.entry(it.field(0)).or_default();
                     let first = *of_scope.entry(revision).or_insert(it.life);
                     assert_eq!(first, it.life, "two batches with one revision: {it:?}");
@@ -133,7 +140,7 @@ impl Judge {
             let kind = RecordKind::named(kind).unwrap();
             let found = self.store.get(&Scope::new(scope), kind, id).await.unwrap();
             let found = found.as_ref().map(digest).unwrap_or_default();
-            let acknowledged = known.acknowledged.unwrap_or_default();
+            let acknowledged = known.acknowledged.map_or("", |(_, digest)| digest);
             count += u32::from(known.acknowledged.is_some());
             assert!(
                 found == acknowledged || known.tried.contains(&&*found),
