@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub(crate) use turns::{
-    Turns, TurnsDelete, TurnsExport, TurnsList, TurnsResume, TurnsShow, WhichTurns,
+    Again, Turns, TurnsDelete, TurnsExport, TurnsList, TurnsResume, TurnsShow, WhichTurns,
 };
 
 use crate::terminal::Colour;
@@ -73,13 +73,17 @@ pub(crate) struct StoreFile {
     /// The database in which conversations are kept. One of yours, in your data folder, unless told.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) store: Option<PathBuf>,
+    /// The folder with the large results of that database. FILE.results unless told.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, requires = "store")]
+    pub(crate) results: Option<PathBuf>,
 }
 
 /// Talk to any model server that speaks the Chat Completions protocol.
 ///
 /// The model may read and search the files below one folder, calculate, and fetch public web addresses. What
 /// changes something is asked for first. Ctrl-C calls a turn off; Ctrl-D or /quit ends the program; the conversation is
-/// there again next time. Without a terminal each line of standard input is a turn, and what would be asked for is refused.
+/// there again next time. Without a terminal each line of standard input is a turn, and what would be asked for is refused;
+/// `/resume` alone on a line takes the last turn up again.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     turnwright chat --base-url http://127.0.0.1:8080/v1\n  \
@@ -104,6 +108,8 @@ pub(crate) struct Chat {
     /// Record what goes over the wire into this file, without the key: for `wire decode` and `wire replay`.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) record: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) again: Again,
     #[command(flatten)]
     pub(crate) kept: StoreFile,
 }

@@ -20,7 +20,7 @@ pub(crate) use result::{count, size};
 pub(crate) use tally::Tally;
 
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Consent, Flow, Screen, fit, json as shown_json, one_line, plain};
+use crate::terminal::{Consent, Flow, Screen, fit, json as shown_json, one_line, plain, wrap};
 
 /// How much of a line is shown where nobody counts columns.
 const LINE: usize = 160;
@@ -291,6 +291,17 @@ pub(crate) fn quoted(text: &str, width: Option<usize>) -> String {
     let mut said = flow.push(text.trim_end());
     said.push_str(&flow.end());
     said
+}
+
+/// What a model said, in its margin wherever it is read.
+pub(crate) fn in_margin(text: &str, width: Option<usize>) -> String {
+    let text = wrap(
+        plain(text).trim_end(),
+        width.map(|it| it.saturating_sub(2)),
+        "",
+    );
+    let lines: Vec<String> = text.lines().map(|line| format!("│ {line}")).collect();
+    lines.join("\n")
 }
 
 /// What stands before each line that the model says, where somebody looks: nothing that it says can be taken for something

@@ -11,7 +11,7 @@ use turnwright::prelude::*;
 use turnwright::unknown::ask_somebody;
 use turnwright_testkit::cassette::Cassette;
 
-pub(crate) use server::{Server, is_on_this_machine};
+pub(crate) use server::{Server, is_address};
 
 use crate::args;
 use crate::exit::misuse;

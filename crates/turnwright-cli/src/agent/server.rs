@@ -44,12 +44,9 @@ impl Server {
                 ));
             }
         };
-        let base = Url::parse(base.trim())
-            .ok()
-            .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-            .ok_or_else(|| {
-                misuse("the base URL is no address: write it like `http://127.0.0.1:8080/v1`")
-            })?;
+        let base = Url::parse(base.trim()).ok().filter(is_web).ok_or_else(|| {
+            misuse("the base URL is no address: write it like `http://127.0.0.1:8080/v1`")
+        })?;
         let mut server = Server {
             base,
             key,
@@ -224,9 +221,13 @@ fn said(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-/// Whether a base URL is an address of this machine.
-pub(crate) fn is_on_this_machine(base: &str) -> bool {
-    Url::parse(base).is_ok_and(|url| is_here(&url))
+/// Whether a text could be a base URL.
+pub(crate) fn is_address(base: &str) -> bool {
+    Url::parse(base).is_ok_and(|url| is_web(&url))
+}
+
+fn is_web(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https") && url.has_host()
 }
 
 /// Whether an address is this machine's.

@@ -25,13 +25,15 @@ pub(crate) enum Turns {
     Show(TurnsShow),
     /// Takes a turn up again where it was cut off. Nothing is done twice.
     ///
-    /// The server, the model and the folder are those of its chat, where that is known. Tools of your own are named
-    /// again with `--tools`, save for your own database. Of a call that was begun and never ended you are asked what came
-    /// of it; where there is no terminal, the model is told that nobody knows.
+    /// The server, the model, the folder and the tools are those of its chat, if it is in your own database. A file that
+    /// `--store` names chooses none of these: `turns show` prints the whole command, for you to look at. Of a call that was
+    /// begun and never ended you are asked what came of it; where there is no terminal nothing happens, unless you say
+    /// `--tell-model`.
     #[command(after_help = "Examples:\n  \
         turnwright turns resume 019a8c3e\n  \
         turnwright turns resume 019a8c3e --wait\n  \
-        turnwright turns resume 019a8c3e --store agent.db --model qwen3")]
+        turnwright turns resume 019a8c3e --without-tools\n  \
+        turnwright turns resume 019a8c3e --store agent.db --base-url http://127.0.0.1:8080/v1")]
     Resume(TurnsResume),
     /// Writes the records of a turn or a conversation, one a line as JSON.
     #[command(after_help = "Examples:\n  \
@@ -78,9 +80,22 @@ pub(crate) struct TurnsResume {
     #[arg(long)]
     pub(crate) wait: bool,
     #[command(flatten)]
+    pub(crate) again: Again,
+    #[command(flatten)]
     pub(crate) agent: Agent,
     #[command(flatten)]
     pub(crate) kept: StoreFile,
+}
+
+/// How a turn is taken up again.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Again {
+    /// Take a turn up without the files of tools that its chat had.
+    #[arg(long, conflicts_with = "files")]
+    pub(crate) without_tools: bool,
+    /// Take a turn up without asking anybody what became of calls that were cut off: the model is told that nobody knows, for good.
+    #[arg(long)]
+    pub(crate) tell_model: bool,
 }
 
 /// A turn, or all of a conversation.

@@ -1,9 +1,13 @@
 //! The conversation that a chat holds.
 
+use std::cell::Cell;
+use std::path::PathBuf;
+
 use turnwright::StoreExt as _;
 
 use crate::exit::misuse;
 use crate::kept::{About, Desk, Keeping, Part, Place, check_name};
+use crate::turns::{self, Seen};
 
 /// A conversation that is kept. No other chat has it meanwhile.
 pub(super) struct Held {
@@ -11,6 +15,9 @@ pub(super) struct Held {
     pub(super) part: Part,
     pub(super) desk: Desk,
     about: About,
+    /// Whether it is noted whom the conversation is held with. Until its last turn is left behind, what is noted is what that
+    /// turn had.
+    noted: Cell<bool>,
 }
 
 /// How a conversation is gone on with.
@@ -45,6 +52,7 @@ impl Held {
             keeping,
             desk,
             about,
+            noted: Cell::new(false),
         };
         if going == Going::On {
             held.check_server().await?;
@@ -53,7 +61,9 @@ impl Held {
         if going == Going::Anew {
             held.part = held.part.anew(&held.keeping).await?;
         }
-        held.note().await?;
+        if held.unanswered().await?.is_none() {
+            held.note().await?;
+        }
         Ok(held)
     }
 
@@ -87,13 +97,43 @@ impl Held {
         Ok((before != self.part).then_some(before))
     }
 
+    /// The last turn, if it has no answer and can go on.
+    pub(super) async fn unanswered(&self) -> anyhow::Result<Option<Seen>> {
+        let last = turns::last_of(&self.keeping, &self.part.scope()).await?;
+        // No other chat has the conversation: what seems to run may have been cut off a moment ago.
+        Ok(last.filter(|last| last.state.can_go_on() || last.state.is_live()))
+    }
+
+    /// What is noted: as the chat was that held its last turn.
+    pub(super) async fn last_about(&self) -> anyhow::Result<Option<About>> {
+        About::of(&self.keeping, &self.part.scope()).await
+    }
+
+    /// The tools that the last turn had, where this chat has named none. None if no chat has held it.
+    pub(super) async fn missing_tools(&self) -> anyhow::Result<Option<Vec<PathBuf>>> {
+        let had = self.last_about().await?.map(|about| about.tools);
+        Ok(match self.about.tools.is_empty() {
+            true => had,
+            false => had.map(|_| Vec::new()),
+        })
+    }
+
     /// Notes whom the conversation is held with.
     async fn note(&self) -> anyhow::Result<()> {
+        self.noted.set(true);
         self.about.note(&self.keeping, &self.part.scope()).await
     }
 
-    /// The same before each turn: somebody may have deleted the conversation meanwhile.
-    pub(super) async fn renew(&self) -> anyhow::Result<()> {
-        self.about.renew(&self.keeping, &self.part.scope()).await
+    /// The same before each turn. Whether somebody has deleted the conversation meanwhile.
+    pub(super) async fn renew(&self) -> anyhow::Result<bool> {
+        if !self.noted.get() {
+            self.note().await?;
+            return Ok(false);
+        }
+        let gone = self.last_about().await?.is_none();
+        if gone {
+            self.note().await?;
+        }
+        Ok(gone)
     }
 }

@@ -1,5 +1,6 @@
 //! `turnwright chat`: a conversation with a model server, kept between runs.
 
+mod again;
 mod commands;
 mod held;
 mod session;
@@ -63,6 +64,7 @@ pub(crate) async fn run(
         agent,
         part,
         kept,
+        again: told.again,
         signals,
     };
     session.hold(screen).await

@@ -4,17 +4,19 @@ use std::time::Instant;
 use anyhow::Context as _;
 use turnwright::prelude::*;
 
+use super::again::NOTHING;
 use super::commands::Said;
 use super::held::Held;
 use super::words::{advise, after, help};
 use crate::agent::Agent;
+use crate::args;
 use crate::exit::Exit;
 use crate::kept::Part;
 use crate::show::{Show, count};
 use crate::terminal::{
     Consent, Editor, Lines, Screen, Signals, Told, Typed, one_line, plain, style,
 };
-use crate::turns::{self, Seen, State};
+use crate::turns::{self, Seen};
 
 const PROMPT: &str = "you › ";
 const MORE: &str = "  … › ";
@@ -26,12 +28,14 @@ pub(super) struct Session {
     pub(super) part: Part,
     /// None if nothing is kept.
     pub(super) kept: Option<Held>,
+    /// How a turn is taken up again.
+    pub(super) again: args::Again,
     pub(super) signals: Signals,
 }
 
 /// A conversation that goes on.
-struct Running {
-    runner: TurnRunner,
+pub(super) struct Running {
+    pub(super) runner: TurnRunner,
     /// How many messages there were.
     messages: usize,
 }
@@ -83,16 +87,9 @@ impl Session {
         let history = self.kept.as_ref().map(|kept| kept.desk.history());
         let editor = Editor::open(history).context("the terminal cannot be read from")?;
         self.banner(&mut screen, running)?;
-        if let Some(what) = self.cut_off().await? {
-            let hint = format!(
-                "the last turn {what}: /resume takes it up again, and what you say instead leaves it behind"
-            );
-            screen.paragraph(style::CARE, "", &hint)?;
-        }
-        let consent = match self.agent.told.yes {
-            true => Consent::Given,
-            false => Consent::Person(editor.clone()),
-        };
+        self.tell_of_cut_off(&mut screen, true).await?;
+        let consent = Consent::new(self.agent.told.yes, Some(editor.clone()))
+            .tell_model(self.again.tell_model);
         let mut show = Show::new(screen, consent);
         // Whether Ctrl-C was pressed last.
         let mut leaving = false;
@@ -132,39 +129,34 @@ impl Session {
                         return Ok(Exit::Done);
                     }
                 }
-                Said::Resume => match self.unanswered().await? {
-                    Some(last) => {
-                        let what = What::Again(&last);
-                        if self.turn(&mut show, running, what).await? == Some(Told::Terminate) {
-                            return Ok(Exit::Done);
-                        }
+                Said::Resume => {
+                    let Some(last) = self.unanswered().await? else {
+                        show.screen.paragraph(style::DIM, "", NOTHING)?;
+                        continue;
+                    };
+                    if let Err(why) = self.may_take_up(&last, true).await? {
+                        let why = plain(&why.to_string()).into_owned();
+                        show.screen.paragraph(style::CARE, "", &why)?;
+                        continue;
                     }
-                    None => {
-                        let text = "There is nothing to take up: the last turn has its answer.";
-                        show.screen.paragraph(style::DIM, "", text)?;
+                    let what = What::Again(&last);
+                    if self.turn(&mut show, running, what).await? == Some(Told::Terminate) {
+                        return Ok(Exit::Done);
                     }
-                },
+                }
             }
         }
     }
 
     /// A pipe, a file, or a machine: each line is a turn, and nobody is there to be asked.
     async fn with_pipe(&mut self, screen: Screen, running: &Running) -> anyhow::Result<Exit> {
-        let consent = match self.agent.told.yes {
-            true => Consent::Given,
-            false => Consent::Nobody,
-        };
+        let consent = Consent::new(self.agent.told.yes, None).tell_model(self.again.tell_model);
         let mut show = Show::new(screen.answers_alone(), consent);
         if show.screen.is_aside() {
             for care in self.agent.cares() {
                 show.screen.paragraph(style::CARE, "", &care)?;
             }
-            if let Some(what) = self.cut_off().await? {
-                let hint = format!(
-                    "the last turn {what}; what is said now leaves it behind: `turnwright turns resume` would take it up again"
-                );
-                show.screen.paragraph(style::CARE, "", &hint)?;
-            }
+            self.tell_of_cut_off(&mut show.screen, false).await?;
         }
         let mut lines = Lines::open().context("standard input cannot be read")?;
         let mut exit = Exit::Done;
@@ -189,8 +181,24 @@ impl Session {
                     Told::Terminate => exit,
                 });
             }
-            let input = self.input(text).await?;
-            let shown = show.turn(&running.runner, input).await?;
+            let shown = match Said::of(&line) {
+                Said::Resume => match self.unanswered().await? {
+                    Some(last) => {
+                        self.may_take_up(&last, false).await??;
+                        self.take_up(&mut show, running, &last).await?
+                    }
+                    None => {
+                        anyhow::ensure!(show.screen.is_aside(), NOTHING);
+                        show.screen.paragraph(style::CARE, "", NOTHING)?;
+                        exit = Exit::No;
+                        continue;
+                    }
+                },
+                _ => {
+                    let input = self.input(text, &mut show.screen).await?;
+                    show.turn(&running.runner, input).await?
+                }
+            };
             if show.screen.is_aside() {
                 advise(&mut show, &shown)?;
             }
@@ -222,10 +230,10 @@ impl Session {
         let begun = Instant::now();
         let shown = match what {
             What::Said(text) => {
-                let input = self.input(text).await?;
+                let input = self.input(text, &mut show.screen).await?;
                 show.turn(&running.runner, input).await?
             }
-            What::Again(last) => turns::take_up(show, &running.runner, last).await?,
+            What::Again(last) => self.take_up(show, running, last).await?,
         };
         after(show, &shown, begun.elapsed())?;
         Ok(match (shown.terminated, shown.interrupted) {
@@ -253,31 +261,13 @@ impl Session {
         Ok(told)
     }
 
-    /// The last turn, if it has no answer and can go on.
-    async fn unanswered(&self) -> anyhow::Result<Option<Seen>> {
-        let Some(kept) = &self.kept else {
-            return Ok(None);
-        };
-        let last = turns::last_of(&kept.keeping, &kept.part.scope()).await?;
-        // No other chat has the conversation: what seems to run may have been cut off a moment ago.
-        Ok(last.filter(|last| last.state.can_go_on() || last.state.is_live()))
-    }
-
-    /// What became of the last turn, if it has not come to its end.
-    async fn cut_off(&self) -> anyhow::Result<Option<&'static str>> {
-        let last = self.unanswered().await?;
-        Ok(match last.map(|last| last.state) {
-            Some(State::Interrupted) => Some("was cut off"),
-            Some(state) if state.is_live() => {
-                Some("was cut off a moment ago, or another program runs it")
-            }
-            _ => None,
-        })
-    }
-
-    async fn input(&self, text: &str) -> anyhow::Result<TurnInput> {
-        if let Some(kept) = &self.kept {
-            kept.renew().await?;
+    async fn input(&self, text: &str, screen: &mut Screen) -> anyhow::Result<TurnInput> {
+        if let Some(kept) = &self.kept
+            && kept.renew().await?
+            && !screen.is_json()
+        {
+            let text = "this conversation was deleted meanwhile: it begins anew";
+            screen.paragraph(style::CARE, "", text)?;
         }
         Ok(TurnInput::new(text).conversation(self.part.to_string()))
     }

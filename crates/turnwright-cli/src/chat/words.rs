@@ -7,7 +7,7 @@ use turnwright::prelude::*;
 use super::commands::{COMMANDS, HINTS};
 use crate::kept;
 use crate::show::{Show, Shown, count};
-use crate::terminal::{Screen, plain, style};
+use crate::terminal::{Screen, plain, style, wrap};
 
 /// What helps here against what went wrong: the kit's own words are for whoever writes a program with it.
 fn advice(error: &Error) -> Option<&'static str> {
@@ -61,8 +61,15 @@ pub(super) fn after(show: &mut Show, shown: &Shown, took: Duration) -> anyhow::R
     Ok(())
 }
 
+/// The room that a command has in the list of them.
+const COMMAND: &str = "        ";
+
 pub(super) fn help(screen: &mut Screen) -> anyhow::Result<()> {
     for (command, does) in COMMANDS {
+        let room = screen
+            .width()
+            .map(|width| width.saturating_sub(COMMAND.len()));
+        let does = wrap(does, room, "").replace('\n', &format!("\n{COMMAND}"));
         let command = style::paint(style::NAME, format_args!("{command:<8}"));
         screen.line(format_args!("{command}{does}"))?;
     }

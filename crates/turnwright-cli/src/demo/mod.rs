@@ -13,7 +13,7 @@ use turnwright_testkit::server::Server;
 
 use crate::args::{Demo, StoreFile};
 use crate::exit::Exit;
-use crate::kept::{Keeping, Place};
+use crate::kept::{Keeping, Place, trouble_of};
 use crate::show::{Show, Shown};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Consent, Editor, Screen, wrap};
@@ -30,17 +30,19 @@ pub(crate) async fn run(told: &Demo, screen: Screen) -> anyhow::Result<Exit> {
         Some(_) => {
             let store = StoreFile {
                 store: told.store.clone(),
+                results: None,
             };
-            Some(Keeping::open(Place::of(&store)?).await?)
+            let keeping = Keeping::open(Place::of(&store)?).await?;
+            // What is damaged is found by reading: before the demo, and not in the midst of it.
+            keeping.check().await?;
+            Some(keeping)
         }
     };
     let server = model::serve(attended).await?;
     let runner = runner(&server, keeping.as_ref()).await?;
-    let consent = match (told.yes, attended) {
-        (true, _) => Consent::Given,
-        (false, true) => Consent::Person(Editor::open(None)?),
-        (false, false) => Consent::Nobody,
-    };
+    let asked = attended && !told.yes;
+    let person = asked.then(|| Editor::open(None)).transpose()?;
+    let consent = Consent::new(told.yes, person);
     let mut show = Show::new(screen, consent);
     if !show.screen.is_json() {
         begin(&mut show.screen)?;
@@ -56,6 +58,14 @@ pub(crate) async fn run(told: &Demo, screen: Screen) -> anyhow::Result<Exit> {
     if shown.interrupted {
         kept(&mut show.screen, keeping.as_ref(), &shown).await?;
         return Ok(Exit::Interrupted);
+    }
+    let failed = shown
+        .outcome
+        .error()
+        .is_some_and(|error| trouble_of(&error).is_some());
+    if failed {
+        // It was said already, and nothing was kept that could be shown.
+        return Ok(Exit::No);
     }
     show.screen
         .busy("counting what the raw output would have been");

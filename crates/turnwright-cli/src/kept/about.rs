@@ -64,14 +64,6 @@ impl About {
         Ok(())
     }
 
-    /// Notes it where nothing is noted: somebody may have deleted the conversation that is being held.
-    pub(crate) async fn renew(&self, keeping: &Keeping, scope: &Scope) -> anyhow::Result<()> {
-        match About::of(keeping, scope).await? {
-            Some(_) => Ok(()),
-            None => self.note(keeping, scope).await,
-        }
-    }
-
     /// Whether a record is such a note, and none of what was said and done.
     pub(crate) fn is(record: &Record) -> bool {
         record.kind() == RecordKind::Memory && record.id() == ID

@@ -1,7 +1,7 @@
 //! Files and folders for their owner alone.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -21,6 +21,33 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
 /// A file to be locked, which is made if it is not there.
 pub(super) fn lock_file(path: &Path) -> io::Result<File> {
     own().create(true).truncate(false).open(path)
+}
+
+/// Whether [`is_at`] can tell.
+pub(super) const IS_TOLD_APART: bool = cfg!(unix);
+
+/// Whether an open file is the one that stands there.
+#[cfg(unix)]
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(file), Ok(there)) => (file.dev(), file.ino()) == (there.dev(), there.ino()),
+        _ => false,
+    }
+}
+
+/// Whether an open file is the one that stands there. No such file is ever taken away here.
+#[cfg(not(unix))]
+pub(super) fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
+/// Takes a file away, if it is there.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// A file that was not there before.
@@ -50,7 +77,7 @@ pub(super) fn secret(file: &Path) -> anyhow::Result<ConversationSecret> {
 
 fn read_secret(file: &Path) -> anyhow::Result<Option<ConversationSecret>> {
     let shown = file.display();
-    match fs::read(file) {
+    match read_start(file) {
         Ok(bytes) => match bytes.try_into() {
             Ok(bytes) => Ok(Some(ConversationSecret::from_bytes(bytes))),
             Err(_) => Err(misuse(format!(
@@ -61,6 +88,16 @@ fn read_secret(file: &Path) -> anyhow::Result<Option<ConversationSecret>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(misuse(format!("`{shown}` cannot be read: {error}"))),
     }
+}
+
+/// A little more than a secret has, of a file that is one: nothing else is waited for, nor read without end.
+fn read_start(file: &Path) -> io::Result<Vec<u8>> {
+    if !fs::metadata(file)?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(file)?.take(33).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Writes it beside first, to the disk: there is all of it or nothing, and never another one in its place.

@@ -19,7 +19,7 @@ use etcetera::BaseStrategy as _;
 use turnwright::Spool;
 use turnwright::spool::{DiskSpool, MemorySpool};
 use turnwright::sqlite::{SqliteError, SqliteStore, Trouble};
-use turnwright::store::StoreError;
+use turnwright::store::{ScopeFilter, Store as _, StoreError, StoreExt as _};
 use turnwright::trust::ConversationSecret;
 
 pub(crate) use about::About;
@@ -29,7 +29,7 @@ pub(crate) use trouble::{helps, told, trouble_of};
 
 use crate::args::StoreFile;
 use crate::exit::misuse;
-use crate::terminal::plain;
+use crate::terminal::shell_path;
 
 /// Names another folder for what is kept.
 const HOME: &str = "TURNWRIGHT_HOME";
@@ -42,6 +42,10 @@ pub(crate) struct Place {
     file: PathBuf,
     /// Whether it was named on the command line. What stands in such a file may be anybody's.
     named: bool,
+    /// The file under its own name, where a link was named: what stands beside it is found by that.
+    real: PathBuf,
+    /// Where its results are, if somebody said so.
+    results: Option<PathBuf>,
 }
 
 impl Place {
@@ -53,13 +57,23 @@ impl Place {
                 Err(misuse(format!("`--store {shown}` names no file")))
             }
             Some(file) => Ok(Place {
-                file: file.clone(),
-                named: true,
+                results: told.results.clone(),
+                ..Place::at(file.clone(), true)
             }),
-            None => Ok(Place {
-                file: home()?.join(FILE),
-                named: false,
-            }),
+            None => Ok(Place::at(home()?.join(FILE), false)),
+        }
+    }
+
+    fn at(file: PathBuf, named: bool) -> Self {
+        let real = match file.is_symlink() {
+            true => file.canonicalize().unwrap_or_else(|_| file.clone()),
+            false => file.clone(),
+        };
+        Place {
+            file,
+            named,
+            real,
+            results: None,
         }
     }
 
@@ -74,19 +88,20 @@ impl Place {
 
     /// What is added to a command so that it looks at this file too, as a shell reads it.
     pub(crate) fn option(&self) -> String {
-        match self.named {
-            true => {
-                let file = self.file.display().to_string();
-                format!(" --store {}", quoted(&plain(&file)))
-            }
+        let mut option = match self.named {
+            true => format!(" --store {}", shell_path(&self.file)),
             false => String::new(),
+        };
+        if let Some(results) = &self.results {
+            option.push_str(&format!(" --results {}", shell_path(results)));
         }
+        option
     }
 
     /// Whether there is a file. One that was named must be there.
     fn is_there(&self) -> anyhow::Result<bool> {
         match fs::metadata(&self.file) {
-            Ok(_) => Ok(true),
+            Ok(found) => self.check_kind(&found).map(|()| true),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !self.named => Ok(false),
             Err(error) => {
                 let shown = self.file.display();
@@ -95,15 +110,26 @@ impl Place {
         }
     }
 
+    /// Refuses what would be waited for without end: a pipe, a terminal.
+    fn check_kind(&self, found: &fs::Metadata) -> anyhow::Result<()> {
+        match found.is_file() || found.is_dir() {
+            true => Ok(()),
+            false => Err(misuse(format!("`{}` is no file", self.file.display()))),
+        }
+    }
+
     fn beside(&self, what: &str) -> PathBuf {
-        let mut name = OsString::from(&self.file);
+        let mut name = OsString::from(&self.real);
         name.push(".");
         name.push(what);
         name.into()
     }
 
     fn results(&self) -> PathBuf {
-        self.beside("results")
+        match &self.results {
+            Some(told) => told.clone(),
+            None => self.beside("results"),
+        }
     }
 
     fn chats(&self) -> PathBuf {
@@ -124,21 +150,14 @@ fn home() -> anyhow::Result<PathBuf> {
     Ok(system.data_dir().join("turnwright"))
 }
 
-/// As a shell reads it again.
-fn quoted(text: &str) -> String {
-    let plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+:@%".contains(sign);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
-}
-
 /// A database that is open, and what stands beside it.
 #[derive(Clone)]
 pub(crate) struct Keeping {
     pub(crate) place: Place,
     pub(crate) store: SqliteStore,
     pub(crate) spool: Arc<dyn Spool>,
+    /// Whether there is a folder of results. Where there is none, nobody knows where they are.
+    pub(crate) has_results: bool,
 }
 
 impl Keeping {
@@ -161,21 +180,40 @@ impl Keeping {
         }
     }
 
+    /// Opens it to delete something of it, if it is there. A folder of results that is not there is not made: those that are
+    /// named may be elsewhere.
+    pub(crate) async fn open_to_delete(place: Place) -> anyhow::Result<Option<Self>> {
+        if !place.is_there()? || place.results().is_dir() {
+            return Keeping::open_existing(place).await;
+        }
+        match open(&place, None, false).await {
+            Ok(store) => Ok(Some(Keeping {
+                place,
+                store,
+                spool: Arc::new(MemorySpool::default()),
+                has_results: false,
+            })),
+            Err(error) => Err(told(error, &place)),
+        }
+    }
+
     /// Opens it to look at it, if it is there.
     pub(crate) async fn open_to_read(place: Place) -> anyhow::Result<Option<Self>> {
         if !place.is_there()? {
             return Ok(None);
         }
-        let spool: Arc<dyn Spool> = match place.results().is_dir() {
+        let has_results = place.results().is_dir();
+        let spool: Arc<dyn Spool> = match has_results {
             true => Arc::new(open_spool(&place).await?),
             false => Arc::new(MemorySpool::default()),
         };
-        let store = open(&place, &spool, true).await;
+        let store = open(&place, Some(&spool), true).await;
         match store {
             Ok(store) => Ok(Some(Keeping {
                 place,
                 store,
                 spool,
+                has_results,
             })),
             // An earlier release wrote it: whoever may write it makes it one of this release.
             Err(error) if is_older(&error) => Keeping::to_write(place).await.map(Some),
@@ -185,14 +223,18 @@ impl Keeping {
 
     async fn to_write(place: Place) -> anyhow::Result<Self> {
         check_folder(&place)?;
+        if let Ok(found) = fs::metadata(&place.file) {
+            place.check_kind(&found)?;
+        }
         let results = place.results();
         let was_there = results.exists();
         let spool: Arc<dyn Spool> = Arc::new(open_spool(&place).await?);
-        match open(&place, &spool, false).await {
+        match open(&place, Some(&spool), false).await {
             Ok(store) => Ok(Keeping {
                 place,
                 store,
                 spool,
+                has_results: true,
             }),
             Err(error) => {
                 // Nothing is left beside a file that is not ours. It goes only if nothing is in it.
@@ -213,6 +255,19 @@ impl Keeping {
     pub(crate) async fn secret(&self) -> anyhow::Result<ConversationSecret> {
         let file = self.place.beside("secret");
         tokio::task::spawn_blocking(move || files::secret(&file)).await?
+    }
+
+    /// Reads what whoever looks at it would read first.
+    pub(crate) async fn check(&self) -> anyhow::Result<()> {
+        let scopes = self.store.scopes(&ScopeFilter::all()).await;
+        for scope in scopes.map_err(|error| self.told(error))? {
+            match self.store.turns(&scope).await {
+                // One record that nobody can read does not make a file useless.
+                Err(error) if SqliteError::of(&error).is_some() => return Err(self.told(error)),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Ends it in good order.
@@ -239,13 +294,16 @@ fn check_folder(place: &Place) -> anyhow::Result<()> {
 
 async fn open(
     place: &Place,
-    spool: &Arc<dyn Spool>,
+    spool: Option<&Arc<dyn Spool>>,
     to_read: bool,
 ) -> Result<SqliteStore, StoreError> {
-    let store = SqliteStore::builder(&place.file)
-        .spool(Arc::clone(spool))
-        // What is not known here is shown as text, and not lost.
-        .reopen(|reopen| reopen.unknown_kinds_as_text());
+    let store = SqliteStore::builder(&place.file);
+    let store = match spool {
+        Some(spool) => store.spool(Arc::clone(spool)),
+        None => store,
+    };
+    // What is not known here is shown as text, and not lost.
+    let store = store.reopen(|reopen| reopen.unknown_kinds_as_text());
     match to_read {
         true => store.read_only().open().await,
         false => store.open().await,
@@ -254,6 +312,13 @@ async fn open(
 
 async fn open_spool(place: &Place) -> anyhow::Result<DiskSpool> {
     let folder = place.results();
+    // Whoever wrote a file that was named could mean the results of another one by it.
+    if place.named && place.results.is_none() && folder.is_symlink() {
+        return Err(misuse(format!(
+            "`{}` is a link: if what it leads to is right, say so with `--results FOLDER`",
+            folder.display()
+        )));
+    }
     match DiskSpool::open(&folder).await {
         Ok(spool) => Ok(spool),
         Err(error) => Err(trouble::beside(&folder, &error)),
@@ -271,22 +336,21 @@ mod tests {
 
     #[test]
     fn a_command_that_is_suggested_can_be_typed() {
-        let place = |file: &str| Place {
-            file: file.into(),
-            named: true,
-        };
+        let place = |file: &str| Place::at(file.into(), true);
         assert_eq!(place("/a/b-1.db").option(), " --store /a/b-1.db");
         assert_eq!(
             place("it's here.db").option(),
             r" --store 'it'\''s here.db'"
         );
+        assert_eq!(place("-\n").option(), r" --store $'./-\012'");
+        assert_eq!(Place::at("/x".into(), false).option(), "");
+        let told = StoreFile {
+            store: Some("a.db".into()),
+            results: Some("my results".into()),
+        };
         assert_eq!(
-            Place {
-                file: "/x".into(),
-                named: false
-            }
-            .option(),
-            ""
+            Place::of(&told).unwrap().option(),
+            " --store a.db --results 'my results'"
         );
     }
 
@@ -294,12 +358,14 @@ mod tests {
     fn everything_stands_beside_its_file() {
         let told = StoreFile {
             store: Some("/a/shop.db".into()),
+            results: None,
         };
         let place = Place::of(&told).unwrap();
         assert_eq!(place.results(), Path::new("/a/shop.db.results"));
         assert!(place.is_named());
         let told = StoreFile {
             store: Some("/".into()),
+            results: None,
         };
         assert!(Place::of(&told).is_err());
     }

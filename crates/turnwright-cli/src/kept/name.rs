@@ -123,28 +123,61 @@ pub(crate) async fn parts_of(keeping: &Keeping, name: &str) -> anyhow::Result<Ve
 /// What a chat has of a conversation besides its records. One chat has it at a time.
 pub(crate) struct Desk {
     history: PathBuf,
+    place: PathBuf,
     /// Held as long as this lives.
     _lock: File,
 }
+
+/// How often a lock is tried whose file is taken away meanwhile.
+const TRIES: usize = 16;
 
 impl Desk {
     /// Takes it. None if another program has it.
     pub(crate) fn take(keeping: &Keeping, name: &str) -> anyhow::Result<Option<Self>> {
         let folder = keeping.place.chats();
         let shown = folder.display();
-        let lock = files::make_folder(&folder)
-            .and_then(|()| files::lock_file(&path(&folder, name, "lock")))
-            .with_context(|| format!("the folder `{shown}` cannot be written to"))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Some(Desk {
-                history: path(&folder, name, "history"),
-                _lock: lock,
-            })),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => {
-                Err(error).with_context(|| format!("the folder `{shown}` cannot be locked"))
+        let place = path(&folder, name, "lock");
+        for _ in 0..TRIES {
+            let lock = files::make_folder(&folder)
+                .and_then(|()| files::lock_file(&place))
+                .with_context(|| format!("the folder `{shown}` cannot be written to"))?;
+            match lock.try_lock() {
+                Ok(()) if files::is_at(&lock, &place) => {
+                    return Ok(Some(Desk {
+                        history: path(&folder, name, "history"),
+                        place,
+                        _lock: lock,
+                    }));
+                }
+                // Whoever had it took its file away: others have another one, or will.
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => {
+                    return Err(error)
+                        .with_context(|| format!("the folder `{shown}` cannot be locked"));
+                }
             }
         }
+        Ok(None)
+    }
+
+    /// The conversations that chats have open now.
+    pub(crate) fn all_taken(keeping: &Keeping) -> anyhow::Result<Vec<String>> {
+        let Ok(entries) = fs::read_dir(keeping.place.chats()) else {
+            return Ok(Vec::new());
+        };
+        let mut taken = Vec::new();
+        for entry in entries {
+            let file = entry?.file_name();
+            let name = file.to_str().and_then(|file| file.strip_suffix(".lock"));
+            if let Some(name) = name.filter(|name| check_name(name).is_ok())
+                && Desk::take(keeping, name)?.is_none()
+            {
+                taken.push(name.to_owned());
+            }
+        }
+        taken.sort_unstable();
+        Ok(taken)
     }
 
     /// Where the lines are kept that were typed.
@@ -152,11 +185,13 @@ impl Desk {
         self.history.clone()
     }
 
-    /// Forgets what was typed. The lock's file stays: somebody may wait for it.
-    pub(crate) fn clear(&self) -> std::io::Result<()> {
-        match fs::remove_file(&self.history) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+    /// Leaves nothing of it: neither what was typed nor the conversation's name.
+    pub(crate) fn clear(self) -> std::io::Result<()> {
+        files::remove(&self.history)?;
+        // Where it cannot be told whether a lock is that of its file, the file stays.
+        match files::IS_TOLD_APART {
+            true => files::remove(&self.place),
+            false => Ok(()),
         }
     }
 }

@@ -13,14 +13,18 @@ use crate::show::count;
 const SHOWN: usize = 12;
 
 /// Who is asked.
-pub(crate) enum Consent {
-    /// Whoever sits at the terminal.
-    Person(Editor),
-    /// Nobody: everything was allowed beforehand.
-    Given,
-    /// Nobody is there, and that is a no.
-    Nobody,
+pub(crate) struct Consent {
+    /// Whoever sits at the terminal. Where nobody does, that is a no.
+    pub(super) person: Option<Editor>,
+    /// Whether everything was allowed beforehand.
+    given: bool,
+    /// Whether nobody is asked what became of a call, and the model is told that nobody knows.
+    pub(super) tell_model: bool,
 }
+
+/// What is kept of whoever said yes.
+const BEFOREHAND: &str = "beforehand, by --yes";
+const PERSON: &str = "by the person at the terminal";
 
 /// What an approval asks, for people.
 struct Asked<'g> {
@@ -30,6 +34,26 @@ struct Asked<'g> {
 }
 
 impl Consent {
+    /// Of this person, unless everything was allowed beforehand.
+    pub(crate) fn new(given: bool, person: Option<Editor>) -> Self {
+        Consent {
+            person,
+            given,
+            tell_model: false,
+        }
+    }
+
+    /// Nobody is there, and that is a no.
+    pub(crate) fn nobody() -> Self {
+        Consent::new(false, None)
+    }
+
+    /// Where it is so, nobody is asked what became of a call: the model is told that nobody knows.
+    pub(crate) fn tell_model(mut self, it_is_so: bool) -> Self {
+        self.tell_model = it_is_so;
+        self
+    }
+
     /// Answers at a gate. `false` if whoever was asked called the turn off.
     pub(crate) async fn answer(
         &self,
@@ -47,12 +71,12 @@ impl Consent {
         if !screen.is_json() {
             asked.show(screen)?;
         }
-        match self {
-            Consent::Given => {
-                note(screen, style::CARE, "allowed beforehand, by --yes")?;
-                gates.approve(&gate.id)?;
+        match &self.person {
+            _ if self.given => {
+                note(screen, style::CARE, &format!("allowed {BEFOREHAND}"))?;
+                gates.resolve(&gate.id, allowed(BEFOREHAND))?;
             }
-            Consent::Nobody => {
+            None => {
                 note(
                     screen,
                     style::CARE,
@@ -60,7 +84,7 @@ impl Consent {
                 )?;
                 gates.refuse(&gate.id, "there is nobody to ask")?;
             }
-            Consent::Person(editor) => return person(editor, screen, &asked, gate, gates).await,
+            Some(editor) => return person(editor, screen, &asked, gate, gates).await,
         }
         Ok(true)
     }
@@ -78,7 +102,7 @@ async fn person(
     let in_time = loop {
         match editor.answer(&asked.question(), "").await {
             Typed::Line(line) => match line.trim().to_lowercase().as_str() {
-                "y" | "yes" => break gates.approve(&gate.id)?,
+                "y" | "yes" => break gates.resolve(&gate.id, allowed(PERSON))?,
                 "n" | "no" => {
                     break gates.refuse(&gate.id, "the person at the terminal said no")?;
                 }
@@ -87,7 +111,7 @@ async fn person(
                     None => continue,
                 },
                 "s" | "see" => asked.show_all(screen)?,
-                _ => screen.line("  Type y, n, e or s, and Enter.")?,
+                _ => screen.line("  Type y, n, e or s, and Enter. Ctrl-C calls the turn off.")?,
             },
             Typed::Interrupted => {
                 gates.refuse(&gate.id, "the person at the terminal called it off")?;
@@ -115,7 +139,7 @@ async fn edited(
     };
     draft.clone_from(&text);
     let fits = match serde_json::from_str::<Value>(&text) {
-        Ok(args) => gates.approve_edited(&gate.id, args).map_err(|error| {
+        Ok(args) => gates.resolve(&gate.id, edit(&args)).map_err(|error| {
             // What the tool says of them, without who said it to whom.
             let said = error.message();
             let (_, faults) = said
@@ -133,6 +157,15 @@ async fn edited(
             Ok(None)
         }
     }
+}
+
+/// A yes. Why it was one is kept with it.
+fn allowed(reason: &str) -> Value {
+    serde_json::json!({ "decision": "approve", "reason": reason })
+}
+
+fn edit(args: &Value) -> Value {
+    serde_json::json!({ "decision": "edit", "args": args, "reason": PERSON })
 }
 
 impl<'g> Asked<'g> {

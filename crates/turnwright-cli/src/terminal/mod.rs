@@ -8,6 +8,7 @@ mod lines;
 mod mode;
 mod plain;
 mod screen;
+mod shell;
 mod signals;
 mod unknown;
 
@@ -18,6 +19,7 @@ pub(crate) use lines::Lines;
 pub(crate) use plain::{json, one_line, plain};
 use screen::columns_of;
 pub(crate) use screen::{Colour, Screen};
+pub(crate) use shell::{shell_path, shell_word};
 pub(crate) use signals::{Signals, Told};
 
 /// How things look. Where there is no colour, nothing of it is written.

@@ -72,6 +72,11 @@ fn joins(sign: char) -> bool {
     matches!(sign, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
 
+/// Whether it is seen for what it is, on one line.
+pub(super) fn is_plain_to_see(sign: char) -> bool {
+    !is_unseen(sign) && !sign.is_control() && !is_odd_space(sign)
+}
+
 /// White space that looks like another.
 fn is_odd_space(sign: char) -> bool {
     sign.is_whitespace() && !sign.is_ascii()

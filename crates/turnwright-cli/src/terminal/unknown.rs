@@ -27,17 +27,20 @@ pub(super) async fn answer(
     if !screen.is_json() {
         asked.show(screen)?;
     }
-    match consent {
-        Consent::Person(editor) => person(editor, screen, &asked, gate, gates).await.map(Some),
-        // That everything may run says nothing about what has run.
-        Consent::Given | Consent::Nobody => {
-            note(
-                screen,
-                style::CARE,
-                "nobody is there to say: the model is told that it is unknown",
-            )?;
+    // That everything may run says nothing about what has run.
+    match &consent.person {
+        _ if consent.tell_model => {
+            let text = "nobody is asked, by --tell-model: the model is told that nobody knows";
+            note(screen, style::CARE, text)?;
             gates.resolve(&gate.id, json!({ "found": "unknown" }))?;
             Ok(Some(true))
+        }
+        Some(editor) => person(editor, screen, &asked, gate, gates).await.map(Some),
+        // An answer would be for good: it stays open until somebody can be asked.
+        None => {
+            let text = "nobody is there to say what became of it";
+            note(screen, style::CARE, text)?;
+            Ok(Some(false))
         }
     }
 }

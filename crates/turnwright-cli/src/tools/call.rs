@@ -60,13 +60,9 @@ impl View {
 
 pub(super) async fn run(tool: &Tool, told: &ToolsCall, screen: Screen) -> anyhow::Result<Exit> {
     let arguments = text::given(&told.arguments, "the arguments")?;
-    let consent = if told.yes {
-        Consent::Given
-    } else if screen.is_attended() {
-        Consent::Person(Editor::open(None)?)
-    } else {
-        Consent::Nobody
-    };
+    let asked = screen.is_attended() && !told.yes;
+    let person = asked.then(|| Editor::open(None)).transpose()?;
+    let consent = Consent::new(told.yes, person);
     let runner = runner(tool, arguments)?;
     let mut view = View::new(screen, told.raw);
     let account = view.account();

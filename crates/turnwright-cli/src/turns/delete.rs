@@ -1,21 +1,26 @@
 //! `turnwright turns delete`: what is deleted is gone, bytes too.
 
+mod in_the_way;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
 use turnwright::prelude::*;
+use turnwright::record::CallState;
 use turnwright::sqlite::Retention;
 use turnwright::store::{Batch, Query, Scope, ScopeFilter};
 use turnwright::{Record, RecordKind};
 
-use super::seen::{Seen, in_scope, scopes_of};
+use super::again::held;
+use super::seen::{Seen, scopes_of};
 use super::which::find;
 use crate::args;
 use crate::exit::{Exit, misuse};
 use crate::kept::{Desk, Keeping, Part, Place, check_name};
 use crate::show::{count, size};
 use crate::terminal::{Editor, Screen, Typed, one_line, style};
+use in_the_way::{THEN, open_in_chat, refuse_held, refuse_open, results_elsewhere, told};
 
 /// A result is in the spool a moment before its record is stored: so long nobody doubts that it is wanted.
 const GRACE: Duration = Duration::from_secs(60 * 60);
@@ -32,22 +37,31 @@ struct Gone {
 
 pub(super) async fn run(told: &args::TurnsDelete, mut screen: Screen) -> anyhow::Result<Exit> {
     let place = Place::of(&told.kept)?;
-    let Some(keeping) = Keeping::open_existing(place).await? else {
+    let Some(keeping) = Keeping::open_to_delete(place).await? else {
         return Err(misuse("nothing is kept yet, so there is nothing to delete"));
     };
     let what = What::of(told, &keeping).await?;
-    if !told.yes && !asked(&mut screen, &what.question()).await? {
+    let doubts = what.doubts(&keeping).await;
+    if !told.yes && !asked(&mut screen, &what.question(), doubts).await? {
         screen.line("Nothing was deleted.")?;
         return Ok(Exit::No);
     }
     let gone = what.delete(&keeping).await?;
     gone.tell(&mut screen)?;
+    if told.yes && doubts && !screen.is_json() {
+        screen.paragraph(style::CARE, "", DOUBTS)?;
+    }
     // What crashes left in the spool goes too, once it is known that nobody needs it.
-    let swept = keeping.store.sweep(GRACE).await;
-    swept.map_err(|error| keeping.told(error))?;
+    if keeping.has_results {
+        let swept = keeping.store.sweep(GRACE).await;
+        swept.map_err(|error| keeping.told(error))?;
+    }
     keeping.close().await?;
     Ok(Exit::Done)
 }
+
+/// Said where what was begun cannot be found out any more.
+const DOUBTS: &str = "Nobody knows yet what became of a call in it.";
 
 /// What is to be deleted.
 enum What {
@@ -60,21 +74,17 @@ impl What {
     async fn of(told: &args::TurnsDelete, keeping: &Keeping) -> anyhow::Result<Self> {
         if let Some(turn) = &told.turn {
             let seen = find(keeping, turn).await?;
-            refuse_live(std::slice::from_ref(&seen))?;
+            refuse_held(keeping, &seen.scope, Some(seen.id())).await?;
             return Ok(What::Turn(Box::new(seen)));
         }
         if let Some(name) = &told.conversation {
-            let mut there = Vec::new();
-            for scope in scopes_of(keeping, name).await? {
-                let first = keeping.store.load(&scope, &Query::all().limit(1)).await;
-                if !first
-                    .map_err(|error| keeping.told(error))?
-                    .records
-                    .is_empty()
-                {
-                    refuse_live(&in_scope(keeping, &scope).await?)?;
-                    there.push(scope);
-                }
+            // Nothing of it is read: what cannot be read can be deleted.
+            let all = keeping.store.scopes(&ScopeFilter::all()).await;
+            let all = all.map_err(|error| keeping.told(error))?;
+            let mut there = scopes_of(keeping, name).await?;
+            there.retain(|scope| all.contains(scope));
+            for scope in &there {
+                refuse_held(keeping, scope, None).await?;
             }
             return match there.is_empty() {
                 false => Ok(What::Conversation(there)),
@@ -103,6 +113,32 @@ impl What {
         Ok(What::Old(retention, words.join(", and ")))
     }
 
+    /// Whether it holds a call of which nobody knows yet what became of it. What cannot be read says nothing.
+    async fn doubts(&self, keeping: &Keeping) -> bool {
+        let (scopes, turn) = match self {
+            What::Turn(seen) => (std::slice::from_ref(&seen.scope), Some(seen.id())),
+            What::Conversation(scopes) => (scopes.as_slice(), None),
+            // These stay, and that is said.
+            What::Old(..) => return false,
+        };
+        for scope in scopes {
+            let query = Query::all().kind(RecordKind::Ledger);
+            let Ok(loaded) = keeping.store.load(scope, &query).await else {
+                continue;
+            };
+            let in_doubt = |record: Record| match record {
+                Record::Ledger(line) => {
+                    line.state() == CallState::Begun && turn.is_none_or(|it| line.turn_id() == it)
+                }
+                _ => false,
+            };
+            if loaded.into_records().any(in_doubt) {
+                return true;
+            }
+        }
+        false
+    }
+
     fn question(&self) -> String {
         match self {
             What::Turn(seen) => {
@@ -128,8 +164,9 @@ impl What {
                 Ok(gone)
             }
             What::Old(retention, _) => {
+                refuse_open(keeping, retention).await?;
                 let done = keeping.store.apply_retention(retention).await;
-                let done = done.map_err(|error| keeping.told(error))?;
+                let done = done.map_err(|error| told(error, keeping))?;
                 for scope in &done.conversations {
                     forget_typed(keeping, scope).await?;
                 }
@@ -144,17 +181,6 @@ impl What {
     }
 }
 
-fn refuse_live(turns: &[Seen]) -> anyhow::Result<()> {
-    match turns.iter().find(|seen| seen.state.is_live()) {
-        None => Ok(()),
-        Some(seen) => Err(misuse(format!(
-            "the turn {} of {} runs right now: let it end, or call it off, and then delete it",
-            one_line(seen.id(), 64),
-            one_line(seen.scope.as_str(), 64)
-        ))),
-    }
-}
-
 async fn delete_conversation(
     keeping: &Keeping,
     scope: &Scope,
@@ -163,16 +189,12 @@ async fn delete_conversation(
     let name = Part::named(scope.as_str()).name;
     // A conversation of another program has no chat.
     let desk = match check_name(&name) {
-        Ok(()) => Some(Desk::take(keeping, &name)?.ok_or_else(|| {
-            misuse(format!(
-                "a chat has the conversation {name} open: end it first"
-            ))
-        })?),
+        Ok(()) => Some(Desk::take(keeping, &name)?.ok_or_else(|| open_in_chat(&name))?),
         Err(_) => None,
     };
-    refuse_live(&in_scope(keeping, scope).await?)?;
+    refuse_held(keeping, scope, None).await?;
     let done = keeping.store.delete_conversation(scope).await;
-    let done = done.map_err(|error| keeping.told(error))?;
+    let done = done.map_err(|error| told(error, keeping))?;
     gone.conversations.push(scope.clone());
     gone.records += done.records;
     gone.bytes += done.bytes;
@@ -196,17 +218,18 @@ async fn forget_typed(keeping: &Keeping, scope: &Scope) -> anyhow::Result<()> {
 async fn delete_turn(keeping: &Keeping, seen: &Seen) -> anyhow::Result<Gone> {
     let mut gone = Gone::default();
     let mut spooled = BTreeMap::new();
-    let mut live = false;
+    let mut live = None;
     let all = Query::all();
     let deleted = keeping.store.update(&seen.scope, &all, |loaded| {
-        (gone, live) = (Gone::default(), false);
+        (gone, live) = (Gone::default(), None);
         spooled.clear();
         let mut batch = Batch::new();
         for stored in &loaded.records {
             let record = &stored.record;
             match record {
                 Record::Lease(lease) => {
-                    live |= lease.left().is_some() && lease.turn_id() == Some(seen.id());
+                    let own = lease.turn_id() == Some(seen.id());
+                    live = lease.left().filter(|_| own);
                     continue;
                 }
                 // Noted about the conversation, and none of the turn's.
@@ -224,17 +247,17 @@ async fn delete_turn(keeping: &Keeping, seen: &Seen) -> anyhow::Result<Gone> {
                 .map_or(0, |it| it.to_string().len() as u64);
             batch = batch.delete(record.kind(), record.id());
         }
-        match live {
+        match live.is_some() || (!spooled.is_empty() && !keeping.has_results) {
             true => Batch::new(),
             false => batch,
         }
     });
     deleted.await.map_err(|error| keeping.told(error))?;
-    if live {
-        let id = one_line(seen.id(), 64);
-        return Err(misuse(format!(
-            "the turn {id} runs right now, and was left alone"
-        )));
+    if let Some(left) = live {
+        return Err(held(&seen.scope, left, THEN));
+    }
+    if !spooled.is_empty() && !keeping.has_results {
+        return Err(results_elsewhere(keeping));
     }
     gone.bytes += delete_bytes(keeping, spooled).await?;
     Ok(gone)
@@ -275,7 +298,7 @@ fn names(scopes: &[Scope]) -> String {
 }
 
 /// Asks whoever sits at the terminal.
-async fn asked(screen: &mut Screen, what: &str) -> anyhow::Result<bool> {
+async fn asked(screen: &mut Screen, what: &str, doubts: bool) -> anyhow::Result<bool> {
     if !screen.is_attended() {
         return Err(misuse(
             "there is no terminal to ask at: `--yes` deletes without asking",
@@ -286,6 +309,9 @@ async fn asked(screen: &mut Screen, what: &str) -> anyhow::Result<bool> {
         "",
         &format!("Deletes {what}, with the results that are kept for it."),
     )?;
+    if doubts {
+        screen.paragraph(style::CARE, "", DOUBTS)?;
+    }
     let editor = Editor::open(None)?;
     match editor.answer("  yes or no? ", "").await {
         Typed::Line(line) => Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes")),
@@ -319,7 +345,7 @@ impl Gone {
         screen.paragraph(anstyle::Style::new(), "", &text)?;
         if !self.stay.is_empty() {
             let text = format!(
-                "These stay, since nobody knows yet what became of a call in them: {}. `turns list --state interrupted` shows their turns.",
+                "These stay, since nobody knows yet what became of a call in them, or a program has them now: {}. `turns list` shows their turns.",
                 names(&self.stay)
             );
             screen.paragraph(style::CARE, "", &text)?;

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::kept::{Keeping, Place};
 use crate::show::count;
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Screen, fit, one_line};
+use crate::terminal::{Screen, fit, one_line, shell_word};
 
 use super::measures::{ago, took};
 use super::seen::{Digest, Seen, turns};
@@ -16,34 +16,58 @@ const LINE: usize = 160;
 /// What is longer than an id as they are made is not made room for.
 const WIDEST_ID: usize = 36;
 
+const NOTHING: &str = "Nothing is kept yet.";
+
 pub(super) async fn run(told: &args::TurnsList, mut screen: Screen) -> anyhow::Result<Exit> {
     let place = Place::of(&told.kept)?;
     let Some(keeping) = Keeping::open_to_read(place).await? else {
         if !screen.is_json() {
-            screen.line("Nothing is kept yet.")?;
+            screen.line(NOTHING)?;
         }
         return Ok(Exit::Done);
     };
     let all = turns(&keeping, None).await?;
-    let signs = short(all.iter().map(Seen::id));
-    let mut wanted = match &told.conversation {
+    let signs = short(all.turns.iter().map(Seen::id));
+    let found = match &told.conversation {
         Some(name) => turns(&keeping, Some(name)).await?,
         None => all,
     };
+    let (mut wanted, mut unreadable) = (found.turns, found.unreadable);
     wanted.retain(|seen| told.state.is_empty() || told.state.contains(&seen.state));
     let limit = usize::try_from(told.limit).unwrap_or(usize::MAX);
     for seen in wanted.iter().take(limit) {
-        let digest = seen.digest(&keeping).await?;
+        let digest = match seen.digest(&keeping).await? {
+            Ok(digest) => digest,
+            Err(why) => {
+                unreadable.push((seen.scope.clone(), why));
+                Digest::default()
+            }
+        };
         match screen.is_json() {
             true => screen.value(&seen.to_value(&digest)?)?,
             false => show(&mut screen, seen, &digest, signs)?,
         }
     }
     if !screen.is_json() {
-        end(&mut screen, wanted.len(), limit)?;
+        let narrowed =
+            told.conversation.is_some() || !told.state.is_empty() || !unreadable.is_empty();
+        end(&mut screen, wanted.len(), limit, narrowed)?;
     }
     keeping.close().await?;
-    Ok(Exit::Done)
+    if unreadable.is_empty() {
+        return Ok(Exit::Done);
+    }
+    let mut screen = screen.aside();
+    for (scope, why) in &unreadable {
+        let name = shell_word(scope.as_str());
+        let text = format!(
+            "not all of {name} can be read: {}. `turnwright turns delete --conversation {name}{}` deletes it",
+            one_line(why, LINE * 2),
+            keeping.place.option()
+        );
+        screen.paragraph(style::CARE, "", &text)?;
+    }
+    Ok(Exit::No)
 }
 
 fn show(screen: &mut Screen, seen: &Seen, digest: &Digest, signs: usize) -> anyhow::Result<()> {
@@ -78,9 +102,10 @@ fn show(screen: &mut Screen, seen: &Seen, digest: &Digest, signs: usize) -> anyh
     Ok(())
 }
 
-fn end(screen: &mut Screen, found: usize, limit: usize) -> anyhow::Result<()> {
+fn end(screen: &mut Screen, found: usize, limit: usize, narrowed: bool) -> anyhow::Result<()> {
     let text = match found {
-        0 => "There are no such turns.".to_owned(),
+        0 if narrowed => "There are no such turns.".to_owned(),
+        0 => NOTHING.to_owned(),
         found if found > limit => {
             let more = count((found - limit) as u64);
             format!("… {more} more: `--limit {found}` shows all")

@@ -1,5 +1,6 @@
 //! `turnwright turns`: what was kept, and what becomes of it.
 
+mod again;
 mod delete;
 mod export;
 mod list;
@@ -16,6 +17,7 @@ use crate::args;
 use crate::exit::Exit;
 use crate::terminal::Screen;
 
+pub(crate) use again::{check, command, left};
 pub(crate) use measures::{Bytes, Span};
 pub(crate) use resume::{last_of, take_up, wait_until_free};
 pub(crate) use seen::Seen;

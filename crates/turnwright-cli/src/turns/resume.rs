@@ -1,14 +1,14 @@
 //! `turnwright turns resume`, and the same within a chat.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use turnwright::prelude::*;
 use turnwright::store::Scope;
 
+use super::again::{check, held, left};
 use super::seen::{Seen, in_scope};
 use super::which::find;
-use crate::agent::{Agent, is_on_this_machine};
+use crate::agent::Agent;
 use crate::args;
 use crate::exit::{Exit, misuse};
 use crate::kept::{About, Keeping, Place};
@@ -33,15 +33,25 @@ pub(super) async fn run(
         ));
     };
     let seen = find(&keeping, &told.turn).await?;
+    let attended = screen.is_attended();
     let work = async {
         free(&keeping, &seen, told.wait, &mut screen).await?;
-        screen.busy("looking for the model");
+        // Whoever had it may have brought it further.
+        let seen = find(&keeping, seen.id()).await?;
         let about = About::of(&keeping, &seen.scope).await?;
-        let agent = known(told.agent, about.as_ref(), &keeping)?;
+        let missing = about.as_ref().map(|about| {
+            match told.agent.own.files.is_empty() && keeping.place.is_named() {
+                true => about.tools.as_slice(),
+                false => &[],
+            }
+        });
+        check(&keeping, &seen, missing, &told.again, attended).await?;
+        screen.busy("looking for the model");
+        let agent = known(told.agent, about.as_ref(), &keeping, &told.again)?;
         let agent = Agent::find(agent, own, None).await?;
         check_server(&agent, about.as_ref())?;
         let cares = [agent.cares(), left_out(&agent, about.as_ref())].concat();
-        anyhow::Ok((agent, cares))
+        anyhow::Ok((seen, agent, cares))
     };
     let found = tokio::select! {
         found = work => found,
@@ -55,13 +65,9 @@ pub(super) async fn run(
     };
     screen.rest();
     drop(signals);
-    let (agent, cares) = found?;
-    let attended = screen.is_attended();
-    let consent = match (agent.told.yes, attended) {
-        (true, _) => Consent::Given,
-        (false, true) => Consent::Person(Editor::open(None)?),
-        (false, false) => Consent::Nobody,
-    };
+    let (seen, agent, cares) = found?;
+    let person = attended.then(|| Editor::open(None)).transpose()?;
+    let consent = Consent::new(agent.told.yes, person).tell_model(told.again.tell_model);
     let screen = match attended {
         true => screen,
         false => screen.answers_alone(),
@@ -114,12 +120,7 @@ async fn free(
             return Ok(());
         };
         if !wait {
-            let seconds = left.as_secs() + 1;
-            let s = if seconds == 1 { "" } else { "s" };
-            anyhow::bail!(
-                "another program has this conversation: for {seconds} second{s} more if it has crashed, else until its turn \
-                 ends. `--wait` waits for that"
-            );
+            return Err(held(&seen.scope, left, "`--wait` waits for that"));
         }
         screen.busy("another program has this conversation");
         tokio::time::sleep(LOOK.min(left + MORE)).await;
@@ -135,33 +136,28 @@ pub(crate) async fn wait_until_free(
     if let Some(left) = left(keeping, scope).await? {
         screen.busy("waiting: another program has this conversation, or had it until it crashed");
         let over = tokio::time::Instant::now() + left + MORE;
-        while tokio::time::Instant::now() < over && self::left(keeping, scope).await?.is_some() {
+        while tokio::time::Instant::now() < over && super::left(keeping, scope).await?.is_some() {
             tokio::time::sleep(LOOK.min(left + MORE)).await;
         }
     }
     Ok(())
 }
 
-async fn left(keeping: &Keeping, scope: &Scope) -> anyhow::Result<Option<Duration>> {
-    let lease = keeping.store.lease(scope).await;
-    let lease = lease.map_err(|error| keeping.told(error))?;
-    Ok(lease.and_then(|lease| lease.left()))
-}
-
-/// What was not told, as the conversation's chat had it.
+/// What was not told, as the conversation's chat had it. Whoever wrote a file that was named would learn by its server, its
+/// folder and its task what is in the folder, and the key; and its tools are programs. So of such a file nothing of it counts.
 fn known(
     mut told: args::Agent,
     about: Option<&About>,
     keeping: &Keeping,
+    again: &args::Again,
 ) -> anyhow::Result<args::Agent> {
     let Some(about) = about.cloned() else {
         return Ok(told);
     };
+    let strange = keeping.place.is_named();
     if told.base_url.is_none() {
-        // Whoever wrote a file that was named would learn what is in the folder, and the key.
-        let strange = keeping.place.is_named() && !is_on_this_machine(&about.server);
         if strange || about.partial {
-            let file = keeping.place.file().display();
+            let file = plain(&keeping.place.file().display().to_string()).into_owned();
             return Err(misuse(format!(
                 "`{file}` says that this conversation was held with {}: if that is right, say so with `--base-url`",
                 one_line(&about.server, 120)
@@ -170,31 +166,37 @@ fn known(
         told.base_url = Some(about.server);
     }
     told.model = told.model.or(Some(about.model));
-    told.folder = told.folder.or(Some(about.folder));
-    told.system = told.system.or(about.system);
     told.no_fetch |= about.no_fetch;
-    // These are programs: a file that was named does not choose what is run.
-    if told.own.files.is_empty() && !keeping.place.is_named() {
-        told.own.files = about.tools;
+    if !strange {
+        told.folder = told.folder.or(Some(about.folder));
+        told.system = told.system.or(about.system);
+        if told.own.files.is_empty() && !again.without_tools {
+            told.own.files = about.tools;
+        }
     }
     Ok(told)
 }
 
-/// The tools that the chat had and that are not there now.
+/// What the chat had and the turn has not now.
 fn left_out(agent: &Agent, about: Option<&About>) -> Vec<String> {
-    let there = agent.about().tools;
-    let had = about
-        .map(|about| about.tools.as_slice())
-        .unwrap_or_default();
-    let missing = had.iter().filter(|file| !there.contains(file));
-    let note = |file: &PathBuf| {
-        let file = file.display().to_string();
-        format!(
-            "its chat had the tools of {}: `--tools` names them again",
-            plain(&file)
-        )
+    let Some(had) = about else {
+        return Vec::new();
     };
-    missing.map(note).collect()
+    let mut cares = Vec::new();
+    if had.folder != agent.folder {
+        let folder = one_line(&had.folder.display().to_string(), 200);
+        cares.push(format!(
+            "its chat could read below {folder}: `--folder` names it again"
+        ));
+    }
+    let there = agent.about().tools;
+    for file in had.tools.iter().filter(|file| !there.contains(file)) {
+        let file = one_line(&file.display().to_string(), 200);
+        cares.push(format!(
+            "its chat had the tools of {file}: `--tools` names them again"
+        ));
+    }
+    cares
 }
 
 /// What was said to one server is not sent to another unasked.

@@ -6,7 +6,10 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 use turnwright::RecordKind;
 use turnwright::record::{Author, CallState, GateState, Lease, Record, TurnRecord};
-use turnwright::store::{Position, Query, Scope, ScopeFilter, Store as _, StoreExt as _};
+use turnwright::sqlite::SqliteError;
+use turnwright::store::{
+    Position, Query, Scope, ScopeFilter, Store as _, StoreError, StoreExt as _,
+};
 
 use super::state::State;
 use crate::kept::{Keeping, Part, parts_of};
@@ -35,11 +38,17 @@ pub(super) struct Digest {
     pub(super) unknown: usize,
 }
 
+/// What was found of turns.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Newest first.
+    pub(super) turns: Vec<Seen>,
+    /// The conversations whose turns cannot be read, and why.
+    pub(super) unreadable: Vec<(Scope, String)>,
+}
+
 /// All turns of a conversation; of all of them, if none is named.
-pub(super) async fn turns(
-    keeping: &Keeping,
-    conversation: Option<&str>,
-) -> anyhow::Result<Vec<Seen>> {
+pub(super) async fn turns(keeping: &Keeping, conversation: Option<&str>) -> anyhow::Result<Found> {
     let scopes = match conversation {
         Some(name) => scopes_of(keeping, name).await?,
         None => keeping
@@ -48,13 +57,29 @@ pub(super) async fn turns(
             .await
             .map_err(|error| keeping.told(error))?,
     };
-    let mut all = Vec::new();
+    let mut found = Found::default();
     for scope in scopes {
-        all.append(&mut in_scope(keeping, &scope).await?);
+        match read(keeping, &scope).await {
+            Ok(mut turns) => found.turns.append(&mut turns),
+            Err(error) => {
+                let why = unreadable(keeping, error)?;
+                found.unreadable.push((scope, why));
+            }
+        }
     }
     // Those of one moment as they stand.
-    all.sort_by_key(|seen| std::cmp::Reverse(seen.turn.began_at()));
-    Ok(all)
+    found
+        .turns
+        .sort_by_key(|seen| std::cmp::Reverse(seen.turn.began_at()));
+    Ok(found)
+}
+
+/// Why a record cannot be read. That keeps nobody from the others; a file that cannot be read does.
+fn unreadable(keeping: &Keeping, error: StoreError) -> anyhow::Result<String> {
+    match SqliteError::of(&error) {
+        None => Ok(error.to_string()),
+        Some(_) => Err(keeping.told(error)),
+    }
 }
 
 /// The conversation of this name: all of its parts, or the one that is named.
@@ -69,9 +94,13 @@ pub(super) async fn scopes_of(keeping: &Keeping, name: &str) -> anyhow::Result<V
 
 /// The turns of one scope, in order.
 pub(super) async fn in_scope(keeping: &Keeping, scope: &Scope) -> anyhow::Result<Vec<Seen>> {
+    let turns = read(keeping, scope).await;
+    turns.map_err(|error| keeping.told(error))
+}
+
+async fn read(keeping: &Keeping, scope: &Scope) -> Result<Vec<Seen>, StoreError> {
     let query = Query::all().kind(RecordKind::Turn).kind(RecordKind::Lease);
-    let loaded = keeping.store.load(scope, &query).await;
-    let loaded = loaded.map_err(|error| keeping.told(error))?;
+    let loaded = keeping.store.load(scope, &query).await?;
     let mut lease: Option<Arc<Lease>> = None;
     let mut turns = Vec::new();
     for stored in loaded.records {
@@ -100,9 +129,8 @@ pub(super) async fn in_scope(keeping: &Keeping, scope: &Scope) -> anyhow::Result
     Ok(seen)
 }
 
-async fn waits(keeping: &Keeping, scope: &Scope, turn: &str) -> anyhow::Result<bool> {
-    let gates = keeping.store.gates(scope).await;
-    let gates = gates.map_err(|error| keeping.told(error))?;
+async fn waits(keeping: &Keeping, scope: &Scope, turn: &str) -> Result<bool, StoreError> {
+    let gates = keeping.store.gates(scope).await?;
     let waits = |state: &GateState| *state == GateState::Open;
     Ok(gates
         .iter()
@@ -140,12 +168,14 @@ impl Seen {
         Ok(loaded.into_records().collect())
     }
 
-    pub(super) async fn digest(&self, keeping: &Keeping) -> anyhow::Result<Digest> {
+    /// Or why something of it cannot be read.
+    pub(super) async fn digest(&self, keeping: &Keeping) -> anyhow::Result<Result<Digest, String>> {
         let query = self.query().kind(RecordKind::Message);
         let query = query.kind(RecordKind::ToolCall).kind(RecordKind::Ledger);
-        let loaded = keeping.store.load(&self.scope, &query).await;
-        let loaded = loaded.map_err(|error| keeping.told(error))?;
-        Ok(self.count(loaded.into_records()))
+        match keeping.store.load(&self.scope, &query).await {
+            Ok(loaded) => Ok(Ok(self.count(loaded.into_records()))),
+            Err(error) => unreadable(keeping, error).map(Err),
+        }
     }
 
     pub(super) fn count(&self, records: impl IntoIterator<Item = Record>) -> Digest {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use turnwright::ToolCall;
 use turnwright::record::{Author, CallState, GateRecord, GateState, LedgerEntry, Message, Record};
 
+use super::again::{command, doubts};
 use super::measures::{ago, took};
 use super::seen::Seen;
 use super::state::State;
@@ -14,9 +15,9 @@ use super::which::find;
 use crate::args;
 use crate::exit::{Exit, misuse};
 use crate::kept::{About, Keeping, Place};
-use crate::show::{count, quoted, result};
+use crate::show::{count, in_margin, result};
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Screen, fit, json, one_line, plain};
+use crate::terminal::{Screen, fit, json, one_line, plain, wrap};
 
 /// How much of a line is shown where nobody counts columns.
 const LINE: usize = 160;
@@ -42,7 +43,13 @@ pub(super) async fn run(told: &args::TurnsShow, mut screen: Screen) -> anyhow::R
             for record in &records {
                 page.record(record).await?;
             }
-            page.end(&records, &keeping.place.option())?;
+            page.end(&records)?;
+            let doubts = doubts(&keeping, &seen).await?.len();
+            let command = about.as_ref().map(|about| Command {
+                text: command(&seen, Some(about), &keeping.place),
+                strange: keeping.place.is_named(),
+            });
+            page.next_step(doubts, command.as_ref())?;
         }
     }
     keeping.close().await?;
@@ -68,6 +75,13 @@ fn ledger(seen: &Seen, records: &[Record]) -> HashMap<String, Arc<LedgerEntry>> 
     lines
         .map(|line| (line.tool_call().to_owned(), Arc::clone(line)))
         .collect()
+}
+
+/// What somebody may type next.
+struct Command {
+    text: String,
+    /// Whether it says what a file says that may be anybody's.
+    strange: bool,
 }
 
 /// A turn that is being written out.
@@ -143,7 +157,15 @@ impl Page<'_> {
                 _ => String::new(),
             };
             let said = format!("{who}{}", plain(message.text()));
-            self.screen.paragraph(style::BOLD, "> ", &said)?;
+            let said = wrap(
+                &said,
+                self.screen.width().map(|it| it.saturating_sub(2)),
+                "",
+            );
+            for line in said.lines() {
+                self.screen
+                    .line(paint(style::BOLD, format_args!("> {line}")))?;
+            }
             self.apart = true;
         }
         for media in message.media() {
@@ -162,7 +184,8 @@ impl Page<'_> {
         if std::mem::take(&mut self.apart) {
             self.screen.line("")?;
         }
-        let said = quoted(text, self.screen.width());
+        // With its margin wherever it is read: nothing of it can be taken for a line of the program's.
+        let said = in_margin(text, self.screen.width());
         self.screen.line(paint(style, said))?;
         Ok(())
     }
@@ -203,8 +226,16 @@ impl Page<'_> {
 
     /// How far a call came that may have changed something.
     fn ledger_line(&mut self, line: &LedgerEntry) -> anyhow::Result<()> {
-        if self.seen.is_unknown(line.state()) {
-            let text = "ledger: begun, and nobody knows whether it took effect";
+        let doubt = match line.state() {
+            CallState::Begun if !self.seen.state.is_live() => {
+                Some("ledger: begun, and nobody knows whether it took effect")
+            }
+            CallState::Unknown => Some(
+                "ledger: unknown: nobody could say whether it took effect, and that is settled",
+            ),
+            _ => None,
+        };
+        if let Some(text) = doubt {
             return Ok(self.screen.paragraph(style::CARE, "  ", text)?);
         }
         let ended = line.ended_at();
@@ -230,6 +261,17 @@ impl Page<'_> {
         };
         let columns = self.screen.width().unwrap_or(LINE);
         self.screen.line(paint(style::CARE, fit(&asked, columns)))?;
+        if gate.name() == "approval" && tool.is_some() {
+            let text = |name: &str| gate.question().get(name);
+            if let Some(args) = text("args") {
+                self.screen
+                    .line(fit(&format!("  {}", json(args)), columns))?;
+            }
+            if let Some(reason) = text("reason").and_then(Value::as_str) {
+                let because = format!("because {}", one_line(reason, LINE * 2));
+                self.screen.paragraph(style::DIM, "  ", &because)?;
+            }
+        }
         let (style, came) = match gate.state() {
             GateState::Open if self.seen.state.is_live() => {
                 (style::CARE, "waits for an answer".to_owned())
@@ -244,7 +286,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn end(&mut self, records: &[Record], option: &str) -> anyhow::Result<()> {
+    fn end(&mut self, records: &[Record]) -> anyhow::Result<()> {
         let (seen, turn) = (self.seen, &self.seen.turn);
         self.screen.line("")?;
         if let Some(error) = turn.error() {
@@ -270,16 +312,19 @@ impl Page<'_> {
         if !facts.is_empty() {
             self.screen.paragraph(style::DIM, "", &facts.join(" · "))?;
         }
-        self.next_step(digest.unknown, option)
+        Ok(())
     }
 
     /// What can be done about a turn that has no answer.
-    fn next_step(&mut self, unknown: usize, option: &str) -> anyhow::Result<()> {
+    fn next_step(&mut self, doubts: usize, command: Option<&Command>) -> anyhow::Result<()> {
         let seen = self.seen;
         let text = match seen.state {
             State::Answered | State::Refused => return Ok(()),
             State::Running => "A program runs it right now.",
             State::Waiting => "A program runs it right now, and waits for an answer there.",
+            state if state.can_go_on() && seen.is_last() && command.is_none() => {
+                "No chat of this program has held it: the program that did takes it up again, with its own tools."
+            }
             State::Interrupted if seen.is_last() => {
                 "Its program came to its end before it did. To take it up again:"
             }
@@ -287,19 +332,25 @@ impl Page<'_> {
             _ => "The conversation went on without it: say there what is still wanted.",
         };
         self.screen.paragraph(style::CARE, "", text)?;
-        if !seen.state.can_go_on() || !seen.is_last() {
+        let Some(command) = command.filter(|_| seen.state.can_go_on() && seen.is_last()) else {
             return Ok(());
-        }
-        // On a line of its own, to be copied.
-        let id = one_line(seen.id(), 64);
-        let command = format!("  turnwright turns resume {id}{option}");
-        self.screen.line(paint(style::BOLD, command))?;
-        let asks = match unknown {
-            0 => return Ok(()),
-            1 => "You are asked what became of the call of which nobody knows.",
-            _ => "You are asked what became of the calls of which nobody knows.",
         };
-        self.screen.paragraph(style::CARE, "", asks)?;
+        // On a line of its own, to be copied.
+        self.screen
+            .line(paint(style::BOLD, format_args!("  {}", command.text)))?;
+        if command.strange {
+            let text = "Look at it first: server, folder and tools are what the file says.";
+            self.screen.paragraph(style::CARE, "", text)?;
+        }
+        let s = match doubts {
+            0 => return Ok(()),
+            1 => "",
+            _ => "s",
+        };
+        let asks = format!(
+            "You are asked what became of the call{s} of which nobody knows; with `--tell-model` nobody is."
+        );
+        self.screen.paragraph(style::CARE, "", &asks)?;
         Ok(())
     }
 }
@@ -312,8 +363,14 @@ fn answered(answer: &Value) -> String {
         None => words.to_owned(),
     };
     match (text("decision"), text("found")) {
-        (Some("approve"), _) => "allowed".to_owned(),
-        (Some("edit"), _) => "allowed, with other arguments".to_owned(),
+        (Some("approve"), _) => with("allowed", text("reason")),
+        (Some("edit"), _) => {
+            let args = answer.get("args").map(json).unwrap_or_default();
+            format!(
+                "{} {args}",
+                with("allowed, with other arguments", text("reason"))
+            )
+        }
         (Some("refuse"), _) => with("refused", text("reason")),
         (_, Some("done")) => with("somebody knew that it was done", text("result")),
         (_, Some("not_done")) => "somebody knew that it was not done".to_owned(),

@@ -12,7 +12,9 @@ const NAMED: usize = 4;
 
 /// The turn of this id, or the only one whose id begins like this.
 pub(super) async fn find(keeping: &Keeping, told: &str) -> anyhow::Result<Seen> {
-    let mut all = turns(keeping, None).await?;
+    let found = turns(keeping, None).await?;
+    let mut all = found.turns;
+    let signs = short(all.iter().map(Seen::id));
     let exact = all.iter().any(|seen| seen.id() == told);
     all.retain(|seen| match exact {
         true => seen.id() == told,
@@ -24,7 +26,10 @@ pub(super) async fn find(keeping: &Keeping, told: &str) -> anyhow::Result<Seen> 
         let named = all.iter().take(NAMED);
         let named: Vec<String> = named
             .map(|seen| {
-                let (id, scope) = (one_line(seen.id(), 64), one_line(seen.scope.as_str(), 64));
+                let (id, scope) = (
+                    shortened(seen.id(), signs),
+                    one_line(seen.scope.as_str(), 64),
+                );
                 format!("{id} in {scope}")
             })
             .collect();
@@ -39,8 +44,13 @@ pub(super) async fn find(keeping: &Keeping, told: &str) -> anyhow::Result<Seen> 
     }
     all.pop().ok_or_else(|| {
         let option = keeping.place.option();
+        let unread = match found.unreadable.len() {
+            0 => String::new(),
+            1 => " in what can be read (1 conversation cannot)".to_owned(),
+            many => format!(" in what can be read ({many} conversations cannot)"),
+        };
         misuse(format!(
-            "there is no turn that begins with `{shown}`; `turnwright turns list{option}` shows which there are"
+            "there is no turn that begins with `{shown}`{unread}; `turnwright turns list{option}` shows which there are"
         ))
     })
 }

@@ -37,7 +37,7 @@ pub(crate) async fn replay(told: WireReplay, screen: Screen) -> anyhow::Result<E
             told.file.display()
         )));
     }
-    let mut show = Show::new(screen, Consent::Nobody);
+    let mut show = Show::new(screen, Consent::nobody());
     let mut compared = Vec::new();
     for (number, turn) in (1..).zip(&turns) {
         let Some(ended) = play(&mut show, number, turns.len(), turn).await? else {

@@ -47,6 +47,22 @@ fn yes_beforehand_lets_the_restart_happen() {
     assert!(ran.out.contains(RESTARTED) && !ran.out.contains(NOT_RESTARTED));
 }
 
+#[test]
+fn a_file_that_is_damaged_is_found_out_before_anything_is_shown() {
+    let home = crate::folder::Folder::new();
+    let file = home.file("demo.db");
+    let store = ["demo", "--yes", "--store", file.to_str().unwrap()];
+    assert_eq!(run(&store).code, 0);
+    let mut bytes = std::fs::read(&file).unwrap();
+    for (at, byte) in bytes.iter_mut().enumerate().skip(9_000).take(30_000) {
+        *byte = (at * 31 % 251) as u8;
+    }
+    std::fs::write(&file, bytes).unwrap();
+    let ran = run(&store);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains("it is damaged"), "{}", ran.err);
+}
+
 fn cost(ran: &Ran) -> Value {
     ran.json().pop().unwrap()
 }

@@ -71,3 +71,20 @@ pub(crate) fn hold_until(file: &Path, conversation: &str, until: &str) {
     lease["until"] = until.into();
     put(file, conversation, &lease);
 }
+
+/// Makes the turns of a conversation unreadable, as another program would that knows how they are checked.
+pub(crate) fn spoil(file: &Path, conversation: &str) {
+    let body = r#"{"v":1,"kind":"turn"}"#;
+    let database = rusqlite::Connection::open(file).unwrap();
+    let spoiled = database.execute(
+        "UPDATE records SET body = ?1, checksum = ?2, bytes = ?3
+         WHERE kind = 'turn' AND scope = (SELECT scope FROM scopes WHERE name = ?4)",
+        rusqlite::params![
+            body,
+            crc32fast::hash(body.as_bytes()),
+            body.len(),
+            conversation
+        ],
+    );
+    assert_eq!(spoiled.unwrap(), 1);
+}

@@ -1,5 +1,6 @@
 //! `turnwright turns`: what was kept, looked at, taken up again, written out and deleted.
 
+mod again;
 mod crash;
 mod delete;
 mod export;

@@ -201,3 +201,21 @@ fn a_wide_window_shows_where_it_is() {
     assert!(shown.contains(&format!("reads below {folder}")), "{shown}");
     assert!(shown.contains("conversation default, new"), "{shown}");
 }
+
+#[test]
+fn what_can_be_typed_is_told_in_a_narrow_window_too() {
+    let (model, home) = (silent(), Folder::new());
+    let mut terminal = launch(&model, &home, &[]).window(40, 60).start();
+    terminal
+        .wait_for_prompt(PROMPT)
+        .line("/help")
+        .wait_for("history.")
+        .wait_for_prompt(PROMPT);
+    let shown = terminal.shown();
+    assert!(
+        shown.contains(
+            "\n/new    begins anew; what was said is kept, and not sent any\n        more\n"
+        ),
+        "{shown}"
+    );
+}

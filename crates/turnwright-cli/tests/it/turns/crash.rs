@@ -32,7 +32,7 @@ fn a_turn_that_was_cut_off_says_so_and_what_to_do() {
         "  interrupted\n",
         "→ linger {}\n  ledger: begun, and nobody knows whether it took effect\n",
         &format!("To take it up again:\n  turnwright turns resume {id}\n"),
-        "You are asked what became of the call of which nobody knows.\n",
+        "You are asked what became of the call of which nobody knows; with `--tell-model` nobody is.\n",
     ] {
         assert!(
             ran.out.contains(shown),
@@ -119,31 +119,6 @@ fn a_call_that_somebody_knows_was_not_done_is_made_again() {
 }
 
 #[test]
-fn where_nobody_is_asked_the_model_is_told_that_nobody_knows() {
-    let home = Folder::new();
-    let model = cut_off(&home, [chat::text("I shall look.", 1).into()]);
-    let_go(&home);
-    // Even where everything is allowed beforehand.
-    let ran = turns(&home, &["resume", &newest(&home), "--yes"]);
-    assert_eq!(
-        (ran.code, ran.out.as_str()),
-        (0, "I shall look.\n"),
-        "{ran:?}"
-    );
-    assert!(
-        ran.err.contains("the model is told that it is unknown"),
-        "{}",
-        ran.err
-    );
-    assert_eq!(model.requests().len(), 2);
-    let all = listed(&home, &[]);
-    assert_eq!(
-        (&all[0]["state"], &all[0]["unknownCalls"]),
-        (&"answered".into(), &1.into())
-    );
-}
-
-#[test]
 fn a_turn_that_waited_for_consent_waits_again() {
     let home = Folder::new();
     let (tools, written) = write_tool(&home);
@@ -154,7 +129,9 @@ fn a_turn_that_waited_for_consent_waits_again() {
     assert_eq!(all[0]["state"], "waiting", "{all:?}");
     let shown = turns(&home, &["show", &newest(&home)]).out;
     assert!(
-        shown.contains("? write_note asks to run\n  waits for an answer\n"),
+        shown.contains(
+            "? write_note asks to run\n  {\"text\":\"milk\"}\n  because it may change something\n  waits for an answer\n"
+        ),
         "{shown}"
     );
     terminal.kill();

@@ -115,6 +115,10 @@ fn a_conversation_goes_with_all_its_parts_and_what_was_typed() {
     assert_eq!(conversations(&database(&home)), ["garden"]);
     assert_eq!(results(&home), 0);
     assert!(!history.exists());
+    // Not even its name is left.
+    let left = fs::read_dir(home.file("conversations.db.chats")).unwrap();
+    let left: Vec<_> = left.map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(left, ["garden.lock"]);
     let ran = turns(&home, &["delete", "--conversation", "shop", "--yes"]);
     assert_eq!(ran.code, 2);
     assert!(
@@ -135,22 +139,31 @@ fn what_runs_or_is_open_is_not_deleted() {
         ["delete", "--conversation", "default", "--yes"],
     ] {
         let ran = turns(&home, &args);
-        assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-        assert!(ran.err.contains("runs right now"), "{}", ran.err);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+        let said = "another program has the conversation default: for ";
+        assert!(
+            ran.err.contains(said) && ran.err.contains("more if it has crashed"),
+            "{}",
+            ran.err
+        );
     }
     let_go(&home);
     let chat = start(&model, &home, &[]);
     let ran = turns(&home, &["delete", "--conversation", "default", "--yes"]);
-    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
     assert!(
         ran.err.contains("a chat has the conversation default open"),
         "{}",
         ran.err
     );
     drop(chat);
-    assert_eq!(
-        turns(&home, &["delete", "--conversation", "default", "--yes"]).code,
-        0
+    let ran = turns(&home, &["delete", "--conversation", "default", "--yes"]);
+    assert_eq!(ran.code, 0);
+    assert!(
+        ran.out
+            .contains("Nobody knows yet what became of a call in it."),
+        "{}",
+        ran.out
     );
     assert!(conversations(&database(&home)).is_empty());
 }
@@ -199,7 +212,7 @@ fn a_conversation_with_a_call_in_doubt_outlives_its_age() {
     assert_eq!(ran.code, 0);
     assert!(
         ran.out
-            .contains("nobody knows yet what became of a call in them: default"),
+            .contains("what became of a call in them, or a program has them now: default"),
         "{}",
         ran.out
     );
@@ -223,4 +236,104 @@ fn a_command_that_names_nothing_or_too_much_makes_no_sense() {
         let ran = turns(&home, args);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}");
     }
+}
+
+#[test]
+fn a_conversation_that_a_chat_has_open_does_not_go_by_age_or_size() {
+    let home = Folder::new();
+    let model = talked(&home, &["--conversation", "old"], &[("one", "1.")]);
+    let chat = start(&model, &home, &["--conversation", "old"]);
+    for limit in [["--older-than", "0s"], ["--larger-than", "0"]] {
+        let ran = turns(&home, &[&["delete", "--yes"], &limit[..]].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
+        assert!(
+            ran.err
+                .contains("a chat has the conversation old open: end it first"),
+            "{}",
+            ran.err
+        );
+    }
+    // One that is too young stands in nobody's way.
+    assert_eq!(
+        turns(&home, &["delete", "--older-than", "30d", "--yes"]).code,
+        0
+    );
+    drop(chat);
+    assert_eq!(
+        turns(&home, &["delete", "--older-than", "0s", "--yes"]).code,
+        0
+    );
+    assert!(conversations(&database(&home)).is_empty());
+}
+
+#[test]
+fn a_chat_says_that_its_conversation_was_deleted() {
+    let home = Folder::new();
+    let model = Model::plays([chat::text("1.", 1), chat::text("2.", 1)]);
+    let mut terminal = start(&model, &home, &[]);
+    terminal
+        .line("one")
+        .wait_for("│ 1.")
+        .wait_for_prompt(crate::chat::PROMPT);
+    assert_eq!(turns(&home, &["delete", &newest(&home), "--yes"]).code, 0);
+    kept::look(&database(&home), async |store| {
+        let scope = turnwright::store::Scope::new("default");
+        store.delete_conversation(&scope).await.unwrap();
+    });
+    terminal
+        .line("two")
+        .wait_for("this conversation was deleted meanwhile: it begins anew")
+        .wait_for("│ 2.");
+}
+
+#[test]
+fn results_that_are_elsewhere_are_not_left_behind() {
+    let home = Folder::new();
+    with_large_result(&home, "shop");
+    let (file, away) = (database(&home), home.file("away"));
+    fs::rename(home.file("conversations.db.results"), &away).unwrap();
+    let id = newest(&home);
+    let file = file.to_str().unwrap();
+    for what in [&[id.as_str()][..], &["--conversation", "shop"]] {
+        let args = [&["delete", "--yes", "--store", file], what].concat();
+        let ran = turns(&home, &args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
+        assert!(ran.err.contains("--results FOLDER"), "{}", ran.err);
+    }
+    assert!(!home.file("conversations.db.results").exists());
+    assert_eq!(said(&database(&home), "shop"), ["count", "Many."]);
+    fs::remove_dir(home.file("conversations.db.results")).unwrap();
+    let args = [
+        "delete",
+        &id,
+        "--yes",
+        "--store",
+        file,
+        "--results",
+        away.to_str().unwrap(),
+    ];
+    let ran = turns(&home, &args);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(fs::read_dir(away).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_database_has_the_results_of_what_it_leads_to() {
+    let home = Folder::new();
+    with_large_result(&home, "shop");
+    let link = home.file("link.db");
+    std::os::unix::fs::symlink(database(&home), &link).unwrap();
+    let args = [
+        "delete",
+        "--conversation",
+        "shop",
+        "--yes",
+        "--store",
+        link.to_str().unwrap(),
+    ];
+    let ran = turns(&home, &args);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(results(&home), 0);
+    assert!(!home.file("link.db.results").exists());
 }

@@ -101,6 +101,110 @@ fn a_terminal_obeys_nothing_that_stands_in_a_database() {
 }
 
 #[test]
+fn a_command_that_is_shown_says_nothing_that_a_database_wrote() {
+    let home = Folder::new();
+    talked(&home, &[], &[("hello", "Hi.")]);
+    let file = database(&home);
+    let about = kept::records(&file, "default");
+    let about = about.iter().find(|it| it["kind"] == "memory").unwrap();
+    for (scope, id, word) in [
+        (
+            "one",
+            "x --yes; touch y",
+            "turns resume 'x --yes; touch y'\n",
+        ),
+        ("two", "--yes", "turns resume -- --yes\n"),
+        (
+            "three",
+            "$(touch y)\u{1b}",
+            r"turns resume $'$(touch y)\033'",
+        ),
+    ] {
+        kept::put(&file, scope, about);
+        let turn = json!({
+            "v": 1, "kind": "turn", "id": id, "state": "failed", "runs": 1, "iterations": 1,
+            "usage": { "requests": 1, "inputTokens": 0, "cachedInputTokens": 0, "outputTokens": 0, "reasoningTokens": 0 },
+            "beganAt": "2026-01-01T00:00:00.000000000Z", "endedAt": "2026-01-01T00:00:01.000000000Z",
+        });
+        kept::put(&file, scope, &turn);
+        let ran = turns(&home, &["show", "--", id]);
+        assert!(ran.out.contains(word), "{word:?} is missing in\n{ran:?}");
+    }
+}
+
+#[test]
+fn what_was_said_cannot_be_taken_for_what_the_program_says() {
+    let home = Folder::new();
+    let forged =
+        "Fine.\n? delete_all asks to run\n  allowed\nTo take it up again:\n  turnwright --yes";
+    talked(&home, &[], &[("hello", forged)]);
+    let file = database(&home);
+    let mut message = kept::records(&file, "default")
+        .into_iter()
+        .find(|it| it["text"] == "hello")
+        .unwrap();
+    message["text"] = forged.into();
+    kept::put(&file, "default", &message);
+    let out = turns(&home, &["show", &super::newest(&home)]).out;
+    for line in forged.lines() {
+        for margin in ["> ", "│ "] {
+            assert!(out.contains(&format!("\n{margin}{line}\n")), "{out}");
+        }
+        assert!(!out.contains(&format!("\n{line}")), "{out}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_not_waited_for() {
+    let home = Folder::new();
+    talked(&home, &[], &[("hello", "Hi.")]);
+    let pipe = home.file("pipe.db");
+    let pipe = pipe.to_str().unwrap();
+    let made = std::process::Command::new("mkfifo").arg(pipe).status();
+    assert!(made.unwrap().success());
+    for args in [&["list"][..], &["delete", "--older-than", "1d", "--yes"]] {
+        let ran = turns(&home, &[args, &["--store", pipe]].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+        assert!(ran.err.contains("is no file"), "{}", ran.err);
+    }
+    let secret = home.file("conversations.db.secret");
+    std::fs::remove_file(&secret).unwrap();
+    std::fs::rename(pipe, &secret).unwrap();
+    let model = crate::model::Model::plays([turnwright_testkit::server::chat::text("x", 1)]);
+    let ran = crate::chat::run_piped(&model, &home, &["--new"], "hello\n");
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains("it is no file"), "{}", ran.err);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_of_others_does_not_choose_whose_results_are_deleted() {
+    let home = Folder::new();
+    talked(&home, &[], &[("hello", "Hi.")]);
+    let theirs = home.file("theirs.db");
+    std::fs::copy(database(&home), &theirs).unwrap();
+    let (mine, link) = (
+        home.file("conversations.db.results"),
+        home.file("theirs.db.results"),
+    );
+    std::os::unix::fs::symlink(&mine, link).unwrap();
+    let store = ["--store", theirs.to_str().unwrap()];
+    for args in [
+        &["list"][..],
+        &["delete", "--conversation", "default", "--yes"],
+    ] {
+        let ran = turns(&home, &[args, &store[..]].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+        assert!(
+            ran.err.contains("is a link") && ran.err.contains("--results"),
+            "{}",
+            ran.err
+        );
+    }
+}
+
+#[test]
 fn what_machines_read_is_what_is_kept() {
     let home = Folder::new();
     planted(&home);

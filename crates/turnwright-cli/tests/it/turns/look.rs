@@ -4,7 +4,7 @@ use serde_json::Value;
 use turnwright_testkit::server::chat;
 
 use super::{at_terminal, database, listed, newest, talked, turns};
-use crate::chat::{run_piped, write_tool};
+use crate::chat::{CONSENT, chat as start, note, run_piped, write_tool};
 use crate::folder::Folder;
 use crate::kept;
 use crate::model::Model;
@@ -144,12 +144,12 @@ fn a_turn_is_shown_whole() {
         "conversation default · scripted at http://127.0.0.1:",
         &format!("reads below {}", folder.display()),
         "> note milk\n",
-        "A note will do.\n",
-        "? write_note asks to run\n  allowed\n",
+        "│ A note will do.\n",
+        "? write_note asks to run\n  {\"text\":\"milk\"}\n  because it may change something\n  allowed: beforehand, by --yes\n",
         "→ write_note {\"text\":\"milk\"}\n  ledger: done after ",
         "\n  ← it is written\n",
         "→ write_note {\"txt\":\"milk\"}\n  ← The arguments of `write_note` were refused",
-        "\nIt is noted.\n",
+        "\n│ It is noted.\n",
         "2 calls · 1,200 tokens read, 30 written\n",
     ] {
         assert!(
@@ -220,9 +220,20 @@ fn a_turn_that_is_not_there_or_not_one_alone_is_said_so() {
     assert!(!database(&home).exists(), "looking makes nothing");
 
     talked(&home, &[], &[("one", "1."), ("two", "2.")]);
+    // As they are listed.
+    let list = turns(&home, &["list"]).out;
+    let ids: Vec<&str> = list
+        .lines()
+        .step_by(2)
+        .filter_map(|it| it.split("  ").next())
+        .collect();
+    let several = format!(
+        "several turns begin with `0`: {} in default, {} in default\n",
+        ids[0], ids[1]
+    );
     for (id, said) in [
-        ("nonsense", "there is no turn that begins with `nonsense`"),
-        ("0", "several turns begin with `0`: "),
+        ("nonsense", "there is no turn that begins with `nonsense`;"),
+        ("0", &several),
         ("", "there is no turn that begins with ``"),
     ] {
         let ran = turns(&home, &["show", id]);
@@ -246,7 +257,8 @@ fn a_demo_can_be_kept_and_looked_at() {
     for said in [
         "> Checkout failed for many customers last night.",
         "← 22.6 MB, 420,000 lines: kept as an artifact of kind text",
-        "? restart_service asks to run\n  allowed\n",
+        "? restart_service asks to run\n  {\"service\":\"checkout-api\"",
+        "  because it changes something, and only you can allow that\n  allowed: beforehand, by --yes\n",
         "7 calls",
     ] {
         assert!(
@@ -261,4 +273,84 @@ fn a_demo_can_be_kept_and_looked_at() {
     assert_eq!(all.len(), 2);
     assert_ne!(all[0]["conversation"], all[1]["conversation"]);
     assert_eq!(kept::conversations(std::path::Path::new(file)).len(), 2);
+}
+
+#[test]
+fn a_file_of_which_all_was_deleted_has_nothing() {
+    let home = Folder::new();
+    talked(&home, &[], &[("one", "1.")]);
+    assert_eq!(
+        turns(&home, &["delete", "--conversation", "default", "--yes"]).code,
+        0
+    );
+    let ran = turns(&home, &["list"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Nothing is kept yet.\n"));
+    let ran = turns(&home, &["list", "--state", "failed"]);
+    assert_eq!(ran.out, "There are no such turns.\n");
+}
+
+#[test]
+fn who_allowed_a_call_is_kept() {
+    let home = Folder::new();
+    let (tools, written) = write_tool(&home);
+    let model = Model::plays([note(), note(), chat::text("Noted.", 1)]);
+    let mut terminal = start(&model, &home, &["--tools", &tools]);
+    terminal
+        .line("note milk")
+        .wait_for_prompt(CONSENT)
+        .line("/quit")
+        .wait_for("Ctrl-C calls the turn off.")
+        .wait_for_prompt(CONSENT)
+        .line("y")
+        .wait_for("it is written")
+        .wait_for_prompt(CONSENT)
+        .line("e")
+        .wait_for("  arguments: ")
+        .keys("\x15")
+        .line(r#"{"text":"tea"}"#)
+        .wait_for("Noted.");
+    drop(terminal);
+    assert_eq!(
+        std::fs::read_to_string(written).unwrap(),
+        r#"{"text":"tea"}"#
+    );
+    let shown = turns(&home, &["show", &newest(&home)]).out;
+    for said in [
+        "  allowed: by the person at the terminal\n",
+        "  allowed, with other arguments: by the person at the terminal {\"text\":\"tea\"}\n",
+    ] {
+        assert!(shown.contains(said), "{said:?} is missing in\n{shown}");
+    }
+}
+
+/// What stands before the turn of a conversation.
+fn listed_id(list: &str, conversation: &str) -> String {
+    let lines: Vec<&str> = list.lines().collect();
+    let at = lines
+        .iter()
+        .position(|it| it.contains(&format!("  {conversation} ›")));
+    let id = lines[at.unwrap() - 1].split("  ").next();
+    id.unwrap().to_owned()
+}
+
+#[test]
+fn a_turn_that_cannot_be_read_hides_no_other_and_can_be_deleted() {
+    let home = Folder::new();
+    talked(&home, &["--conversation", "good"], &[("one", "1.")]);
+    talked(&home, &["--conversation", "evil"], &[("two", "2.")]);
+    kept::spoil(&database(&home), "evil");
+    let ran = turns(&home, &["list"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.contains("good › one"), "{}", ran.out);
+    assert!(
+        ran.err.contains("not all of evil can be read: ")
+            && ran.err.contains("turns delete --conversation evil"),
+        "{}",
+        ran.err
+    );
+    let good = listed_id(&ran.out, "good");
+    assert_eq!(turns(&home, &["show", &good]).code, 0);
+    let ran = turns(&home, &["delete", "--conversation", "evil", "--yes"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(turns(&home, &["list"]).code, 0);
 }

@@ -92,7 +92,9 @@ fn a_turn_that_another_program_has_is_left_alone() {
     let ran = turns(&home, &["resume", &newest(&home)]);
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
     assert!(
-        ran.err.contains("another program has this conversation") && ran.err.contains("--wait"),
+        ran.err
+            .contains("another program has the conversation default: for ")
+            && ran.err.contains("--wait"),
         "{}",
         ran.err
     );
@@ -103,7 +105,7 @@ fn a_turn_that_another_program_has_is_left_alone() {
 fn whoever_waits_goes_on_once_the_program_is_known_to_be_gone() {
     let home = Folder::new();
     let model = cut_off(&home, [chat::text("At last.", 1).into()]);
-    let ran = turns(&home, &["resume", &newest(&home), "--wait"]);
+    let ran = turns(&home, &["resume", &newest(&home), "--wait", "--tell-model"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, "At last.\n"), "{ran:?}");
     assert_eq!(model.requests().len(), 2);
 }
@@ -133,49 +135,58 @@ fn a_file_of_others_does_not_choose_where_a_key_goes() {
     let model = unanswered(&home);
     let file = home.file("theirs.db");
     std::fs::copy(database(&home), &file).unwrap();
-    let note = kept::records(&file, "default")
-        .into_iter()
-        .find(|it| it["kind"] == "memory");
-    let mut note = note.unwrap();
-    let text = note["text"].as_str().unwrap();
-    note["text"] = text
-        .replace(&model.url(), "https://models.example/v1")
-        .into();
-    kept::put(&file, "default", &note);
     let file = file.to_str().unwrap();
+    // Not even on this machine: others may listen there.
     let mut resume = command(&home, &["resume", &newest(&home), "--store", file]);
     let ran = Ran::of(resume.env("OPENAI_API_KEY", "sk-secret"), "");
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(
-        ran.err.contains("https://models.example/v1") && ran.err.contains("--base-url"),
+        ran.err.contains(&model.url()) && ran.err.contains("--base-url"),
         "{}",
         ran.err
     );
+    assert_eq!(model.requests().len(), 1);
 }
 
 #[test]
-fn a_file_of_others_does_not_choose_what_is_run() {
+fn a_file_of_others_chooses_neither_the_task_nor_the_folder() {
     let home = Folder::new();
-    let (tools, _) = crate::chat::write_tool(&home);
-    let broken = Answer::json(401, serde_json::json!({ "error": { "message": "no" } }));
-    let model = Model::plays([Plays::from(broken), chat::text("Now.", 1).into()]);
-    let file = home.file("theirs.db");
+    let model = unanswered(&home);
+    let (file, there) = (home.file("theirs.db"), home.file("there"));
+    std::fs::copy(database(&home), &file).unwrap();
+    std::fs::create_dir(&there).unwrap();
+    std::fs::write(there.join("note.txt"), "x").unwrap();
+    let note = kept::records(&file, "default")
+        .into_iter()
+        .find(|it| it["kind"] == "memory");
+    let mut note = note.unwrap();
+    let mut about: serde_json::Value =
+        serde_json::from_str(note["text"].as_str().unwrap()).unwrap();
+    about["folder"] = there.to_str().unwrap().into();
+    note["text"] = about.to_string().into();
+    kept::put(&file, "default", &note);
     let store = ["--store", file.to_str().unwrap()];
-    let args = [&store[..], &["--tools", &tools]].concat();
-    assert_eq!(run_piped(&model, &home, &args, "hello\n").code, 1);
-    let id = listed(&home, &store)[0]["turn"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    let ran = turns(&home, &[&["resume", &id], &store[..]].concat());
+    let id = newest(&home);
+    let shown = turns(&home, &[&["show", &id], &store[..]].concat()).out;
+    let whole = format!(
+        "  turnwright turns resume {id} --store {} --base-url {} --folder {} --system='Be kind.'\nLook at it first",
+        store[1],
+        model.url(),
+        there.display()
+    );
+    assert!(shown.contains(&whole), "{shown}");
+    let url = model.url();
+    let args = [&["resume", &id, "--base-url", &url], &store[..]].concat();
+    let ran = turns(&home, &args);
     assert_eq!((ran.code, ran.out.as_str()), (0, "Now.\n"), "{ran:?}");
     assert!(
-        ran.err.contains(&tools) && ran.err.contains("--tools"),
+        ran.err
+            .contains(&format!("its chat could read below {}", there.display())),
         "{}",
         ran.err
     );
-    let offered = model.requests()[1].json().unwrap()["tools"].to_string();
-    assert!(!offered.contains("write_note") && offered.contains("calculate"));
+    let task = model.messages(1)[0]["content"].to_string();
+    assert!(!task.contains("Be kind."), "{task}");
 }
 
 #[test]
