@@ -83,6 +83,8 @@ impl Agent {
             Some(keeping) => runner
                 .lease(LEASE)
                 .unknown_calls(ask_somebody())
+                // A file that somebody handed over approves nothing.
+                .recall_answers(!keeping.place.is_named())
                 .spool(keeping.spool.clone())
                 .secret(keeping.secret().await?)
                 .store(keeping.store.clone()),

@@ -20,7 +20,7 @@ use crate::exit::{Exit, misuse};
 use crate::kept::{Desk, Keeping, Part, Place, check_name};
 use crate::show::{count, size};
 use crate::terminal::{Editor, Screen, Typed, one_line, style};
-use in_the_way::{THEN, open_in_chat, refuse_held, refuse_open, results_elsewhere, told};
+use in_the_way::{THEN, open_in_chat, open_in_chats, refuse_held, results_elsewhere, told};
 
 /// A result is in the spool a moment before its record is stored: so long nobody doubts that it is wanted.
 const GRACE: Duration = Duration::from_secs(60 * 60);
@@ -33,6 +33,10 @@ struct Gone {
     stay: Vec<Scope>,
     records: u64,
     bytes: u64,
+    /// Somebody else reads the file as it was.
+    still_read: bool,
+    /// Those that chats have open: they were passed over.
+    open: Vec<Scope>,
 }
 
 pub(super) async fn run(told: &args::TurnsDelete, mut screen: Screen) -> anyhow::Result<Exit> {
@@ -164,8 +168,9 @@ impl What {
                 Ok(gone)
             }
             What::Old(retention, _) => {
-                refuse_open(keeping, retention).await?;
-                let done = keeping.store.apply_retention(retention).await;
+                let open = open_in_chats(keeping).await?;
+                let retention = retention.clone().except(open.iter().cloned());
+                let done = keeping.store.apply_retention(&retention).await;
                 let done = done.map_err(|error| told(error, keeping))?;
                 for scope in &done.conversations {
                     forget_typed(keeping, scope).await?;
@@ -175,6 +180,8 @@ impl What {
                     stay: done.unfinished,
                     records: done.deleted.records,
                     bytes: done.deleted.bytes,
+                    still_read: done.deleted.still_read,
+                    open,
                 })
             }
         }
@@ -198,6 +205,7 @@ async fn delete_conversation(
     gone.conversations.push(scope.clone());
     gone.records += done.records;
     gone.bytes += done.bytes;
+    gone.still_read |= done.still_read;
     drop(desk);
     forget_typed(keeping, scope).await
 }
@@ -328,6 +336,8 @@ impl Gone {
             return screen.value(&json!({
                 "conversations": names(&self.conversations),
                 "stay": names(&self.stay),
+                "open": names(&self.open),
+                "stillRead": self.still_read,
                 "records": self.records,
                 "bytes": self.bytes,
             }));
@@ -343,6 +353,15 @@ impl Gone {
             text.push_str(&names(&self.conversations));
         }
         screen.paragraph(anstyle::Style::new(), "", &text)?;
+        if self.still_read {
+            let text = "Another program reads the file as it was, so the text is still in it. It goes once that program has ended and something is deleted or said again.";
+            screen.paragraph(style::CARE, "", text)?;
+        }
+        if !self.open.is_empty() {
+            let open = names(&self.open);
+            let text = format!("Passed over, since chats have them open: {open}.");
+            screen.paragraph(style::CARE, "", &text)?;
+        }
         if !self.stay.is_empty() {
             let text = format!(
                 "These stay, since nobody knows yet what became of a call in them, or a program has them now: {}. `turns list` shows their turns.",

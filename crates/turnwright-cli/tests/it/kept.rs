@@ -69,7 +69,16 @@ pub(crate) fn hold_until(file: &Path, conversation: &str, until: &str) {
         .find(|it| it["kind"] == "lease" && it["id"] == Lease::ID)
         .unwrap();
     lease["until"] = until.into();
+    lease["termMs"] = 3_600_000.into();
     put(file, conversation, &lease);
+}
+
+/// A time that no lease is over by, and that one may last to.
+pub(crate) fn in_half_an_hour() -> String {
+    let at = std::time::SystemTime::now() + std::time::Duration::from_secs(30 * 60);
+    let note = turnwright::record::Memory::new("a").created_at(at);
+    let note = Record::from(note.build().unwrap()).to_value().unwrap();
+    note["createdAt"].as_str().unwrap().to_owned()
 }
 
 /// Makes the turns of a conversation unreadable, as another program would that knows how they are checked.

@@ -22,9 +22,8 @@ use crate::model::{Model, Plays};
 use crate::program::{Ran, program};
 use crate::pty::{Launch, Terminal};
 
-/// Long ago, and far away.
+/// Long ago.
 const PAST: &str = "2020-01-01T00:00:00.000000000Z";
-const FUTURE: &str = "2120-01-01T00:00:00.000000000Z";
 
 /// The program's own database in this folder.
 fn database(home: &Folder) -> PathBuf {

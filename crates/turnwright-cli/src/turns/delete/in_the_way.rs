@@ -1,12 +1,10 @@
 //! What stands in the way of deleting something.
 
-use std::time::SystemTime;
-
-use turnwright::sqlite::{Retention, SqliteError, Trouble};
+use turnwright::sqlite::{SqliteError, Trouble};
 use turnwright::store::{Scope, StoreError, StoreExt as _};
 
 use super::super::again::held;
-use super::super::seen::{in_scope, scopes_of};
+use super::super::seen::scopes_of;
 use crate::exit::misuse;
 use crate::kept::{Desk, Keeping};
 
@@ -28,26 +26,13 @@ pub(super) async fn refuse_held(
 /// What helps where somebody has what is to be deleted.
 pub(super) const THEN: &str = "Then it can be deleted";
 
-/// Refuses where a chat has a conversation open that could be among those that go.
-pub(super) async fn refuse_open(keeping: &Keeping, retention: &Retention) -> anyhow::Result<()> {
+/// The conversations that chats have open: they stay, however old or large they are.
+pub(super) async fn open_in_chats(keeping: &Keeping) -> anyhow::Result<Vec<Scope>> {
+    let mut open = Vec::new();
     for name in Desk::all_taken(keeping)? {
-        for scope in scopes_of(keeping, &name).await? {
-            let last = match in_scope(keeping, &scope).await {
-                Ok(mut turns) => turns.pop().map(|seen| seen.turn),
-                Err(_) => None,
-            };
-            let at = last.map(|last| last.ended_at().unwrap_or(last.began_at()));
-            // It was written then, or later.
-            let young = at.is_some_and(|at| {
-                let age = SystemTime::now().duration_since(at).unwrap_or_default();
-                retention.max_age.is_none_or(|most| age < most)
-            });
-            if retention.max_bytes.is_some() || !young {
-                return Err(open_in_chat(&name));
-            }
-        }
+        open.extend(scopes_of(keeping, &name).await?);
     }
-    Ok(())
+    Ok(open)
 }
 
 /// Nothing is wrong with the command: it may work the next time.

@@ -2,7 +2,7 @@
 
 use turnwright_testkit::server::{Answer, chat};
 
-use super::{FUTURE, command, cut_off, database, let_go, listed, newest, talked, turns};
+use super::{command, cut_off, database, let_go, listed, newest, talked, turns};
 use crate::chat::run_piped;
 use crate::folder::Folder;
 use crate::kept;
@@ -88,7 +88,7 @@ fn a_turn_that_the_conversation_went_on_without_is_not_taken_up() {
 fn a_turn_that_another_program_has_is_left_alone() {
     let home = Folder::new();
     cut_off(&home, []);
-    kept::hold_until(&database(&home), "default", FUTURE);
+    kept::hold_until(&database(&home), "default", &kept::in_half_an_hour());
     let ran = turns(&home, &["resume", &newest(&home)]);
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
     assert!(
