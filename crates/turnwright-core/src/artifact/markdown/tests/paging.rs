@@ -249,6 +249,12 @@ proptest! {
                 let (told, _) = all_pages(&narrow, name, &args).await;
                 let (whole, pages) = all_pages(&wide, name, &args).await;
                 prop_assert_eq!(pages, 1);
+                // An item that is long by itself is clipped on a narrow page, and on a wide one not.
+                let clipped = |items: &[String]| items.iter().any(|item| item.contains('…'));
+                if clipped(&told) && !clipped(&whole) {
+                    prop_assert_eq!(told.len(), whole.len());
+                    continue;
+                }
                 prop_assert_eq!(told, whole);
             }
             for name in ["artifact_md_text", "artifact_md_code_blocks", "artifact_md_section"] {
