@@ -110,10 +110,11 @@ impl Asked {
             // Only if it was: a reader is not to hear of the end of what it did not hear of.
             self.said = Box::pin(self.say_opened()).await;
         }
-        let noted = self.note_open().await;
+        // Writing is kept apart: one who waits does not carry the room for it.
+        let noted = Box::pin(self.note_open()).await;
         let time = TimeLimit::from_now(self.gate.timeout);
         let settled = within(time, self.turn.cancellation(), settled).await;
-        self.note_closed(noted, &settled).await;
+        Box::pin(self.note_closed(noted, &settled)).await;
         let name = &self.gate.name;
         match settled {
             Ok(Ok(settling)) => self.read(settling),
@@ -154,13 +155,13 @@ impl Asked {
     }
 
     /// Notes that the turn waits here, so that it waits here again if it is taken up.
-    async fn note_open(&self) -> Option<GateRecord> {
+    async fn note_open(&self) -> Option<Arc<GateRecord>> {
         if !self.turn.is_held() {
             return None;
         }
         self.turn.gates_before().waits_again(&self.id);
         let turn_id = Arc::clone(self.turn.shared_id());
-        let record = GateRecord {
+        let record = Arc::new(GateRecord {
             id: GateRecord::id_of(&turn_id, &self.id),
             turn_id,
             gate_id: Arc::clone(&self.id),
@@ -170,8 +171,8 @@ impl Asked {
             state: GateState::Open,
             opened_at: SystemTime::now(),
             closed_at: None,
-        };
-        self.note(Arc::new(record.clone())).await;
+        });
+        self.note(Arc::clone(&record)).await;
         Some(record)
     }
 
@@ -179,7 +180,7 @@ impl Asked {
     /// open.
     async fn note_closed(
         &self,
-        noted: Option<GateRecord>,
+        noted: Option<Arc<GateRecord>>,
         settled: &Result<Result<Settling, oneshot::error::RecvError>, Cut>,
     ) {
         let state = match settled {

@@ -60,7 +60,7 @@ impl TurnContext {
         let Some(store) = self.store() else {
             return self.write(said.into_iter().collect(), Vec::new()).await;
         };
-        let record = TurnRecord::begin(Arc::clone(self.shared_id()), stash);
+        let record = Arc::new(TurnRecord::begin(Arc::clone(self.shared_id()), stash));
         let (mut tries, mut fence) = (0, 1);
         loop {
             let free = self.wait_until_free(&**store, fence).await?;
@@ -69,8 +69,8 @@ impl TurnContext {
                 return Err(exists(known));
             }
             let mut changes = self.given_up(&**store, &free).await?;
-            let hold = self.hold_on(&free, record.clone());
-            changes.push(Change::Put(Arc::new(record.clone()).into()));
+            let hold = self.hold_on(&free, Arc::clone(&record));
+            changes.push(Change::Put(Arc::clone(&record).into()));
             changes.push(Change::Put(Arc::new(hold.lease()).into()));
             changes.extend(said.clone().map(Change::Put));
             tries += 1;
@@ -88,7 +88,7 @@ impl TurnContext {
         }
     }
 
-    pub(super) fn hold_on(&self, free: &Free, record: TurnRecord) -> Hold {
+    pub(super) fn hold_on(&self, free: &Free, record: Arc<TurnRecord>) -> Hold {
         Hold::new(free.fence, self.setup().lease, record)
     }
 

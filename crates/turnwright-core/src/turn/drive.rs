@@ -53,7 +53,7 @@ pub(super) async fn drive(
         ended
     };
     let ended = holding(&turn, played).await;
-    turn.let_go(&ended.how, iterations).await;
+    Box::pin(turn.let_go(&ended.how, iterations)).await;
     if let Ended::Failed(error) = &ended.how {
         telemetry::failed(&turn, error, ended.pipeline);
         turn.tell(|| EventKind::Error {

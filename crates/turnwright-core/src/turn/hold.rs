@@ -62,7 +62,7 @@ pub(super) struct Hold {
     /// Since when that is counted.
     renewed: Mutex<Since>,
     /// The turn as the store has it.
-    record: Mutex<TurnRecord>,
+    record: Mutex<Arc<TurnRecord>>,
 }
 
 /// A moment by both clocks: one stands still while the machine sleeps, the other may be set.
@@ -88,7 +88,7 @@ impl Since {
 }
 
 impl Hold {
-    pub(super) fn new(fence: u64, term: Duration, record: TurnRecord) -> Self {
+    pub(super) fn new(fence: u64, term: Duration, record: Arc<TurnRecord>) -> Self {
         Hold {
             owner: Owner::new(),
             fence,
@@ -147,10 +147,11 @@ impl TurnContext {
     /// What says that the turn has its answer: for the batch with which that is stored.
     pub(crate) fn answered_by(&self, message: &str) -> Option<Record> {
         let hold = self.hold()?;
-        let mut record = hold.record.lock();
+        let mut kept = hold.record.lock();
+        let record = Arc::make_mut(&mut kept);
         record.answer = Some(message.into());
         record.usage = self.usage();
-        Some(Record::from(Arc::new(record.clone())))
+        Some(Record::from(Arc::clone(&kept)))
     }
 
     /// Keeps the hold, if it is time for that.

@@ -163,10 +163,10 @@ impl TurnContext {
             let next = self.next_after(&**store, place).await?;
             let found = Found { turn, place, next };
             resumable(self, &found)?;
-            let record = found.turn.again();
-            let hold = self.hold_on(&free, record.clone());
+            let record = Arc::new(found.turn.again());
+            let hold = self.hold_on(&free, Arc::clone(&record));
             let changes = vec![
-                Change::Put(Arc::new(record).into()),
+                Change::Put(record.into()),
                 Change::Put(Arc::new(hold.lease()).into()),
             ];
             tries += 1;
