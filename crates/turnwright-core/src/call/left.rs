@@ -108,7 +108,13 @@ impl DispatchContext {
         }
         let (mut run, mut records, mut says) = (Vec::new(), Vec::new(), Vec::new());
         let mut done = Vec::new();
-        for then in join_all(steps).await.into_iter().flatten() {
+        let steps = join_all(steps).await;
+        if self.cancellation().is_cancelled() {
+            // Whoever was asked had no time to say: all of it stays as it is, for the next who takes the turn up or gives it up.
+            self.note_unwritten();
+            return;
+        }
+        for then in steps.into_iter().flatten() {
             let closed = match then {
                 Then::Run(call) => {
                     run.push(call);

@@ -22,7 +22,6 @@ use super::tasks::Tasks;
 use crate::artifact::ArtifactLimits;
 use crate::call::{CallIds, Id};
 use crate::cancel::Cancellation;
-use crate::error::{Error, ErrorCode};
 use crate::event::{EventBus, EventKind, Level, Usage};
 use crate::gate::{GateTable, GatesBefore};
 use crate::registry::ToolRegistry;
@@ -320,22 +319,6 @@ impl TurnContext {
         }
     }
 
-    /// Makes sure that the turn is still this process's to run: for a handler that took long before it acts, since a process may
-    /// have been stopped meanwhile, and another may have taken the turn over. Renews the turn's hold if that is due.
-    ///
-    /// # Errors
-    /// `E_TURN_TAKEN_OVER`: do nothing more. `E_STORE_ERROR` if the store cannot say.
-    pub async fn ensure_held(&self) -> Result<(), Error> {
-        self.renew().await?;
-        match self.is_taken_over() {
-            true => Err(Error::new(
-                ErrorCode::TurnTakenOver,
-                "somebody else has taken this conversation over, or deleted it",
-            )),
-            false => Ok(()),
-        }
-    }
-
     /// It is over: whoever reads the stream comes to its end, and whoever kept the context can do nothing more with it.
     pub(super) fn end(&self) {
         self.0.ended.store(true, Ordering::Release);
@@ -362,7 +345,7 @@ impl TurnContext {
         self.hold().is_some()
     }
 
-    pub(super) fn note_unwritten(&self) {
+    pub(crate) fn note_unwritten(&self) {
         self.0.unwritten.store(true, Ordering::Release);
     }
 

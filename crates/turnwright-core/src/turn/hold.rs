@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::TurnContext;
 use super::outcome::Ended;
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::record::{Lease, Record, TurnFailure, TurnRecord, TurnState, new_id};
 use crate::store::Change;
 
@@ -161,6 +161,22 @@ impl TurnContext {
             self.write(Vec::new(), Vec::new()).await?;
         }
         Ok(())
+    }
+
+    /// Makes sure that the turn is still this process's to run: for a handler that took long before it acts, since a process may
+    /// have been stopped meanwhile, and another may have taken the turn over. Renews the turn's hold if that is due.
+    ///
+    /// # Errors
+    /// `E_TURN_TAKEN_OVER`: do nothing more. `E_STORE_ERROR` if the store cannot say.
+    pub async fn ensure_held(&self) -> Result<(), Error> {
+        self.renew().await?;
+        match self.is_taken_over() {
+            true => Err(Error::new(
+                ErrorCode::TurnTakenOver,
+                "somebody else has taken this conversation over, or deleted it",
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Whether somebody else may have the turn by now.

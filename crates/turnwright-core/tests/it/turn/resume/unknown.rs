@@ -151,3 +151,46 @@ fn whoever_panics_while_finding_out_has_found_nothing_out() {
         assert_eq!(world.runs.all().len(), 1);
     });
 }
+
+#[test]
+fn a_turn_that_is_called_off_while_somebody_is_asked_leaves_the_call_in_doubt() {
+    let world = begun();
+    process().block_on(async {
+        let runner = |model: &ScriptedModel| {
+            let pay = world.acting("pay").build();
+            let runner = world.runner(model).tool(pay);
+            runner.unknown_calls(ask_somebody()).build().unwrap()
+        };
+        let turn = runner(&answers()).resume(TURN).await.unwrap();
+        let gates = turn.gates();
+        opened(&gates).await;
+        turn.cancel();
+        assert_eq!(turn.await.ended.name(), "aborted");
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "begun")]);
+        // They are asked again, and can still say.
+        let turn = runner(&answers()).resume(TURN).await.unwrap();
+        let gates = turn.gates();
+        let id = opened(&gates).await[0].id.clone();
+        gates.resolve(&id, json!({ "found": "done" })).unwrap();
+        assert!(turn.await.is_answered());
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "done")]);
+        assert_eq!(world.runs.all().len(), 1);
+    });
+}
+
+#[test]
+fn a_call_that_stayed_in_doubt_is_closed_by_the_turn_that_comes_instead() {
+    let world = begun();
+    process().block_on(async {
+        let second = world.runner(&answers()).tool(world.acting("pay").build());
+        let second = second.unknown_calls(ask_somebody()).build().unwrap();
+        let turn = second.resume(TURN).await.unwrap();
+        let gates = turn.gates();
+        opened(&gates).await;
+        turn.cancel();
+        turn.await;
+        let outcome = second.run(TurnInput::new("hello").conversation(TALK)).await;
+        assert!(outcome.is_answered());
+        assert_eq!(world.ledger().await, [("pay".to_owned(), "unknown")]);
+    });
+}
