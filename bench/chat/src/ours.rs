@@ -1,6 +1,8 @@
 //! Turns of Turnwright.
 
-use turnwright_core::{Effects, Error, Tool, ToolContext, TurnEvent, TurnRunner};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use turnwright_core::{Effects, Error, Tool, ToolContext, TurnEvent, TurnInput, TurnRunner};
 use turnwright_models::ChatCompletions;
 
 use crate::script::{LOOK_UP, Script, WAIT};
@@ -73,9 +75,16 @@ pub(crate) fn tools() -> Result<[Tool; 2], Error> {
     Ok([looks_up, waits])
 }
 
+/// What is said, in a conversation of its own that the store keeps.
+fn stored(text: &str) -> TurnInput {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let number = LAST.fetch_add(1, Ordering::Relaxed);
+    TurnInput::new(text).conversation(number.to_string())
+}
+
 /// A turn that nobody reads while it runs.
 pub(crate) async fn run(runner: &TurnRunner, script: Script) {
-    let outcome = runner.run(QUESTION).await;
+    let outcome = runner.run(stored(QUESTION)).await;
     let fine = outcome.is_answered()
         && outcome.text.len() == script.answer()
         && outcome.tool_calls().count() == script.calls();
@@ -83,7 +92,7 @@ pub(crate) async fn run(runner: &TurnRunner, script: Script) {
 }
 
 async fn read(runner: &TurnRunner, script: Script) {
-    let mut turn = runner.start(QUESTION);
+    let mut turn = runner.start(stored(QUESTION));
     let mut heard = 0;
     while let Some(event) = turn.next().await {
         if let TurnEvent::MessageDelta(delta) = event {

@@ -2,11 +2,13 @@
 //! memory.
 //!
 //! `cargo run --release` prints the report. `-- --rounds 5 --slice-ms 5` makes it short. `-- --repeat 10000 --only "store: a call"`
-//! runs the rows whose section or label contains that text so many times without timing them, for a profiler.
+//! runs the rows whose section or label contains that text so many times without timing them, for a profiler. `-- --growth`
+//! measures a conversation that grows to 10,000 turns, and nothing else.
 
 mod bare;
 mod calls;
 mod folder;
+mod growth;
 mod loading;
 mod measure;
 mod options;
@@ -35,7 +37,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                 subject.repeat(times);
             }
         }
-        What::Report(plan) => println!("{}", report(plan, &folder)?),
+        What::Growth => println!("{}", growth::measure(&folder)?),
+        What::Report(plan) => {
+            println!("{}", report(plan, &folder)?);
+            println!("{}", growth::measure(&folder)?);
+        }
     }
     Ok(())
 }

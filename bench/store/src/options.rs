@@ -9,6 +9,8 @@ use crate::measure::Plan;
 
 pub(crate) enum What {
     Report(Plan),
+    /// Measures a conversation that grows, and nothing else.
+    Growth,
     /// Runs subjects without timing them, for a profiler.
     Repeat {
         times: u64,
@@ -29,6 +31,7 @@ impl What {
                 "--rounds" => plan.rounds = number(words.next())?,
                 "--slice-ms" => plan.slice = Duration::from_millis(number(words.next())?),
                 "--repeat" => repeat = Some(number(words.next())?),
+                "--growth" => return Ok(What::Growth),
                 "--only" => only = words.next().unwrap_or_default(),
                 _ => return Err(format!("unknown option {word}").into()),
             }

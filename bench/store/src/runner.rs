@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
-use turnwright_core::spool::MemorySpool;
 use turnwright_core::store::{
     Batch, Change, Loaded, Query, Revision, Scope, ScopeFilter, StoreError,
 };
 use turnwright_core::{
-    BoxError, DispatchContext, Effects, Executor, MemoryStore, RecordKind, Store, Tool,
+    BoxError, DispatchContext, Effects, Executor, MemoryStore, RecordKind, Spool, Store, Tool,
     ToolContext, TurnInput, TurnRunner,
 };
 
@@ -81,7 +80,6 @@ pub(crate) fn runner(
 ) -> Result<TurnRunner, turnwright_core::Error> {
     TurnRunner::builder(Script(called))
         .store(store)
-        .spool(MemorySpool::default())
         .tool(tool(called)?)
         .build()
 }
@@ -116,6 +114,18 @@ impl Store for Noted {
 
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
         self.0.scopes(filter).await
+    }
+
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        self.0.holding(kind, id).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.0.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.0.spool()
     }
 }
 

@@ -1,4 +1,5 @@
-//! What a turn costs: beside the calls that it makes, by the delta, by the turn that waits, and by the second.
+//! What a turn costs: beside the calls that it makes, by the delta, by the turn that waits, by the second, and by what it leaves
+//! behind.
 //!
 //! `cargo run --release` prints the report. `-- --rounds 5 --slice-ms 5 --turns 1000` makes it short.
 //! `-- --repeat 10000 --only "turn: a handle"` runs the rows whose section or label contains that text so many times
@@ -6,6 +7,7 @@
 
 mod beside_calls;
 mod deltas;
+mod left_behind;
 mod measure;
 mod options;
 mod report;
@@ -15,6 +17,7 @@ mod waiting;
 
 use std::error::Error;
 
+use self::left_behind::Case;
 use self::measure::{Plan, Subject, measure};
 use self::options::What;
 use self::report::{Report, Timings};
@@ -23,6 +26,7 @@ use self::waiting::Crowd;
 fn main() -> Result<(), Box<dyn Error>> {
     match What::from_command_line()? {
         What::Wait(crowd) => println!("{}", crowd.measure()?),
+        What::Left(case) => println!("{}", case.measure()?),
         What::Repeat { times, only } => {
             let all = [
                 beside_calls::subjects()?,
@@ -47,9 +51,14 @@ fn report(plan: Plan, turns: usize) -> Result<Report, Box<dyn Error>> {
         .into_iter()
         .map(|crowd| Ok((crowd, crowd.in_a_child()?)))
         .collect();
+    let left: Result<Vec<(Case, f64)>, Box<dyn Error>> = Case::ALL
+        .into_iter()
+        .map(|case| Ok((case, case.in_a_child()?)))
+        .collect();
     Ok(Report {
         plan,
         timings: Timings::new(timings),
         waiting: waiting?,
+        left: left?,
     })
 }

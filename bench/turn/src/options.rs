@@ -5,6 +5,7 @@ use std::error::Error;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::left_behind::Case;
 use crate::measure::Plan;
 use crate::waiting::Crowd;
 
@@ -20,6 +21,8 @@ pub(crate) enum What {
     },
     /// Has turns wait in this process, and prints the bytes that each of them holds.
     Wait(Crowd),
+    /// Runs turns in this process, and prints the bytes that they leave behind.
+    Left(Case),
 }
 
 impl What {
@@ -40,6 +43,10 @@ impl What {
                 "--wait" => {
                     let words: Vec<String> = words.collect();
                     return Ok(What::Wait(Crowd::from_words(&words)?));
+                }
+                "--left" => {
+                    let word = words.next().unwrap_or_default();
+                    return Ok(What::Left(Case::from_word(&word)?));
                 }
                 _ => return Err(format!("unknown option {word}").into()),
             }

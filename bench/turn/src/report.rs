@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::beside_calls::{MANY_THREADS, ONE_THREAD, bare_label, turn_label};
 use crate::deltas::{self, COUNTS};
+use crate::left_behind::Case;
 use crate::measure::{Plan, Timing};
 use crate::runner::Called;
 use crate::throughput::{self, CALLERS, ONE};
@@ -22,6 +23,7 @@ pub(crate) struct Report {
     pub(crate) plan: Plan,
     pub(crate) timings: Timings,
     pub(crate) waiting: Vec<(Crowd, f64)>,
+    pub(crate) left: Vec<(Case, f64)>,
 }
 
 /// The timings of one run, by section and label.
@@ -110,6 +112,16 @@ impl Report {
         Ok(())
     }
 
+    fn left(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\n### Memory that is left behind\n")?;
+        writeln!(f, "| | MB |")?;
+        writeln!(f, "| --- | ---: |")?;
+        for (case, bytes) in &self.left {
+            writeln!(f, "| {} | {:.1} |", case.name(), bytes / 1e6)?;
+        }
+        Ok(())
+    }
+
     fn goals(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "\n### Goals\n")?;
         writeln!(f, "| | by medians | by minima | at most | |")?;
@@ -174,6 +186,7 @@ impl Display for Report {
         self.deltas(f)?;
         self.throughput(f)?;
         self.waiting(f)?;
+        self.left(f)?;
         self.goals(f)
     }
 }

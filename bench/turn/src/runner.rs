@@ -10,7 +10,7 @@ use turnwright_core::artifact::ForgePolicy;
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::{
     BoxError, DispatchContext, Effects, Error, Event, Executor, Inline, MemoryStore, Next, Tool,
-    ToolContext, ToolRegistry, TurnContext, TurnRunner,
+    ToolContext, ToolRegistry, TurnContext, TurnInput, TurnRunner,
 };
 
 pub(crate) const ARGS: &str = r#"{"word": "turn", "most": 3}"#;
@@ -121,9 +121,16 @@ pub(crate) fn full(called: Called, tools: &[Tool]) -> Result<TurnRunner, Error> 
         .build()
 }
 
+/// What is said, in a conversation of its own that the store keeps.
+pub(crate) fn stored(text: &str) -> TurnInput {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let number = LAST.fetch_add(1, Ordering::Relaxed);
+    TurnInput::new(text).conversation(number.to_string())
+}
+
 /// One turn, which must come out as the script says.
 pub(crate) async fn turn(runner: &TurnRunner) {
-    let outcome = runner.run("What is known of it?").await;
+    let outcome = runner.run(stored("What is known of it?")).await;
     let fine = outcome.is_answered()
         && outcome.iterations == CALLS
         && outcome.tool_calls().count() == CALLS as usize;

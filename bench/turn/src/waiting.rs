@@ -15,6 +15,8 @@ use turnwright_core::{
     ToolContext, TurnContext, TurnOutcome, TurnRunner,
 };
 
+use crate::runner::stored;
+
 const TOOLS: usize = 50;
 
 /// How turns wait.
@@ -104,13 +106,15 @@ impl Crowd {
 
     async fn started(self, runner: &TurnRunner, open: &AtomicUsize) -> Result<f64, Box<dyn Error>> {
         // One before all others: what is made once is made now.
-        let first = runner.start("Do it.");
+        let first = runner.start(stored("Do it."));
         let gate = first.gates().next().await.ok_or("no gate was opened")?;
         first.gates().approve(&gate.id)?;
         ended_well(&first.await)?;
 
         let before = resident()?;
-        let turns: Vec<_> = (0..self.turns).map(|_| runner.start("Do it.")).collect();
+        let turns: Vec<_> = (0..self.turns)
+            .map(|_| runner.start(stored("Do it.")))
+            .collect();
         all_wait(open, self.turns + 1).await;
         let held = resident()?.saturating_sub(before);
         for turn in &turns {
@@ -135,12 +139,12 @@ impl Crowd {
         answers: &Semaphore,
     ) -> Result<f64, Box<dyn Error>> {
         answers.add_permits(1);
-        ended_well(&runner.run("Do it.").await)?;
+        ended_well(&runner.run(stored("Do it.")).await)?;
 
         let before = resident()?;
         let one = || {
             let runner = runner.clone();
-            tokio::spawn(async move { runner.run("Do it.").await })
+            tokio::spawn(async move { runner.run(stored("Do it.")).await })
         };
         let turns: Vec<_> = (0..self.turns).map(|_| one()).collect();
         all_wait(open, self.turns + 1).await;

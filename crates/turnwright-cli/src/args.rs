@@ -168,7 +168,8 @@ const TOOLS_FILE: &str = r#"A file of tools:
       "command": ["./disk-free.sh", "--human"],
       "effects": "read_only",
       "timeout_secs": 10,
-      "kind": "text"
+      "kind": "text",
+      "env": ["DISK_REPORT_URL"]
     }
   ]
 
@@ -179,11 +180,12 @@ const TOOLS_FILE: &str = r#"A file of tools:
   effects       read_only or writes. Writes unless told: then it asks first
   timeout_secs  60 unless told; then it is ended, with what it started
   kind          what its output is: text, json or markdown. Text unless told
+  env           names of environment variables to pass to the program
 
 The program gets its arguments as JSON on standard input. What it writes to
 standard output is the result; lines on standard error are its progress, and
-the reason if it ends with another code than 0. Environment variables that look
-like keys (*_KEY, *TOKEN, *SECRET*, *PASSWORD*) are not handed on.
+the reason if it ends with another code than 0. Of the environment it gets PATH,
+HOME, LANG, LC_*, TERM, TZ, TMPDIR, USER and the variables that `env` names.
 
 Examples:
   turnwright tools list

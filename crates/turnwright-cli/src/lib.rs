@@ -18,9 +18,11 @@
 mod agent;
 mod args;
 mod chat;
+mod child;
 mod demo;
 mod exit;
 mod kept;
+mod own;
 mod program;
 mod schema;
 mod serve;

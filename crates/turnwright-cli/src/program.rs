@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 use serde_json::json;
+use turnwright::prelude::*;
 use turnwright::turn::IntoTool;
-use turnwright::{Error, Tool};
 
 use crate::args::{self, Cli, Command};
 use crate::exit::{Exit, nobody_reads, verdict};
+use crate::own::{Own, OwnModel, Settings};
 use crate::terminal::Screen;
 use crate::terminal::style::{self, paint};
 use crate::{chat, demo, schema, serve, tools, turns, wire};
@@ -22,6 +23,8 @@ pub struct Program {
     name: &'static str,
     version: Option<&'static str>,
     tools: Vec<Result<Tool, Error>>,
+    settings: Settings,
+    model: Option<OwnModel>,
 }
 
 /// What it is called unless told.
@@ -34,6 +37,8 @@ impl Program {
             name: NAME,
             version: None,
             tools: Vec::new(),
+            settings: Settings::default(),
+            model: None,
         }
     }
 
@@ -58,6 +63,68 @@ impl Program {
     /// With these tools too.
     pub fn tools<T: IntoTool>(self, tools: impl IntoIterator<Item = T>) -> Self {
         tools.into_iter().fold(self, Program::tool)
+    }
+
+    /// Adds a value that handlers, policies and middleware reach by its type, through
+    /// [`ToolContext::state`](turnwright::prelude::ToolContext). One value of each type. Holds for `chat`, `turns resume` and
+    /// `tools call`.
+    ///
+    /// ```no_run
+    /// use turnwright::prelude::*;
+    ///
+    /// struct Shop { stock: u32 }
+    ///
+    /// /// Number of items in stock.
+    /// #[tool(effects = "read_only")]
+    /// async fn stock(ctx: ToolContext) -> Result<String, ToolError> {
+    ///     let shop = ctx.state::<Shop>()?;
+    ///     Ok(format!("{} items", shop.stock))
+    /// }
+    ///
+    /// fn main() -> std::process::ExitCode {
+    ///     turnwright_cli::Program::new().state(Shop { stock: 3 }).tool(stock()).main()
+    /// }
+    /// ```
+    pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.settings.add(|runner| runner.state(value));
+        self
+    }
+
+    /// Adds a policy that decides whether a call may run. It is asked before the program's own policy, which requires approval
+    /// for every tool that is not read-only. Holds for `chat`, `turns resume` and `tools call`.
+    ///
+    /// ```no_run
+    /// use turnwright::prelude::*;
+    ///
+    /// fn main() -> std::process::ExitCode {
+    ///     let large = |call: &PendingCall<'_>| call.args()["amount"].as_u64() > Some(1_000);
+    ///     turnwright_cli::Program::new()
+    ///         .policy(when(large, "it moves more than 1,000"))
+    ///         .main()
+    /// }
+    /// ```
+    pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
+        self.settings.add(|runner| runner.policy(policy));
+        self
+    }
+
+    /// Answers turns with this executor instead of a model server. `chat` and `turns resume` then need no `--base-url` and no
+    /// key; they ignore `--base-url` and `--model`, and refuse `--record` and `--system`.
+    ///
+    /// ```no_run
+    /// use turnwright::prelude::*;
+    ///
+    /// fn main() -> std::process::ExitCode {
+    ///     let parrot = |ctx: DispatchContext| async move {
+    ///         ctx.answer("Polly wants a cracker.").await?;
+    ///         Ok(())
+    ///     };
+    ///     turnwright_cli::Program::new().name("parrot").executor(parrot).main()
+    /// }
+    /// ```
+    pub fn executor(mut self, executor: impl Executor + 'static) -> Self {
+        self.model = Some(OwnModel::new(executor));
+        self
     }
 
     /// Reads the command line and does what it says.
@@ -106,7 +173,14 @@ impl Program {
     fn carry_out(self, cli: Cli) -> anyhow::Result<Exit> {
         let screen = Screen::new(cli.json);
         let (name, command) = (self.name, self.command());
-        let own = || self.tools.into_iter().collect::<Result<Vec<Tool>, Error>>();
+        let own = || {
+            let tools = self.tools.into_iter().collect::<Result<Vec<Tool>, Error>>();
+            tools.map(|tools| Own {
+                tools,
+                settings: self.settings,
+                model: self.model,
+            })
+        };
         match cli.command {
             Command::Demo(told) => in_runtime(demo::run(&told, screen)),
             Command::Chat(told) => in_runtime(chat::run(told, own()?, screen)),
@@ -183,6 +257,7 @@ impl Default for Program {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::{self, Agent};
 
     #[test]
     fn a_program_of_yours_speaks_of_itself() {
@@ -200,6 +275,91 @@ mod tests {
                 help.contains("mine ") && !help.contains("turnwright "),
                 "{help}"
             );
+        }
+    }
+
+    /// What came of a command of a program, told to machines: nobody is asked.
+    fn ran(program: Program, args: &[&str]) -> Exit {
+        let args = [&["mine", "--json"], args].concat();
+        let matches = program.command().try_get_matches_from(args).unwrap();
+        let cli = Cli::from_arg_matches(&matches).unwrap();
+        program.carry_out(cli).unwrap()
+    }
+
+    struct Stock(u32);
+
+    fn sells() -> Result<Tool, Error> {
+        Tool::dynamic("sell", json!({ "type": "object" }))
+            .description("Sells one.")
+            .effects(Effects::ReadOnly)
+            .handler(|_: serde_json::Value, ctx: ToolContext| async move {
+                let stock = ctx.state::<Stock>()?;
+                match stock.0 {
+                    0 => Err(ToolError::internal("sold out")),
+                    left => Ok(format!("{left} left")),
+                }
+            })
+            .build()
+    }
+
+    #[test]
+    fn state_and_policies_of_a_program_hold_for_its_calls() {
+        let call = ["tools", "call", "sell"];
+        let program = || Program::new().tool(sells());
+        assert_eq!(ran(program(), &call), Exit::No, "there is no state");
+        assert_eq!(ran(program().state(Stock(0)), &call), Exit::No);
+        assert_eq!(ran(program().state(Stock(3)), &call), Exit::Done);
+        let asks = when(|_: &PendingCall<'_>| true, "it is the last one");
+        let asking = program().state(Stock(3)).policy(asks);
+        assert_eq!(ran(asking, &call), Exit::No, "nobody is there to ask");
+    }
+
+    #[test]
+    fn a_model_of_the_program_answers_instead_of_a_server() {
+        let program = Program::new().tool(sells()).state(Stock(3)).executor(
+            |ctx: DispatchContext| async move {
+                let sold = ctx.call("sell", "{}").await;
+                ctx.answer(sold.text().await.unwrap_or_default()).await?;
+                Ok(())
+            },
+        );
+        let own = Own {
+            tools: vec![sells().unwrap()],
+            settings: program.settings,
+            model: program.model,
+        };
+        let answer = tokio::runtime::Runtime::new().unwrap().block_on(async {
+            let told = chat_args(&[]);
+            let (agent, runner) = Agent::find(told.agent, own, None).await.unwrap();
+            assert_eq!(agent.address(), "the program's own model (executor)");
+            let runner = agent::kept_in(runner, None).await.unwrap();
+            runner.run("Sell one.").await.into_answer().unwrap()
+        });
+        assert_eq!(answer, "3 left");
+    }
+
+    #[test]
+    fn what_a_model_of_the_program_cannot_do_is_refused() {
+        for option in [&["--record", "x.json"], &["--system", "Be kind."]] {
+            let model = |ctx: DispatchContext| async move { Ok(ctx.ack()?) };
+            let own = Own {
+                model: Some(OwnModel::new(model)),
+                ..Own::default()
+            };
+            let told = chat_args(option);
+            let runtime = tokio::runtime::Runtime::new().unwrap();
+            let found = runtime.block_on(Agent::find(told.agent, own, told.record.as_deref()));
+            let error = found.map(drop).unwrap_err().to_string();
+            assert!(error.contains(option[0]), "{error}");
+        }
+    }
+
+    fn chat_args(options: &[&str]) -> args::Chat {
+        let args = [&["mine", "chat"], options].concat();
+        let matches = Program::new().command().try_get_matches_from(args);
+        match Cli::from_arg_matches(&matches.unwrap()).unwrap().command {
+            Command::Chat(told) => told,
+            other => panic!("{other:?}"),
         }
     }
 }

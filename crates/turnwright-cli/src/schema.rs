@@ -16,8 +16,8 @@ pub(crate) fn check(told: &SchemaCheck, mut screen: Screen) -> anyhow::Result<Ex
             "the schema and the arguments cannot both come from standard input: give one of them as a file or as text",
         ));
     }
-    let schema = text::given(&told.schema, "the schema")?;
-    let args = text::given(&told.args, "the arguments")?;
+    let schema = text::given(&told.schema, text::SCHEMA)?;
+    let args = text::given(&told.args, text::ARGUMENTS)?;
     let schema = match Schema::from_json(&schema) {
         Ok(schema) => schema,
         Err(refused) => return refuse_schema(&refused, &mut screen),

@@ -41,7 +41,7 @@ pub(crate) async fn run(told: ServeScript, mut screen: Screen) -> anyhow::Result
 }
 
 fn read(path: &Path) -> anyhow::Result<Script> {
-    let text = text::file(path, "the script")?;
+    let text = text::file(path, text::SCRIPT)?;
     text.parse().map_err(|error: io::Error| {
         let name = match path == Path::new("-") {
             true => "standard input".to_owned(),

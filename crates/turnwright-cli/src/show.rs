@@ -13,14 +13,15 @@ use serde_json::{Value, json};
 use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
 use turnwright::turn::Delta;
-use unicode_width::UnicodeWidthStr as _;
 
 pub(crate) use follow::{Shown, Viewer, follow};
 pub(crate) use result::{count, size};
 pub(crate) use tally::Tally;
 
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Consent, Flow, Screen, fit, json as shown_json, one_line, plain, wrap};
+use crate::terminal::{
+    Consent, Flow, MARGIN, Screen, columns, fit, json as shown_json, one_line, plain, wrap,
+};
 
 /// How much of a line is shown where nobody counts columns.
 const LINE: usize = 160;
@@ -121,6 +122,7 @@ impl Show {
                 self.announce(id, &tool, &shown_json(&args))?;
                 for repair in repairs.iter().filter(|it| !repair::is_default(it)) {
                     let text = format!("  repaired {}", repair::in_words(repair));
+                    let text = fit(&text, self.columns());
                     self.screen.line(paint(style::CARE, text))?;
                 }
                 self.screen.busy(&format!("{} runs", one_line(&tool, LINE)));
@@ -131,7 +133,7 @@ impl Show {
                 let message = one_line(&message, LINE);
                 self.screen.busy(&message);
             }
-            TurnEvent::ToolCall(call) => {
+            TurnEvent::ToolCall(call) | TurnEvent::ToolCallIncomplete(call) => {
                 if !self.announced.contains(call.id()) {
                     let args = match call.args().to_value() {
                         Value::String(text) => one_line(&text, LINE),
@@ -167,7 +169,7 @@ impl Show {
         self.apart = true;
         let name = fit(&format!("→ {}", one_line(tool, LINE)), self.columns());
         // Arguments of which nothing is left say nothing.
-        let args = match self.columns().saturating_sub(name.width() + 1) {
+        let args = match self.columns().saturating_sub(columns(&name) + 1) {
             0..8 => String::new(),
             room => format!(" {}", fit(args, room)),
         };
@@ -192,7 +194,7 @@ impl Show {
             self.spoken = true;
             self.speech = Some(Speech {
                 id: Arc::clone(&delta.id),
-                flow: Flow::new(self.screen.width(), margin(self.screen.width())),
+                flow: Flow::new(self.screen.width(), MARGIN),
                 style,
             });
         }
@@ -269,7 +271,7 @@ impl Show {
             let cause = error.cause().unwrap_or(&error);
             let why = plain(&cause.with_causes()).into_owned();
             let sentence = format!("no answer: {why} ({})", cause.code());
-            self.screen.paragraph(style::BAD, "", &sentence)?;
+            self.screen.quoting(style::BAD, "", MARGIN, &sentence)?;
         } else if outcome.text.trim().is_empty() {
             self.screen
                 .line(paint(style::CARE, "(the model said nothing)"))?;
@@ -284,33 +286,9 @@ impl Show {
     }
 }
 
-/// What a model said, as it stands on the screen: in its margin, where somebody looks.
+/// What a model said, each line behind the margin.
 pub(crate) fn quoted(text: &str, width: Option<usize>) -> String {
-    let mut flow = Flow::new(width, margin(width));
-    let text = plain(text);
-    let mut said = flow.push(text.trim_end());
-    said.push_str(&flow.end());
-    said
-}
-
-/// What a model said, in its margin wherever it is read.
-pub(crate) fn in_margin(text: &str, width: Option<usize>) -> String {
-    let text = wrap(
-        plain(text).trim_end(),
-        width.map(|it| it.saturating_sub(2)),
-        "",
-    );
-    let lines: Vec<String> = text.lines().map(|line| format!("│ {line}")).collect();
-    lines.join("\n")
-}
-
-/// What stands before each line that the model says, where somebody looks: nothing that it says can be taken for something
-/// that the program says.
-fn margin(width: Option<usize>) -> &'static str {
-    match width {
-        Some(_) => "│ ",
-        None => "",
-    }
+    wrap(plain(text).trim_end(), width, MARGIN)
 }
 
 impl Viewer for Show {
@@ -321,7 +299,7 @@ impl Viewer for Show {
     async fn event(&mut self, event: TurnEvent, called_off: bool) -> anyhow::Result<()> {
         match event {
             event if self.screen.is_json() => self.tell(&event),
-            TurnEvent::ToolCall(_) => self.show(event).await,
+            TurnEvent::ToolCall(_) | TurnEvent::ToolCallIncomplete(_) => self.show(event).await,
             _ if called_off => Ok(()),
             event => self.show(event).await,
         }
@@ -345,5 +323,86 @@ impl Viewer for Show {
 
     fn called_off(&mut self) -> anyhow::Result<()> {
         Ok(self.break_speech()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::num::NonZero;
+
+    /// The rows of a terminal of this width on which a text was written.
+    fn rows(text: &str, width: u16) -> Vec<String> {
+        let size = |number| NonZero::new(number).unwrap();
+        let rows = |line: &str| line.chars().count() * 2 / usize::from(width) + 2;
+        let height = text.lines().map(rows).sum::<usize>() + 1;
+        let height = u16::try_from(height).unwrap();
+        let mut terminal = vt100::Parser::new(size(height), size(width), 0);
+        terminal.process(text.replace('\n', "\r\n").as_bytes());
+        let rows = terminal.screen().rows(0, width);
+        rows.map(|row| row.trim_end().to_owned())
+            .filter(|row| !row.is_empty())
+            .collect()
+    }
+
+    /// Model text in pieces: questions of the program, its prompt, odd blanks, wide and joined characters, escape sequences.
+    fn pieces() -> impl Strategy<Value = Vec<String>> {
+        let parts = prop::sample::select(vec![
+            "? write_note asks to run",
+            "  write_note: yes, no, edit or see all? ",
+            "you › ",
+            "\n",
+            "\n\n",
+            "\r",
+            "\t",
+            "\u{b}",
+            "\u{85}",
+            "\u{2028}",
+            "\u{a0}",
+            "\u{2007}",
+            "\u{202f}",
+            "\u{3000}",
+            "\u{2800}",
+            "\u{3164}",
+            "\u{1680}",
+            "東京",
+            "👩\u{200d}🔬",
+            "❤\u{fe0f}",
+            "e\u{301}\u{302}",
+            "\u{1b}[2J\u{1b}[1;1H",
+            "\u{9b}1A",
+            "\u{8}",
+            "word",
+            " ",
+        ]);
+        let part = (parts, 1_usize..60).prop_map(|(part, times)| match part.chars().count() {
+            0..=2 => part.repeat(times),
+            _ => part.to_owned(),
+        });
+        prop::collection::vec(part, 1..12)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn no_row_of_model_text_begins_like_the_program(pieces in pieces(), width in 6_u16..120) {
+            let width_of_window = Some(usize::from(width));
+            let mut flow = Flow::new(width_of_window, MARGIN);
+            let mut streamed: String = pieces.iter().map(|piece| flow.push(&plain(piece))).collect();
+            streamed.push_str(&flow.end());
+            let whole = quoted(&pieces.concat(), width_of_window);
+            let args = json!({ "text": pieces.concat() });
+            for (text, begins) in [
+                (streamed, "│"),
+                (whole, "│"),
+                (crate::terminal::quoted_args(&args, width_of_window), "  │"),
+            ] {
+                for row in rows(&text, width) {
+                    prop_assert!(row.starts_with(begins.trim_end()), "{:?} of {:?}", row, text);
+                }
+            }
+        }
     }
 }

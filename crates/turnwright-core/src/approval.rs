@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::dispatch::DispatchContext;
 use crate::schema::escape;
@@ -233,6 +233,8 @@ pub struct ApprovalRequest {
     pub turn_id: Arc<str>,
     /// The conversation.
     pub conversation: Arc<str>,
+    /// For a call of a sub-agent: the names of the tools whose calls its turn runs under, the outermost first.
+    pub outer_tools: Vec<Arc<str>>,
     /// The tool, as it is now: what it is called and does, its schema and its fingerprint.
     pub tool: Tool,
     /// The checked arguments.
@@ -296,7 +298,11 @@ impl Approval {
     pub(crate) fn into_answer(self) -> Value {
         match self {
             Approval::Granted => json!({ "decision": "approve" }),
-            Approval::Edited(args) => json!({ "decision": "edit", "args": args }),
+            // Moved, since `json!` copies by recursion, and nothing has looked at these arguments yet.
+            Approval::Edited(args) => Value::Object(Map::from_iter([
+                ("decision".to_owned(), "edit".into()),
+                ("args".to_owned(), args),
+            ])),
             Approval::Refused { reason } => json!({ "decision": "refuse", "reason": reason }),
         }
     }

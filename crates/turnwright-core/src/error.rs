@@ -83,11 +83,13 @@ codes! {
     /// Two tools of one name.
     ToolAlreadyRegistered = "E_TOOL_ALREADY_REGISTERED", true, Internal, "The tool is misconfigured; do not call it again.";
     /// A dispatch was acknowledged or refused a second time.
-    AlreadySignalled = "E_LLM_EXECUTION_ALREADY_SIGNALLED", true, Internal, "The turn has already ended.";
+    AlreadySignalled = "E_LLM_EXECUTION_ALREADY_SIGNALLED", true, Internal, "The tool is misconfigured; do not call it again.";
     /// A runner whose parts do not fit together.
-    InvalidTurnRunner = "E_INVALID_TURN_RUNNER_CONFIG", true, Internal, "The agent is misconfigured.";
-    /// A turn that cannot be begun as it was asked for.
-    InvalidTurnContext = "E_INVALID_TURN_CONTEXT", true, Internal, "The turn cannot be begun.";
+    InvalidTurnRunner = "E_INVALID_TURN_RUNNER_CONFIG", true, Internal, "The tool is misconfigured; do not call it again.";
+    /// A turn that cannot be begun as it was asked for, or that has ended already.
+    InvalidTurnContext = "E_INVALID_TURN_CONTEXT", true, Internal, "The tool is misconfigured; do not call it again.";
+    /// State was asked for that the runner was not given.
+    MissingState = "E_MISSING_STATE", true, Internal, "The tool is misconfigured; do not call it again.";
     /// A gate that is not well defined.
     InvalidTurnGate = "E_INVALID_INITIAL_TURN_GATE_VALUE", true, Internal, "The tool is misconfigured; do not call it again.";
     /// An answer that the gate does not take; it stays open.
@@ -111,57 +113,57 @@ codes! {
     /// The result could not be kept.
     Spool = "E_SPOOL_ERROR", false, Unavailable, "The tool ran, but its result could not be kept.";
     /// The store has no such turn, or several conversations have one of that id.
-    UnknownTurn = "E_UNKNOWN_TURN", false, NotFound, "The turn cannot be begun.";
+    UnknownTurn = "E_UNKNOWN_TURN", false, NotFound, "There is no such turn.";
     /// The conversation has a turn of that id already.
-    TurnExists = "E_TURN_EXISTS", false, InvalidArguments, "The turn cannot be begun.";
+    TurnExists = "E_TURN_EXISTS", false, InvalidArguments, "There is a turn of that id already.";
     /// Somebody else runs a turn of this conversation right now.
-    TurnHeld = "E_TURN_HELD", false, Unavailable, "The turn cannot be begun.";
+    TurnHeld = "E_TURN_HELD", false, Unavailable, "The conversation is in use. Try again later.";
     /// Another process has taken the turn over: this one must stop, and writes nothing any more.
-    TurnTakenOver = "E_TURN_TAKEN_OVER", false, Cancelled, "The turn goes on elsewhere.";
+    TurnTakenOver = "E_TURN_TAKEN_OVER", false, Cancelled, "The task goes on elsewhere.";
     /// A turn that has ended for good, or that its conversation went on without.
-    TurnNotResumable = "E_TURN_NOT_RESUMABLE", false, InvalidArguments, "The turn cannot be taken up again.";
+    TurnNotResumable = "E_TURN_NOT_RESUMABLE", false, InvalidArguments, "That turn cannot be resumed.";
     /// Middleware of the turn's input failed.
-    InputPipeline = "E_INPUT_PIPELINE_ERROR", false, Internal, "The turn failed.";
+    InputPipeline = "E_INPUT_PIPELINE_ERROR", false, Internal, "The task could not be completed.";
     /// Middleware of the turn's output failed.
-    OutputPipeline = "E_OUTPUT_PIPELINE_ERROR", false, Internal, "The turn failed.";
+    OutputPipeline = "E_OUTPUT_PIPELINE_ERROR", false, Internal, "The task could not be completed.";
     /// Middleware of a dispatch failed.
-    DispatchPipeline = "E_DISPATCH_PIPELINE_ERROR", false, Internal, "The turn failed.";
+    DispatchPipeline = "E_DISPATCH_PIPELINE_ERROR", false, Internal, "The task could not be completed.";
     /// Middleware ended without calling the next and without aborting.
-    PipelineShortCircuited = "E_PIPELINE_SHORT_CIRCUITED", false, Internal, "The turn failed.";
+    PipelineShortCircuited = "E_PIPELINE_SHORT_CIRCUITED", false, Internal, "The task could not be completed.";
     /// The executor failed or panicked.
-    Executor = "E_LLM_EXECUTION_EXECUTOR_ERROR", false, Internal, "The turn failed.";
+    Executor = "E_LLM_EXECUTION_EXECUTOR_ERROR", false, Internal, "The task could not be completed.";
     /// A model server that is not well described: a bad address, a parameter that does not exist.
-    InvalidModelConfig = "E_INVALID_MODEL_CONFIG", true, Internal, "The agent is misconfigured.";
+    InvalidModelConfig = "E_INVALID_MODEL_CONFIG", true, Internal, "The tool is misconfigured; do not call it again.";
     /// The model server could not be reached, or the connection broke.
-    ModelUnreachable = "E_MODEL_UNREACHABLE", false, Unavailable, "The turn failed.";
+    ModelUnreachable = "E_MODEL_UNREACHABLE", false, Unavailable, "The task could not be completed. Try again later.";
     /// The model server took too long.
-    ModelTimeout = "E_MODEL_TIMEOUT", false, Timeout, "The turn failed.";
+    ModelTimeout = "E_MODEL_TIMEOUT", false, Timeout, "The task could not be completed. Try again later.";
     /// The model server answered with an error.
-    ModelServer = "E_MODEL_SERVER_ERROR", false, Internal, "The turn failed.";
+    ModelServer = "E_MODEL_SERVER_ERROR", false, Internal, "The task could not be completed.";
     /// What the model server sent cannot be read: it is not of the protocol, or larger than allowed.
-    Wire = "E_WIRE_ERROR", false, Unavailable, "The turn failed.";
+    Wire = "E_WIRE_ERROR", false, Unavailable, "The task could not be completed. Try again later.";
     /// The model's response was cut off before it was whole.
     ResponseIncomplete = "E_MODEL_RESPONSE_INCOMPLETE", false, Unavailable, "The response was cut off before it was whole.";
     /// The prompt is larger than the model's context window.
-    ContextWindow = "E_CONTEXT_WINDOW_EXCEEDED", false, InvalidArguments, "The turn failed.";
+    ContextWindow = "E_CONTEXT_WINDOW_EXCEEDED", false, InvalidArguments, "The task is too large.";
     /// A media that the model server cannot be shown.
     UnsupportedMedia = "E_UNSUPPORTED_MEDIA", false, InvalidArguments, "The media cannot be shown.";
     /// An address that may not be fetched from: a private one.
     AddressRefused = "E_ADDRESS_REFUSED", false, Denied, "The address may not be fetched from.";
     /// The executor refused, and gave no error of its own.
-    Refused = "E_LLM_EXECUTION_REFUSED", false, Denied, "The turn was refused.";
+    Refused = "E_LLM_EXECUTION_REFUSED", false, Denied, "The task was refused.";
     /// Nobody could ever answer at this gate.
     GateNotSupported = "E_LLM_EXECUTION_GATE_NOT_SUPPORTED", false, Unavailable, "Nobody can be asked here.";
     /// Nobody answered in time.
     GateTimeout = "E_TURN_GATE_TIMEOUT", false, Timeout, "Nobody answered in time.";
     /// The turn ended before somebody answered.
-    GateAborted = "E_TURN_GATE_ABORTED", false, Cancelled, "The turn ended before somebody answered.";
+    GateAborted = "E_TURN_GATE_ABORTED", false, Cancelled, "The question was withdrawn before it was answered.";
     /// Whoever was asked declined.
     GateRejected = "E_TURN_GATE_REJECTED", false, Denied, "Whoever was asked declined.";
     /// The turn was aborted or cancelled.
-    TurnAborted = "E_TURN_ABORTED", false, Cancelled, "The turn was aborted.";
+    TurnAborted = "E_TURN_ABORTED", false, Cancelled, "The task was aborted before it was completed.";
     /// The turn came to one of its limits.
-    TurnLimit = "E_TURN_LIMIT", false, Unavailable, "The turn came to a limit.";
+    TurnLimit = "E_TURN_LIMIT", false, Unavailable, "The task reached a limit before it was completed.";
     /// The answer of a turn is not of the type that was asked for.
     InvalidAnswer = "E_INVALID_ANSWER", false, InvalidArguments, "The answer was not accepted.";
     /// An artifact's bytes could not be read.

@@ -12,6 +12,7 @@
 //! - [`artifact`]: results too large for a prompt, and the tools that read them
 //! - [`media`]: images, audio, video and documents
 //! - [`trust`]: tiers, fences, taint, and what a model reads of a record
+//! - [`transcript`]: records as the parts of a prompt, in an order that a provider's prompt cache holds
 //! - [`telemetry`]: turns, model calls and tool calls as spans
 //! - [`event`], [`stash`], [`record`], [`error`]
 //!
@@ -39,6 +40,7 @@ pub mod stash;
 pub mod store;
 pub mod telemetry;
 pub mod tool;
+pub mod transcript;
 pub mod trust;
 pub mod turn;
 pub mod unknown;

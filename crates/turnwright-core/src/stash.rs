@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 use crate::dot_path;
 use crate::error::{Error, ErrorCode};
-use crate::schema::{escape, survey};
+use crate::schema::{Inadmissible, MAX_DEPTH, admit_key, admit_within, escape};
 
 /// JSON values by dot path. Clones share it; what you take out is yours.
 #[derive(Clone, Default)]
@@ -58,11 +58,13 @@ impl Stash {
     ///
     /// # Errors
     /// `E_INVALID_STASH_PATH` for an empty path or key, or where the way leads through something that is neither an
-    /// object nor an item of an array. Nothing is changed then.
+    /// object nor an item of an array, or for a value that [`admit`](crate::schema::admit) refuses, or that would be
+    /// deeper than 128 levels with
+    /// its path. Nothing is changed then.
     pub fn set(&self, path: &str, value: impl Into<Value>) -> Result<Option<Value>, Error> {
-        let value = value.into();
-        let depth = survey(&value).depth;
-        self.at(path, depth, |slot| std::mem::replace(slot, value))
+        let keys = keys_of(path)?;
+        let value = admitted(path, &keys, value.into())?;
+        self.at(path, &keys, |slot| std::mem::replace(slot, value))
             .map(|before| (!before.is_null()).then_some(before))
     }
 
@@ -76,18 +78,12 @@ impl Stash {
         path: &str,
         change: impl FnOnce(Option<Value>) -> Value,
     ) -> Result<(), Error> {
-        self.at(path, 0, |slot| {
+        let keys = keys_of(path)?;
+        self.at(path, &keys, |slot| {
             let changed = change((!slot.is_null()).then(|| slot.clone()));
-            let fits = survey(&changed).depth <= DEEPEST;
-            if fits {
-                *slot = changed;
-            }
-            fits
-        })
-        .and_then(|fits| match fits {
-            true => Ok(()),
-            false => Err(wrong(path, TOO_DEEP)),
-        })
+            *slot = admitted(path, &keys, changed)?;
+            Ok(())
+        })?
     }
 
     /// Takes away what stands at `path`; an item of an array leaves `null` behind.
@@ -101,34 +97,48 @@ impl Stash {
         self.0.read().clone()
     }
 
-    /// Works on what stands at `path`; `depth` is how deep that will be.
+    /// Works on what stands at `path`.
     fn at<T>(
         &self,
         path: &str,
-        depth: usize,
+        keys: &[String],
         work: impl FnOnce(&mut Value) -> T,
     ) -> Result<T, Error> {
-        let empty = || wrong(path, "has an empty key: write `a.b.c`");
-        let keys = dot_path::keys(path).ok_or_else(empty)?;
-        if keys.len() + depth > DEEPEST {
-            return Err(wrong(path, TOO_DEEP));
-        }
         let mut root = self.0.write();
-        if !passable(&root, &keys) {
+        if !passable(&root, keys) {
             return Err(wrong(
                 path,
                 "leads through a value that has no such part: remove that value first",
             ));
         }
-        dot_path::slot(&mut root, &keys)
+        dot_path::slot(&mut root, keys)
             .map(work)
             .ok_or_else(|| wrong(path, "leads nowhere"))
     }
 }
 
-/// Levels of what is kept: what is deeper could not be let go without using up the stack.
-const DEEPEST: usize = 128;
-const TOO_DEEP: &str = "would stand deeper than 128 levels: keep it flat";
+/// The keys of a path that a value can be put at.
+fn keys_of(path: &str) -> Result<Vec<String>, Error> {
+    let empty = || wrong(path, "has an empty key: write `a.b.c`");
+    let keys = dot_path::keys(path).ok_or_else(empty)?;
+    if keys.len() > MAX_DEPTH {
+        return Err(wrong(path, "has more than 128 keys: keep it flat"));
+    }
+    match keys.iter().try_for_each(|key| admit_key(key)) {
+        Ok(()) => Ok(keys),
+        Err(why) => Err(wrong(path, &why.to_string())),
+    }
+}
+
+/// The value, if it can be kept below these keys.
+fn admitted(path: &str, keys: &[String], value: Value) -> Result<Value, Error> {
+    let room = MAX_DEPTH.saturating_sub(keys.len());
+    admit_within(value, room).map_err(|why| refused(path, why))
+}
+
+pub(crate) fn refused(path: &str, why: Inadmissible) -> Error {
+    wrong(path, &format!("is given a value that {why}"))
+}
 
 fn wrong(path: &str, why: &str) -> Error {
     let path = escape(path, 80);

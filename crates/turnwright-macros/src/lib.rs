@@ -29,6 +29,7 @@ mod text;
 /// | `description` | what the model reads | the doc comment |
 /// | `effects` | `"read_only"` or `"writes"` | undeclared, which counts as writes |
 /// | `timeout_secs` | whole seconds | five minutes |
+/// | `max_result_bytes` | the most bytes that are kept of a result | the runner's bound, 64 MiB |
 /// | `trusted` | `true`, `false`, or the key alone | `false` |
 /// | `ephemeral` | `true`, `false`, or the key alone | `false` |
 /// | `exclusive` | `true`, `false`, or the key alone: no other call runs beside this one | `false` |

@@ -15,6 +15,7 @@ const KEYS: Keys = Keys {
         "description",
         "effects",
         "timeout_secs",
+        "max_result_bytes",
         "trusted",
         "ephemeral",
         "exclusive",
@@ -83,8 +84,12 @@ impl ToolOptions {
                 None => variant(entry, "Inline", INLINE)?,
             },
             "timeout_secs" => {
-                let seconds = whole_seconds(entry)?;
+                let seconds = count(entry, "whole seconds", "30")?;
                 quote!(.timeout(::core::time::Duration::from_secs(#seconds)))
+            }
+            "max_result_bytes" => {
+                let bytes = count(entry, "a number of bytes", "65536")?;
+                quote!(.max_result_bytes(#bytes))
             }
             "exclusive" => {
                 let concurrency = if entry.flag()? {
@@ -125,13 +130,14 @@ fn whole_number(entry: &Entry) -> Option<&Expr> {
     entry.value.as_ref().filter(is_number)
 }
 
-fn whole_seconds(entry: &Entry) -> syn::Result<&Expr> {
-    let seconds = entry.required("30")?;
-    match literal(seconds) {
-        None | Some(Lit::Int(_)) => Ok(seconds),
+/// A whole number, or an expression of the author's own.
+fn count<'e>(entry: &'e Entry, what: &str, example: &str) -> syn::Result<&'e Expr> {
+    let (key, value) = (&entry.key, entry.required(example)?);
+    match literal(value) {
+        None | Some(Lit::Int(_)) => Ok(value),
         Some(_) => Err(syn::Error::new_spanned(
-            seconds,
-            "`timeout_secs` takes whole seconds: `timeout_secs = 30`",
+            value,
+            format_args!("`{key}` takes {what}: `{key} = {example}`"),
         )),
     }
 }

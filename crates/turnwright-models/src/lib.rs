@@ -4,14 +4,14 @@
 //! - [`chat_completions`]: every server that speaks the OpenAI Chat Completions protocol
 //! - [`fetch`]: media over HTTP, from addresses that may be fetched from
 //! - [`http`]: requests and responses, with timeouts and proxies, and the seam for recordings
+//! - [`redact`]: takes secrets out of what servers say
 //! - [`retry`]: when a request is made again
-//! - [`render`]: records as a model reads them, in an order that a provider's prompt cache holds
 //! - [`sse`]: server-sent events, bounded
 
 pub mod chat_completions;
 pub mod fetch;
 pub mod http;
-pub mod render;
+pub mod redact;
 pub mod retry;
 pub mod sse;
 

@@ -4,8 +4,6 @@
 //! if prompts are to stay as they were, byte for byte, for a provider's cache.
 //!
 //! ```
-//! use std::sync::Arc;
-//! use turnwright_core::spool::DiskSpool;
 //! use turnwright_core::trust::ConversationSecret;
 //! use turnwright_core::{BoxError, Conversation, DispatchContext, TurnRunner};
 //! use turnwright_store::sqlite::SqliteStore;
@@ -17,11 +15,10 @@
 //! }
 //!
 //! async fn say(folder: &std::path::Path, secret: [u8; 32], text: &str) -> Result<String, BoxError> {
-//!     let spool = Arc::new(DiskSpool::open(folder.join("results")).await?);
-//!     let store = SqliteStore::builder(folder.join("chat.db")).spool(spool.clone()).open().await?;
+//!     // Large results are stored beside it, in `chat.db.results`.
+//!     let store = SqliteStore::open(folder.join("chat.db")).await?;
 //!     let runner = TurnRunner::builder(model)
 //!         .store(store.clone())
-//!         .spool(spool)
 //!         .secret(ConversationSecret::from_bytes(secret))
 //!         .remembering()
 //!         .build()?;
@@ -32,6 +29,7 @@
 //!
 //! # let folder = std::env::temp_dir().join(format!("turnwright-doc-lib-{}", std::process::id()));
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+//! # std::fs::create_dir_all(&folder)?;
 //! # let secret = [7; 32];
 //! assert_eq!(say(&folder, secret, "Hello").await?, "That was message 1.");
 //! // Another runner, and it might be another process: it goes on where the first was.

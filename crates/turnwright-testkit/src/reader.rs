@@ -119,6 +119,10 @@ impl ByteReader for TestReader {
         inner.reads.lock().push(start..to as u64);
         Ok(inner.bytes.slice(from..to))
     }
+
+    fn read_now(&self, _at: u64, _into: &mut [u8]) -> Option<io::Result<usize>> {
+        None
+    }
 }
 
 impl fmt::Debug for TestReader {

@@ -69,6 +69,7 @@ fn pay(folder: &Path) -> Result<Tool, Error> {
 }
 
 async fn open(folder: &Path) -> Result<(SqliteStore, TurnRunner), BoxError> {
+    // Large results are stored beside the database, in `turns.db.results`.
     let store = SqliteStore::open(folder.join("turns.db")).await?;
     let runner = turnwright::runner(model)
         .store(store.clone())

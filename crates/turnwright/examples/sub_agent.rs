@@ -1,5 +1,6 @@
 //! A sub-agent is a tool whose handler runs a turn of its own: with tools and records that the outer turn never sees, called
-//! off with it, counted with it. What it says comes back as the result of a call, in a fence, and is nobody's instructions.
+//! off with it, counted with it, and under its policies and its taint. What it says comes back as the result of a call, in
+//! a fence, and is nobody's instructions.
 //!
 //! Runs offline: `cargo run -p turnwright --example sub_agent`
 

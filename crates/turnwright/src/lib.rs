@@ -67,7 +67,7 @@ pub use turnwright_core::{
 };
 pub use turnwright_core::{
     approval, artifact, call, dispatch, error, event, gate, media, middleware, pipeline, record,
-    registry, schema, spool, stash, store, telemetry, trust, turn, unknown,
+    registry, schema, spool, stash, store, telemetry, transcript, trust, turn, unknown,
 };
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]
@@ -83,6 +83,9 @@ pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 ///
 /// It is [`TurnRunner::builder`] with [`hydrate`](middleware::hydrate) as the outermost layer of the turn's input. To put
 /// something before it, or to bound what it loads, say it yourself: `.turn_input(hydrate().last(20))` takes its place.
+///
+/// Turns are stored if they name their conversation, by [`TurnInput::conversation`] or [`Conversation`]. A turn without one
+/// lives in memory and leaves nothing behind: see [`TurnRunner::run`].
 ///
 /// ```
 /// use turnwright::prelude::*;

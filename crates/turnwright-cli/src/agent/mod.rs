@@ -8,6 +8,7 @@ use std::time::Duration;
 use turnwright::RecordKind;
 use turnwright::middleware::hydrate;
 use turnwright::prelude::*;
+use turnwright::turn::TurnRunnerBuilder;
 use turnwright::unknown::ask_somebody;
 use turnwright_testkit::cassette::Cassette;
 
@@ -16,6 +17,8 @@ pub(crate) use server::{Server, is_address};
 use crate::args;
 use crate::exit::misuse;
 use crate::kept::{About, Keeping};
+use crate::own::{Own, OwnModel};
+use crate::terminal::one_line;
 
 /// What the model is told about its task where nobody says anything else.
 const SYSTEM: &str = "You talk to somebody at a terminal. Be brief and exact, and write plain text without markup. \
@@ -39,70 +42,77 @@ pub(crate) struct Agent {
     /// The folder that it may read.
     pub(crate) folder: PathBuf,
     pub(crate) tools: Vec<Tool>,
-    pub(crate) server: Server,
-    model: ChatCompletions,
+    model: Model,
+}
+
+/// Where the model is.
+enum Model {
+    Server(Server),
+    /// In this program, under the name of its executor and, if it has one, of its model.
+    Own(String, Option<String>),
 }
 
 impl Agent {
-    /// Looks for the model. What goes over the wire is recorded in this file, if one is named.
+    /// Looks for the model. What goes over the wire is recorded in this file, if one is named. The runner keeps nothing yet:
+    /// see [`kept_in`].
     pub(crate) async fn find(
         told: args::Agent,
-        own: Vec<Tool>,
+        own: Own,
         record: Option<&Path>,
-    ) -> anyhow::Result<Self> {
+    ) -> anyhow::Result<(Self, TurnRunnerBuilder)> {
         let folder = existing(told.folder.as_deref().unwrap_or(Path::new(".")))?;
-        let tools = crate::toolbox::gather(&folder, !told.no_fetch, own, &told.own.files)?;
-        let server = Server::find(&told).await?;
-        let model = server.model();
-        let model = match record {
-            Some(file) => model.transport(Cassette::record(file, server.client()?)?),
-            None => model,
+        let tools = crate::toolbox::gather(&folder, !told.no_fetch, own.tools, &told.own.files)?;
+        let (model, runner) = match own.model {
+            Some(model) => own_model(model, &told, record)?,
+            None => server_model(&told, record).await?,
         };
-        let model = model
-            .system_prompt(told.system.as_deref().unwrap_or(SYSTEM))
-            .build()
-            .map_err(|error| misuse(error.with_causes()))?;
-        Ok(Agent {
+        let last = told.last.unwrap_or(usize::MAX);
+        let runner = own
+            .settings
+            .apply(runner.turn_input(hydrate().kinds(SENT).last(last)))
+            .tools(tools.clone())
+            .policy(asks_before_writes());
+        let agent = Agent {
             told,
             folder,
             tools,
-            server,
             model,
-        })
-    }
-
-    /// What runs its turns; in what is kept, if something is.
-    pub(crate) async fn runner(&self, keeping: Option<&Keeping>) -> anyhow::Result<TurnRunner> {
-        let last = self.told.last.unwrap_or(usize::MAX);
-        let runner = turnwright::runner(self.model.clone())
-            .turn_input(hydrate().kinds(SENT).last(last))
-            .tools(self.tools.clone())
-            .policy(before_writes("it may change something"));
-        let runner = match keeping {
-            None => runner,
-            Some(keeping) => runner
-                .lease(LEASE)
-                .unknown_calls(ask_somebody())
-                // A file that somebody handed over approves nothing.
-                .recall_answers(!keeping.place.is_named())
-                .spool(keeping.spool.clone())
-                .secret(keeping.secret().await?)
-                .store(keeping.store.clone()),
         };
-        Ok(runner.build()?)
+        Ok((agent, runner))
     }
 
     /// What a chat notes about a conversation with it.
     pub(crate) fn about(&self) -> About {
         let whole = |file: &PathBuf| file.canonicalize().unwrap_or_else(|_| file.clone());
+        let (partial, model) = match &self.model {
+            Model::Server(server) => (server.is_partial(), server.model_name()),
+            // There is nothing that could be dialled.
+            Model::Own(name, model) => (true, model.as_ref().unwrap_or(name).as_str()),
+        };
         About {
-            server: self.server.address(),
-            partial: self.server.is_partial(),
-            model: self.server.model_name().to_owned(),
+            server: self.address(),
+            partial,
+            model: model.to_owned(),
             folder: self.folder.clone(),
             tools: self.told.own.files.iter().map(whole).collect(),
             system: self.told.system.clone(),
             no_fetch: self.told.no_fetch,
+        }
+    }
+
+    /// Which server it is, without what may be secret in its address; or which model of this program.
+    pub(crate) fn address(&self) -> String {
+        match &self.model {
+            Model::Server(server) => server.address(),
+            Model::Own(name, _) => format!("the program's own model ({})", one_line(name, 60)),
+        }
+    }
+
+    /// For people: which model where.
+    pub(crate) fn shown(&self) -> String {
+        match &self.model {
+            Model::Server(server) => server.shown(),
+            Model::Own(name, model) => one_line(model.as_ref().unwrap_or(name), 60),
         }
     }
 
@@ -116,11 +126,72 @@ impl Agent {
             let text = "the model may read all files below this folder but hidden ones; --folder names a smaller one";
             cares.push(text.to_owned());
         }
-        if self.server.sends_key_in_the_clear() {
+        if let Model::Server(server) = &self.model
+            && server.sends_key_in_the_clear()
+        {
             cares.push("the key goes to this server without encryption; use https".to_owned());
         }
         cares
     }
+}
+
+/// The policy of the program: what is not marked as read-only needs approval.
+pub(crate) fn asks_before_writes() -> impl ApprovalPolicy {
+    before_writes("it may change something")
+}
+
+/// The runner with its turns in what is kept, if something is.
+pub(crate) async fn kept_in(
+    runner: TurnRunnerBuilder,
+    keeping: Option<&Keeping>,
+) -> anyhow::Result<TurnRunner> {
+    let runner = match keeping {
+        None => runner,
+        Some(keeping) => runner
+            .lease(LEASE)
+            .unknown_calls(ask_somebody())
+            // A file that somebody handed over approves nothing.
+            .recall_answers(!keeping.place.is_named())
+            .secret(keeping.secret().await?)
+            .store(keeping.store.clone()),
+    };
+    Ok(runner.build()?)
+}
+
+async fn server_model(
+    told: &args::Agent,
+    record: Option<&Path>,
+) -> anyhow::Result<(Model, TurnRunnerBuilder)> {
+    let server = Server::find(told).await?;
+    let model = server.model();
+    let model = match record {
+        Some(file) => model.transport(Cassette::record(file, server.client()?)?),
+        None => model,
+    };
+    let model = model
+        .system_prompt(told.system.as_deref().unwrap_or(SYSTEM))
+        .build()
+        .map_err(|error| misuse(error.with_causes()))?;
+    Ok((Model::Server(server), turnwright::runner(model)))
+}
+
+fn own_model(
+    model: OwnModel,
+    told: &args::Agent,
+    record: Option<&Path>,
+) -> anyhow::Result<(Model, TurnRunnerBuilder)> {
+    for (given, option) in [
+        (record.is_some(), "--record"),
+        (told.system.is_some(), "--system"),
+    ] {
+        if given {
+            return Err(misuse(format!(
+                "`{option}` is for model servers, and this program has a model of its own: leave it out"
+            )));
+        }
+    }
+    let named = Model::Own(model.name.clone(), model.model.clone());
+    Ok((named, model.runner()))
 }
 
 fn existing(folder: &Path) -> anyhow::Result<PathBuf> {

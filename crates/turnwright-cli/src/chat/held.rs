@@ -3,7 +3,8 @@
 use std::cell::Cell;
 use std::path::PathBuf;
 
-use turnwright::StoreExt as _;
+use turnwright::RecordKind;
+use turnwright::store::{Query, Store as _};
 
 use crate::exit::misuse;
 use crate::kept::{About, Desk, Keeping, Part, Place, check_name};
@@ -82,11 +83,12 @@ impl Held {
         )))
     }
 
-    /// How many messages there are.
+    /// How many messages there are, damaged ones included.
     pub(super) async fn messages(&self) -> anyhow::Result<usize> {
-        let messages = self.keeping.store.messages(&self.part.scope()).await;
-        let messages = messages.map_err(|error| self.keeping.told(error))?;
-        Ok(messages.len())
+        let query = Query::all().kind(RecordKind::Message);
+        let loaded = self.keeping.store.load(&self.part.scope(), &query).await;
+        let loaded = loaded.map_err(|error| self.keeping.told(error))?;
+        Ok(loaded.count())
     }
 
     /// Begins anew. The part in which was said what was said before, if something was.

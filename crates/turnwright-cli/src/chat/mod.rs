@@ -9,22 +9,18 @@ mod words;
 use std::path::Path;
 
 use serde_json::json;
-use turnwright::Tool;
 
 use crate::agent::Agent;
 use crate::args;
 use crate::exit::Exit;
 use crate::kept::{Part, Place};
+use crate::own::Own;
 use crate::terminal::{Screen, Signals, Told};
 
 use held::{Going, Held};
 use session::Session;
 
-pub(crate) async fn run(
-    told: args::Chat,
-    own: Vec<Tool>,
-    mut screen: Screen,
-) -> anyhow::Result<Exit> {
+pub(crate) async fn run(told: args::Chat, own: Own, mut screen: Screen) -> anyhow::Result<Exit> {
     // From here on Ctrl-C is ours, whenever it comes.
     let mut signals = Signals::listen()?;
     screen.busy("looking for the model");
@@ -39,10 +35,10 @@ pub(crate) async fn run(
         }
     };
     screen.rest();
-    let agent = agent?;
+    let (agent, runner) = agent?;
     let name = match &told.conversation {
         Some(name) => name.clone(),
-        None => usual_name(&agent.folder, &agent.server.address()),
+        None => usual_name(&agent.folder, &agent.address()),
     };
     let going = match (told.new, agent.told.switch_server) {
         (true, _) => Going::Anew,
@@ -67,7 +63,7 @@ pub(crate) async fn run(
         again: told.again,
         signals,
     };
-    session.hold(screen).await
+    session.hold(runner, screen).await
 }
 
 /// The conversation of a folder with a server: what was said to one is never sent to another unasked.

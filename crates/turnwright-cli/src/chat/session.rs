@@ -3,14 +3,15 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use turnwright::prelude::*;
+use turnwright::turn::TurnRunnerBuilder;
 
 use super::again::NOTHING;
 use super::commands::Said;
 use super::held::Held;
 use super::words::{advise, after, help};
-use crate::agent::Agent;
+use crate::agent::{Agent, kept_in};
 use crate::args;
-use crate::exit::Exit;
+use crate::exit::{Exit, misuse};
 use crate::kept::Part;
 use crate::show::{Show, count};
 use crate::terminal::{
@@ -48,10 +49,14 @@ enum What<'w> {
 }
 
 impl Session {
-    pub(super) async fn hold(mut self, screen: Screen) -> anyhow::Result<Exit> {
+    pub(super) async fn hold(
+        mut self,
+        runner: TurnRunnerBuilder,
+        screen: Screen,
+    ) -> anyhow::Result<Exit> {
         let mut signals = Signals::listen()?;
         let running = tokio::select! {
-            running = self.begin() => running?,
+            running = self.begin(runner) => running?,
             told = signals.next() => return Ok(match told {
                 Told::Interrupt => Exit::Interrupted,
                 Told::Terminate => Exit::Done,
@@ -70,14 +75,14 @@ impl Session {
     }
 
     /// A runner that goes on where the conversation is.
-    async fn begin(&self) -> anyhow::Result<Running> {
+    async fn begin(&self, runner: TurnRunnerBuilder) -> anyhow::Result<Running> {
         let keeping = self.kept.as_ref().map(|kept| &kept.keeping);
         let messages = match &self.kept {
             Some(kept) => kept.messages().await?,
             None => 0,
         };
         Ok(Running {
-            runner: self.agent.runner(keeping).await?,
+            runner: kept_in(runner, keeping).await?,
             messages,
         })
     }
@@ -168,7 +173,7 @@ impl Session {
                     Told::Terminate => exit,
                 }),
             };
-            let Some(line) = line else {
+            let Some(line) = line.map_err(|error| misuse(error.to_string()))? else {
                 return Ok(exit);
             };
             let text = line.trim();
@@ -251,7 +256,7 @@ impl Session {
         let scope = kept.part.scope();
         let mut signals = Signals::listen()?;
         let told = tokio::select! {
-            waited = turns::wait_until_free(&kept.keeping, &scope, screen) => {
+            waited = turns::wait_for_crashed(&kept.keeping, &scope, screen) => {
                 waited?;
                 None
             }
@@ -296,7 +301,7 @@ impl Session {
     }
 
     fn banner(&self, screen: &mut Screen, running: &Running) -> anyhow::Result<()> {
-        screen.paragraph(style::BOLD, "", &self.agent.server.shown())?;
+        screen.paragraph(style::BOLD, "", &self.agent.shown())?;
         let name = &self.part;
         let conversation = match (&self.kept, running.messages) {
             (None, _) => "nothing is kept".to_owned(),

@@ -126,7 +126,6 @@ async fn runner(server: &Server, keeping: Option<&Keeping>) -> anyhow::Result<Tu
     let runner = match keeping {
         None => runner,
         Some(keeping) => runner
-            .spool(keeping.spool.clone())
             .secret(keeping.secret().await?)
             .store(keeping.store.clone()),
     };

@@ -51,8 +51,11 @@ impl About {
         store: &SqliteStore,
         scope: &Scope,
     ) -> Result<Option<Self>, turnwright::store::StoreError> {
-        let note = store.get(scope, RecordKind::Memory, ID).await?;
-        let note = note.and_then(Record::into_memory);
+        let note = match store.get(scope, RecordKind::Memory, ID).await {
+            // One that cannot be read says nothing either.
+            Err(error) if error.damaged_record().is_some() => None,
+            note => note?.and_then(Record::into_memory),
+        };
         Ok(note.and_then(|note| serde_json::from_str(note.text()).ok()))
     }
 

@@ -16,10 +16,11 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use etcetera::BaseStrategy as _;
+use turnwright::RecordKind;
 use turnwright::Spool;
 use turnwright::spool::{DiskSpool, MemorySpool};
 use turnwright::sqlite::{SqliteError, SqliteStore, Trouble};
-use turnwright::store::{ScopeFilter, Store as _, StoreError, StoreExt as _};
+use turnwright::store::{Query, ScopeFilter, Store as _, StoreError};
 use turnwright::trust::ConversationSecret;
 
 pub(crate) use about::About;
@@ -261,11 +262,10 @@ impl Keeping {
     pub(crate) async fn check(&self) -> anyhow::Result<()> {
         let scopes = self.store.scopes(&ScopeFilter::all()).await;
         for scope in scopes.map_err(|error| self.told(error))? {
-            match self.store.turns(&scope).await {
-                // One record that nobody can read does not make a file useless.
-                Err(error) if SqliteError::of(&error).is_some() => return Err(self.told(error)),
-                _ => {}
-            }
+            // One record that cannot be read does not make a file useless.
+            let turns = Query::all().kind(RecordKind::Turn);
+            let read = self.store.load(&scope, &turns).await;
+            read.map_err(|error| self.told(error))?;
         }
         Ok(())
     }

@@ -19,6 +19,7 @@ pub(crate) async fn show(
     whose: Option<&str>,
 ) -> anyhow::Result<()> {
     let whose = whose.map(|name| format!("{name}: ")).unwrap_or_default();
+    let columns = screen.width().unwrap_or(LINE);
     match call.results() {
         ToolResults::Artifacts(_) if !call.handles().is_empty() => {
             for artifact in call.handles() {
@@ -39,11 +40,16 @@ pub(crate) async fn show(
         ToolResults::Media(media) => {
             for media in media {
                 let name = one_line(media.filename(), LINE);
-                screen.line(paint(style::GOOD, format_args!("  ← {whose}media {name}")))?;
+                let text = fit(&format!("  ← {whose}media {name}"), columns);
+                screen.line(paint(style::GOOD, text))?;
             }
         }
         ToolResults::Nothing => {
-            let text = format!("  ← {whose}it did not run");
+            let why = match call.is_cut_off() {
+                true => "not run: the response was cut off",
+                false => "it did not run",
+            };
+            let text = fit(&format!("  ← {whose}{why}"), columns);
             screen.line(paint(style::CARE, text))?;
         }
         results => {
@@ -55,6 +61,10 @@ pub(crate) async fn show(
                 false => excerpt(screen, &text)?,
             }
         }
+    }
+    if call.is_truncated() {
+        let text = format!("  ← {whose}the result was cut off: the tool returned more");
+        screen.line(paint(style::CARE, text))?;
     }
     Ok(())
 }
@@ -76,7 +86,7 @@ fn reason(screen: &mut Screen, text: &str) -> anyhow::Result<()> {
 
 /// The first lines of a result, as wide as the window is.
 fn excerpt(screen: &mut Screen, text: &str) -> anyhow::Result<()> {
-    let columns = screen.width().unwrap_or(LINE).saturating_sub(4).max(8);
+    let columns = screen.width().unwrap_or(LINE).saturating_sub(4).max(2);
     let mut lines = text.lines();
     for (at, line) in lines.by_ref().take(LINES).enumerate() {
         let arrow = if at == 0 {

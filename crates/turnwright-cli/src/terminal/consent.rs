@@ -3,11 +3,13 @@
 use serde_json::Value;
 use turnwright::gate::{Gates, OpenGate};
 
-use unicode_width::UnicodeWidthChar as _;
-
+use super::flow::columns_of;
 use super::style::{self, paint};
 use super::{Editor, Screen, Typed, json, one_line, plain};
 use crate::show::count;
+
+/// Before each line of what a model wrote within a question: no argument can look like the question itself.
+const QUOTED: &str = "  │ ";
 
 /// How many lines of arguments are shown unless somebody wants to see all.
 const SHOWN: usize = 12;
@@ -31,6 +33,8 @@ struct Asked<'g> {
     tool: &'g str,
     args: String,
     reason: &'g str,
+    /// For a call of a sub-agent: the tools that it runs under, the outermost first.
+    outer_tools: Vec<&'g str>,
 }
 
 impl Consent {
@@ -153,7 +157,7 @@ async fn edited(
         Ok(in_time) => Ok(Some(in_time)),
         Err(why) => {
             let why = format!("that does not fit: {}", plain(&why));
-            screen.paragraph(style::BAD, "  ", &why)?;
+            screen.quoting(style::BAD, "  ", QUOTED, &why)?;
             Ok(None)
         }
     }
@@ -175,11 +179,17 @@ impl<'g> Asked<'g> {
             return None;
         }
         let text = |name: &str| gate.question.get(name).and_then(Value::as_str);
+        let outer = gate.question.get("outerTools").and_then(Value::as_array);
         Some(Asked {
             tool: text("tool")?,
             // A model wrote them: a terminal must not show one thing and mean another.
             args: json(gate.question.get("args")?),
             reason: text("reason").unwrap_or_default(),
+            outer_tools: outer
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect(),
         })
     }
 
@@ -190,7 +200,14 @@ impl<'g> Asked<'g> {
 
     fn show(&self, screen: &mut Screen) -> std::io::Result<()> {
         let tool = one_line(self.tool, 64);
-        screen.line(paint(style::CARE, format_args!("? {tool} asks to run")))?;
+        let by = match self.outer_tools.is_empty() {
+            true => String::new(),
+            false => format!(
+                " (called by {})",
+                one_line(&self.outer_tools.join(" > "), 64)
+            ),
+        };
+        screen.line(paint(style::CARE, format_args!("? {tool}{by} asks to run")))?;
         let lines = self.lines(screen);
         match lines.len() > SHOWN {
             false => write_lines(screen, &lines)?,
@@ -208,7 +225,7 @@ impl<'g> Asked<'g> {
             }
         }
         let because = format!("because {}", plain(self.reason));
-        screen.paragraph(style::DIM, "  ", &because)
+        screen.quoting(style::DIM, "  ", QUOTED, &because)
     }
 
     fn show_all(&self, screen: &mut Screen) -> std::io::Result<()> {
@@ -216,18 +233,19 @@ impl<'g> Asked<'g> {
     }
 
     fn lines(&self, screen: &Screen) -> Vec<String> {
-        lines(&self.args, screen)
+        lines(&self.args, screen.width())
     }
 }
 
-/// Arguments sign by sign: no space is lost where a line ends.
-pub(super) fn lines(args: &str, screen: &Screen) -> Vec<String> {
-    let columns = screen.width().unwrap_or(160).saturating_sub(2).max(8);
-    let (mut lines, mut line, mut used) = (Vec::new(), String::new(), 0);
+/// Arguments sign by sign, behind a margin: no space is lost where a line ends.
+pub(super) fn lines(args: &str, width: Option<usize>) -> Vec<String> {
+    let room = width.unwrap_or(160);
+    let columns = room.saturating_sub(super::columns(QUOTED)).max(2);
+    let (mut lines, mut line, mut used) = (Vec::new(), QUOTED.to_owned(), 0);
     for sign in args.chars() {
-        let width = sign.width().unwrap_or(0);
+        let width = columns_of(sign);
         if used + width > columns {
-            lines.push(std::mem::take(&mut line));
+            lines.push(std::mem::replace(&mut line, QUOTED.to_owned()));
             used = 0;
         }
         line.push(sign);
@@ -237,9 +255,15 @@ pub(super) fn lines(args: &str, screen: &Screen) -> Vec<String> {
     lines
 }
 
+/// The arguments as a question shows them.
+#[cfg(test)]
+pub(crate) fn quoted_args(args: &Value, width: Option<usize>) -> String {
+    lines(&json(args), width).join("\n")
+}
+
 pub(super) fn write_lines(screen: &mut Screen, lines: &[String]) -> std::io::Result<()> {
     for line in lines {
-        screen.line(format_args!("  {line}"))?;
+        screen.line(line)?;
     }
     Ok(())
 }

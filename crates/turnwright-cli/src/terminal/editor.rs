@@ -19,6 +19,8 @@ use super::style::{self, paint};
 
 /// How many lines a history holds.
 const HISTORY: usize = 1_000;
+/// The largest file of a history that is read.
+const LARGEST_HISTORY: u64 = 64 << 20;
 
 /// Reads lines from whoever sits at the terminal, in a thread of its own: a line that nobody types blocks nothing. Clones
 /// share it; one question is asked at a time. Once the last of them is gone the terminal is as it was.
@@ -153,7 +155,7 @@ async fn ask_plainly(lines: &Mutex<Lines>, prompt: &str, sort: Sort) -> Typed {
     drop(out);
     loop {
         tokio::select! {
-            line = lines.next() => return line.map_or(Typed::Ended, Typed::Line),
+            line = lines.next() => return line.ok().flatten().map_or(Typed::Ended, Typed::Line),
             told = signals.next() => if told == Told::Interrupt {
                 let _ = writeln!(io::stdout());
                 return Typed::Interrupted;
@@ -185,8 +187,11 @@ impl Typists {
             .build();
         let mut speech = DefaultEditor::with_config(config.clone())?;
         if let Some(file) = &history {
-            // There is none the first time.
-            let _ = speech.load_history(file);
+            // There is none the first time. What is no history of ours is not read: it may have no end.
+            let found = std::fs::metadata(file);
+            if found.is_ok_and(|found| found.is_file() && found.len() <= LARGEST_HISTORY) {
+                let _ = speech.load_history(file);
+            }
         }
         Ok(Typists {
             speech,

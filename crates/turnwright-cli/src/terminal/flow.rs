@@ -1,14 +1,21 @@
 //! Text that arrives in pieces, broken between words.
 
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use unicode_width::UnicodeWidthChar as _;
 
 /// What a tab is written as where columns are counted.
 const TAB: &str = "    ";
 
-/// Breaks lines between words as pieces come in. A word is held back until its end is seen, no longer.
+/// The margin before each line of text that a model or another third party wrote. Nothing of the program's own begins like
+/// this, so that such text cannot pass for a question of the program.
+pub(crate) const MARGIN: &str = "│ ";
+
+/// Breaks lines between words as pieces come in. A word is held back until its end is seen, no longer. A word that is wider
+/// than a line is broken too: a terminal would go on with it in the first column, before the indent.
 pub(crate) struct Flow {
     /// The columns of a line; none where nobody counts them.
     width: Option<usize>,
+    /// What the next line begins with: the first one may differ from the others.
+    begin: &'static str,
     indent: &'static str,
     column: usize,
     /// The word of which the end was not seen yet, with the white space before it.
@@ -18,8 +25,14 @@ pub(crate) struct Flow {
 
 impl Flow {
     pub(crate) fn new(width: Option<usize>, indent: &'static str) -> Self {
+        Flow::hanging(width, indent, indent)
+    }
+
+    /// Text whose first line begins with `first`, and each other one with `indent`.
+    pub(crate) fn hanging(width: Option<usize>, first: &'static str, indent: &'static str) -> Self {
         Flow {
             width: usable(width, indent),
+            begin: first,
             indent,
             column: 0,
             space: String::new(),
@@ -39,9 +52,10 @@ impl Flow {
             match sign {
                 '\n' => {
                     self.end_word(&mut out);
-                    self.space.clear();
-                    out.push('\n');
-                    self.column = 0;
+                    if self.column == 0 {
+                        out.push_str(self.begin.trim_end());
+                    }
+                    self.end_line(&mut out);
                 }
                 ' ' => {
                     self.end_word(&mut out);
@@ -75,44 +89,49 @@ impl Flow {
         self.column > 0
     }
 
+    fn end_line(&mut self, out: &mut String) {
+        out.push('\n');
+        self.begin = self.indent;
+        self.column = 0;
+        self.space.clear();
+    }
+
+    fn begin_line(&mut self, out: &mut String) {
+        out.push_str(self.begin);
+        self.column = columns(self.begin);
+    }
+
     fn end_word(&mut self, out: &mut String) {
         if self.word.is_empty() {
             return;
         }
-        let (space, word) = (self.space.width(), self.word.width());
-        let full = |width: usize| self.column + space + word > width;
-        if self.column > self.indent.width() && self.width.is_some_and(full) {
-            out.push('\n');
-            self.column = 0;
-            self.space.clear();
+        let word = std::mem::take(&mut self.word);
+        let needed = columns(&self.space) + columns(&word);
+        let full = |width: usize| self.column + needed > width;
+        if self.column > columns(self.begin) && self.width.is_some_and(full) {
+            self.end_line(out);
         }
         if self.column == 0 {
-            out.push_str(self.indent);
-            self.column = self.indent.width();
+            self.begin_line(out);
             // Space before the first word gives way to it.
             if let Some(width) = self.width {
-                let room = width.saturating_sub(self.column + word);
+                let room = width.saturating_sub(self.column + columns(&word));
                 self.space.truncate(room);
             }
         }
         out.push_str(&self.space);
-        self.column += self.space.width();
+        self.column += columns(&self.space);
         self.space.clear();
-        out.push_str(&self.word);
-        self.column += word;
-        if let Some(width) = self.width {
-            // A word longer than the line was broken by the terminal.
-            self.column = wrapped(self.column, width);
+        for sign in word.chars() {
+            let wide = columns_of(sign);
+            let full = |width: usize| self.column + wide > width;
+            if self.width.is_some_and(full) {
+                self.end_line(out);
+                self.begin_line(out);
+            }
+            out.push(sign);
+            self.column += wide;
         }
-        self.word.clear();
-    }
-}
-
-/// A line that is full to its last column is still the same line.
-fn wrapped(column: usize, width: usize) -> usize {
-    match column {
-        0 => 0,
-        column => (column - 1) % width + 1,
     }
 }
 
@@ -124,21 +143,36 @@ pub(crate) fn wrap(text: &str, width: Option<usize>, indent: &'static str) -> St
     wrapped
 }
 
-/// Narrower than this, words are cut by the terminal whatever we do.
+/// The width, or a little more where a window has no room for the indent and one wide character.
 fn usable(width: Option<usize>, indent: &str) -> Option<usize> {
-    width.filter(|width| *width >= indent.width() + 8)
+    width.map(|width| width.max(columns(indent) + 2))
+}
+
+/// The most columns that a terminal may need for a text. Each character counts by itself: not every terminal joins emoji and
+/// their modifiers, and one that does needs less.
+pub(crate) fn columns(text: &str) -> usize {
+    text.chars().map(columns_of).sum()
+}
+
+/// The most columns that a terminal may need for a character.
+pub(super) fn columns_of(sign: char) -> usize {
+    match sign {
+        // Makes the character before it an emoji, which is wider where the terminal knows it.
+        '\u{fe0f}' => 1,
+        sign => sign.width().unwrap_or(0),
+    }
 }
 
 /// The text cut to so many columns.
-pub(crate) fn fit(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
+pub(crate) fn fit(text: &str, most: usize) -> String {
+    if columns(text) <= most {
         return text.to_owned();
     }
     let mut cut = String::new();
     let mut used = 1;
     for sign in text.chars() {
-        used += sign.width().unwrap_or(0);
-        if used > columns {
+        used += columns_of(sign);
+        if used > most {
             break;
         }
         cut.push(sign);
@@ -172,10 +206,25 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_full_has_not_ended() {
-        let mut flow = Flow::new(Some(10), "");
-        let text = flow.push("a0123456789012345678") + &flow.end();
-        assert_eq!((text.len(), flow.is_within_line()), (20, true));
+    fn a_word_that_is_wider_than_a_line_is_broken_behind_the_indent() {
+        assert_eq!(flow(10, &["a 0123456789 b"]), "  a\n  01234567\n  89 b");
+        assert_eq!(flow(10, &["\u{a0}".repeat(9).as_str()]).lines().count(), 2);
+        assert_eq!(flow(6, &["東京都"]), "  東京\n  都");
+        // No window is too narrow to be counted.
+        assert_eq!(flow(1, &["abc"]), "  ab\n  c");
+    }
+
+    #[test]
+    fn the_first_line_may_begin_otherwise() {
+        let mut flow = Flow::hanging(Some(12), "", MARGIN);
+        let text = flow.push("no answer: it broke\n\nwhy") + &flow.end();
+        assert_eq!(text, "no answer:\n│ it broke\n│\n│ why");
+    }
+
+    #[test]
+    fn joined_emoji_count_as_wide_as_they_may_be_shown() {
+        assert_eq!(columns("👩\u{200d}🔬"), 4);
+        assert_eq!(columns("❤\u{fe0f}"), 2);
     }
 
     #[test]
@@ -203,10 +252,12 @@ mod tests {
             }
             pieces.push(&text[last..]);
             prop_assert_eq!(&flow(width, &pieces), &whole);
-            prop_assert_eq!(whole.split_whitespace().collect::<Vec<_>>(), text.split_whitespace().collect::<Vec<_>>());
-            let fits = |word: &str| word.width() + 2 <= width;
+            let signs = |text: &str| text.split_whitespace().collect::<String>();
+            prop_assert_eq!(signs(&whole), signs(&text));
+            prop_assert!(whole.lines().all(|line| columns(line) <= width));
+            let fits = |word: &str| columns(word) + 2 <= width;
             if text.split_whitespace().all(fits) {
-                prop_assert!(whole.lines().all(|line| line.width() <= width));
+                prop_assert_eq!(whole.split_whitespace().collect::<Vec<_>>(), text.split_whitespace().collect::<Vec<_>>());
             }
         }
     }

@@ -12,7 +12,7 @@ use super::mode::Mode;
 /// reads only when it is asked: a pipe may hold more than memory does, and what is typed ahead may have to be forgotten.
 pub(crate) struct Lines {
     requests: mpsc::Sender<Request>,
-    lines: answers::Receiver<Option<String>>,
+    lines: answers::Receiver<io::Result<Option<String>>>,
     /// Whether a line was asked for that did not come yet.
     asked: bool,
 }
@@ -48,14 +48,19 @@ impl Lines {
     }
 
     /// The next line; none at the end.
-    pub(crate) async fn next(&mut self) -> Option<String> {
+    ///
+    /// # Errors
+    /// The line is longer than what is read.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<String>> {
         if !self.asked {
-            self.requests.send(Request::Line).ok()?;
+            if self.requests.send(Request::Line).is_err() {
+                return Ok(None);
+            }
             self.asked = true;
         }
-        let line = self.lines.recv().await.flatten();
+        let line = self.lines.recv().await;
         self.asked = false;
-        line
+        line.unwrap_or(Ok(None))
     }
 
     /// Forgets what was typed before now.
@@ -71,6 +76,9 @@ impl Lines {
 
 /// How much is read at once: more than the standard library keeps for itself, so that it keeps nothing.
 const PIECE: usize = 64 << 10;
+
+/// The longest line that is read.
+const LONGEST: usize = 16 << 20;
 
 struct Reader {
     /// What was read and not given yet.
@@ -88,22 +96,30 @@ impl Default for Reader {
 }
 
 impl Reader {
-    fn line(&mut self) -> Option<String> {
+    fn line(&mut self) -> io::Result<Option<String>> {
         let mut looked_at = 0;
         loop {
             let rest = self.read.get(looked_at..).unwrap_or_default();
             if let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.read.drain(..=looked_at + end).collect();
-                return Some(text(&line));
+                return Ok(Some(text(&line)));
             }
             looked_at = self.read.len();
+            if looked_at > LONGEST {
+                self.read = Vec::new();
+                let most = LONGEST >> 20;
+                let message = format!(
+                    "a line of standard input is too long: at most {most} MiB are read. Each line is a turn"
+                );
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+            }
             match io::stdin().lock().read(&mut self.piece) {
                 Ok(length @ 1..) => self.read.extend(self.piece.iter().take(length)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // The end. A last line need not be ended.
                 _ => {
                     let last = std::mem::take(&mut self.read);
-                    return (!last.is_empty()).then(|| text(&last));
+                    return Ok((!last.is_empty()).then(|| text(&last)));
                 }
             }
         }

@@ -13,8 +13,10 @@ mod signals;
 mod unknown;
 
 pub(crate) use consent::Consent;
+#[cfg(test)]
+pub(crate) use consent::quoted_args;
 pub(crate) use editor::{Editor, Typed};
-pub(crate) use flow::{Flow, fit, wrap};
+pub(crate) use flow::{Flow, MARGIN, columns, fit, wrap};
 pub(crate) use lines::Lines;
 pub(crate) use plain::{json, one_line, plain};
 use screen::columns_of;

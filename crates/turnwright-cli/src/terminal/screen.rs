@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::busy::Busy;
 use super::style::paint;
-use super::wrap;
+use super::{Flow, wrap};
 
 /// When there is colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -66,6 +66,9 @@ pub(crate) fn is_dumb() -> bool {
     })
 }
 
+/// The columns of a terminal that does not report its size.
+const USUAL_WIDTH: usize = 80;
+
 /// Standard output, and a sign of life beside it while there is nothing to write.
 pub(crate) struct Screen {
     json: bool,
@@ -117,11 +120,16 @@ impl Screen {
         !self.json && io::stdin().is_terminal() && io::stdout().is_terminal()
     }
 
-    /// The columns of the terminal that reads, or those that `COLUMNS` tells; none where nobody counts them.
+    /// The columns of the terminal that is written to, else those of `COLUMNS`. A terminal that does not report its size has
+    /// 80. None where there is no terminal: nobody counts columns there.
     pub(crate) fn width(&self) -> Option<usize> {
+        let (columns, is_terminal) = match self.aside {
+            true => (columns_of(&io::stderr()), io::stderr().is_terminal()),
+            false => (columns_of(&io::stdout()), io::stdout().is_terminal()),
+        };
         let told = || std::env::var("COLUMNS").ok()?.trim().parse().ok();
-        let columns = columns_of(&io::stdout()).or_else(told);
-        columns.filter(|columns| *columns > 0)
+        let columns = columns.or_else(told).filter(|columns| *columns > 0);
+        columns.or(is_terminal.then_some(USUAL_WIDTH))
     }
 
     /// Writes text, which is seen at once. Text of others goes through [`plain`](super::plain) first.
@@ -151,6 +159,20 @@ impl Screen {
     ) -> io::Result<()> {
         let text = wrap(text, self.width(), indent);
         self.line(paint(style, text))
+    }
+
+    /// The same for a sentence that quotes what others wrote: the lines after the first have a margin.
+    pub(crate) fn quoting(
+        &mut self,
+        style: anstyle::Style,
+        indent: &'static str,
+        margin: &'static str,
+        text: &str,
+    ) -> io::Result<()> {
+        let mut flow = Flow::hanging(self.width(), indent, margin);
+        let mut wrapped = flow.push(text);
+        wrapped.push_str(&flow.end());
+        self.line(paint(style, wrapped))
     }
 
     /// Writes what a tool gave, whole, and ends its last line: as it is where nothing but a program reads, and so that nothing

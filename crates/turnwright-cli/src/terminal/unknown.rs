@@ -106,7 +106,7 @@ impl<'g> Asked<'g> {
         let tool = one_line(self.tool, 64);
         let what = format!("? {tool} was begun, and nobody knows whether it took effect");
         screen.line(paint(style::CARE, what))?;
-        write_lines(screen, &super::consent::lines(&self.args, screen))?;
+        write_lines(screen, &super::consent::lines(&self.args, screen.width()))?;
         let begun = one_line(self.begun, 40);
         screen.paragraph(
             style::DIM,

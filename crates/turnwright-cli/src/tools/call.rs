@@ -10,9 +10,12 @@ use std::sync::Arc;
 use turnwright::ToolCall;
 use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
+use turnwright::turn::TurnRunnerBuilder;
 
+use crate::agent;
 use crate::args::ToolsCall;
 use crate::exit::Exit;
+use crate::own::Settings;
 use crate::show::{Viewer, follow};
 use crate::terminal::{Consent, Editor, Screen};
 use crate::text;
@@ -58,12 +61,18 @@ impl View {
     }
 }
 
-pub(super) async fn run(tool: &Tool, told: &ToolsCall, screen: Screen) -> anyhow::Result<Exit> {
-    let arguments = text::given(&told.arguments, "the arguments")?;
+pub(super) async fn run(
+    tool: &Tool,
+    told: &ToolsCall,
+    settings: Settings,
+    screen: Screen,
+) -> anyhow::Result<Exit> {
+    let arguments = text::given(&told.arguments, text::ARGUMENTS)?;
     let asked = screen.is_attended() && !told.yes;
     let person = asked.then(|| Editor::open(None)).transpose()?;
     let consent = Consent::new(told.yes, person);
-    let runner = runner(tool, arguments)?;
+    let runner = settings.apply(runner(tool, arguments));
+    let runner = runner.policy(agent::asks_before_writes()).build()?;
     let mut view = View::new(screen, told.raw);
     let account = view.account();
     let turn = runner.start(TurnInput::empty().observer(move |event| account.note(event)));
@@ -88,7 +97,7 @@ pub(super) async fn run(tool: &Tool, told: &ToolsCall, screen: Screen) -> anyhow
 }
 
 /// In the place of a model: one call, and no word about it.
-fn runner(tool: &Tool, arguments: String) -> Result<TurnRunner, Error> {
+fn runner(tool: &Tool, arguments: String) -> TurnRunnerBuilder {
     let name = tool.name().to_owned();
     turnwright::runner(move |ctx: DispatchContext| {
         let (name, arguments) = (name.clone(), arguments.clone());
@@ -99,9 +108,7 @@ fn runner(tool: &Tool, arguments: String) -> Result<TurnRunner, Error> {
         }
     })
     .tool(tool.clone())
-    .policy(before_writes("it may change something"))
     .without_artifact_tools()
-    .build()
 }
 
 impl Viewer for View {

@@ -8,7 +8,7 @@ use crate::terminal::Screen;
 use crate::text;
 
 pub(super) fn run(told: &ToolsId, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let arguments = text::given(&told.arguments, "the arguments")?;
+    let arguments = text::given(&told.arguments, text::ARGUMENTS)?;
     let id = turnwright::call_id(&told.name, arguments);
     match screen.is_json() {
         true => screen.value(&json!({ "name": told.name, "callId": id }))?,

@@ -12,25 +12,25 @@ use turnwright::Tool;
 
 use crate::args::{self, Sources};
 use crate::exit::Exit;
+use crate::own::Own;
 use crate::terminal::Screen;
 use crate::toolbox;
 
-pub(crate) async fn run(
-    told: args::Tools,
-    own: Vec<Tool>,
-    mut screen: Screen,
-) -> anyhow::Result<Exit> {
+pub(crate) async fn run(told: args::Tools, own: Own, mut screen: Screen) -> anyhow::Result<Exit> {
     match told {
-        args::Tools::List(told) => list::run(&gather(&told.where_from, own)?, &mut screen),
+        args::Tools::List(told) => list::run(&gather(&told.where_from, own.tools)?, &mut screen),
         args::Tools::Describe(told) => {
-            let tools = gather(&told.where_from, own)?;
+            let tools = gather(&told.where_from, own.tools)?;
             describe::run(which::named(&tools, &told.name)?, &mut screen)
         }
         args::Tools::Call(told) => {
-            let tools = gather(&told.where_from, own)?;
-            call::run(which::named(&tools, &told.name)?, &told, screen).await
+            let tools = gather(&told.where_from, own.tools)?;
+            let tool = which::named(&tools, &told.name)?;
+            call::run(tool, &told, own.settings, screen).await
         }
-        args::Tools::Fuzz(told) => fuzz::run(&gather(&told.where_from, own)?, &told, &mut screen),
+        args::Tools::Fuzz(told) => {
+            fuzz::run(&gather(&told.where_from, own.tools)?, &told, &mut screen)
+        }
         args::Tools::Id(told) => id::run(&told, &mut screen),
     }
 }

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use turnwright::RecordKind;
-use turnwright::record::{CallState, LedgerEntry, Record};
-use turnwright::store::{Query, Scope, Store as _, StoreExt as _};
+use turnwright::record::{CallState, Lease, LedgerEntry, Record};
+use turnwright::store::{Query, Scope, Store as _, observe_lease};
 
 use super::measures::ago;
 use super::seen::Seen;
 use crate::agent::is_address;
 use crate::args;
 use crate::kept::{About, Keeping, Place};
-use crate::terminal::{fit, json, one_line, shell_path, shell_word};
+use crate::terminal::{Screen, fit, json, one_line, shell_path, shell_word};
 
+/// How often a conversation that another process may hold is looked at.
+pub(super) const LOOK: Duration = Duration::from_millis(500);
 /// How many calls are named in a sentence.
 const NAMED: usize = 4;
 /// How much of each.
@@ -69,7 +71,7 @@ pub(crate) async fn check(
     told: &args::Again,
     attended: bool,
 ) -> anyhow::Result<()> {
-    if !seen.is_last() || !(seen.state.can_go_on() || seen.state.is_live()) {
+    if !seen.is_resumable() {
         return Ok(());
     }
     let Some(missing) = missing.or(told.without_tools.then_some(&[])) else {
@@ -131,11 +133,68 @@ fn in_words(doubts: &[Arc<LedgerEntry>]) -> String {
     text
 }
 
-/// For how long a conversation is somebody else's, if it is.
-pub(crate) async fn left(keeping: &Keeping, scope: &Scope) -> anyhow::Result<Option<Duration>> {
-    let lease = keeping.store.lease(scope).await;
-    let lease = lease.map_err(|error| keeping.told(error))?;
-    Ok(lease.and_then(|lease| lease.left()))
+/// A look at a conversation that another process may hold.
+pub(crate) struct Look {
+    /// For how long it may still do so, if it may: by what this process has seen of the lease.
+    pub(crate) left: Option<Duration>,
+    /// Whether it seems to, by the wall clock.
+    pub(crate) seems_held: bool,
+    /// Changes whenever the holder renews its lease.
+    pub(crate) renewals: Option<(u64, u64)>,
+}
+
+/// Looks at the lease of a conversation, if it names this turn where one is named. One that cannot be read holds nobody
+/// up here: the store's fence decides.
+pub(crate) async fn look(
+    keeping: &Keeping,
+    scope: &Scope,
+    turn: Option<&str>,
+) -> anyhow::Result<Look> {
+    let query = Query::all().kind(RecordKind::Lease).ids([Lease::ID]);
+    let loaded = keeping.store.load(scope, &query).await;
+    let loaded = loaded.map_err(|error| keeping.told(error))?;
+    let lease = loaded.into_records().find_map(Record::into_lease);
+    let lease = lease.filter(|lease| turn.is_none() || lease.turn_id() == turn);
+    let lease = lease.as_deref();
+    Ok(Look {
+        left: lease.and_then(|lease| observe_lease(scope, lease)),
+        seems_held: lease.is_some_and(|lease| lease.estimated_left().is_some()),
+        renewals: lease.map(|lease| (lease.fence(), lease.renewals())),
+    })
+}
+
+/// Waits until no process holds a conversation, or this turn of it. One that seems to hold it, or is seen to renew its
+/// lease, is an error at once unless `wait` says otherwise.
+pub(crate) async fn wait_until_free(
+    keeping: &Keeping,
+    scope: &Scope,
+    turn: Option<&str>,
+    wait: bool,
+    helps: &str,
+    screen: &mut Screen,
+) -> anyhow::Result<()> {
+    let mut first = None;
+    loop {
+        let look = look(keeping, scope, turn).await?;
+        let Some(left) = look.left else {
+            screen.rest();
+            return Ok(());
+        };
+        let renewed = *first.get_or_insert(look.renewals) != look.renewals;
+        if !wait && (look.seems_held || renewed) {
+            return Err(held(scope, left, helps));
+        }
+        screen.busy(&waiting(left));
+        tokio::time::sleep(LOOK.min(left)).await;
+    }
+}
+
+/// What is said while the lease of a process that may be gone is waited for.
+pub(super) fn waiting(left: Duration) -> String {
+    let seconds = left.as_secs().saturating_add(1);
+    format!(
+        "waiting up to {seconds} s: another process has this conversation, or crashed while it did"
+    )
 }
 
 /// That somebody else has a conversation now. Nothing is wrong with the command: it may work the next time.

@@ -12,7 +12,7 @@ use turnwright::sqlite::Retention;
 use turnwright::store::{Batch, Query, Scope, ScopeFilter};
 use turnwright::{Record, RecordKind};
 
-use super::again::held;
+use super::again::{wait_until_free, waiting};
 use super::seen::{Seen, scopes_of};
 use super::which::find;
 use crate::args;
@@ -20,7 +20,7 @@ use crate::exit::{Exit, misuse};
 use crate::kept::{Desk, Keeping, Part, Place, check_name};
 use crate::show::{count, size};
 use crate::terminal::{Editor, Screen, Typed, one_line, style};
-use in_the_way::{THEN, open_in_chat, open_in_chats, refuse_held, results_elsewhere, told};
+use in_the_way::{THEN, open_in_chat, open_in_chats, results_elsewhere, told};
 
 /// A result is in the spool a moment before its record is stored: so long nobody doubts that it is wanted.
 const GRACE: Duration = Duration::from_secs(60 * 60);
@@ -44,13 +44,13 @@ pub(super) async fn run(told: &args::TurnsDelete, mut screen: Screen) -> anyhow:
     let Some(keeping) = Keeping::open_to_delete(place).await? else {
         return Err(misuse("nothing is kept yet, so there is nothing to delete"));
     };
-    let what = What::of(told, &keeping).await?;
+    let what = What::of(told, &keeping, &mut screen).await?;
     let doubts = what.doubts(&keeping).await;
     if !told.yes && !asked(&mut screen, &what.question(), doubts).await? {
         screen.line("Nothing was deleted.")?;
         return Ok(Exit::No);
     }
-    let gone = what.delete(&keeping).await?;
+    let gone = what.delete(&keeping, &mut screen).await?;
     gone.tell(&mut screen)?;
     if told.yes && doubts && !screen.is_json() {
         screen.paragraph(style::CARE, "", DOUBTS)?;
@@ -75,10 +75,14 @@ enum What {
 }
 
 impl What {
-    async fn of(told: &args::TurnsDelete, keeping: &Keeping) -> anyhow::Result<Self> {
+    async fn of(
+        told: &args::TurnsDelete,
+        keeping: &Keeping,
+        screen: &mut Screen,
+    ) -> anyhow::Result<Self> {
         if let Some(turn) = &told.turn {
             let seen = find(keeping, turn).await?;
-            refuse_held(keeping, &seen.scope, Some(seen.id())).await?;
+            wait_until_free(keeping, &seen.scope, Some(seen.id()), false, THEN, screen).await?;
             return Ok(What::Turn(Box::new(seen)));
         }
         if let Some(name) = &told.conversation {
@@ -88,7 +92,7 @@ impl What {
             let mut there = scopes_of(keeping, name).await?;
             there.retain(|scope| all.contains(scope));
             for scope in &there {
-                refuse_held(keeping, scope, None).await?;
+                wait_until_free(keeping, scope, None, false, THEN, screen).await?;
             }
             return match there.is_empty() {
                 false => Ok(What::Conversation(there)),
@@ -157,32 +161,32 @@ impl What {
         }
     }
 
-    async fn delete(&self, keeping: &Keeping) -> anyhow::Result<Gone> {
+    async fn delete(&self, keeping: &Keeping, screen: &mut Screen) -> anyhow::Result<Gone> {
         match self {
             What::Turn(seen) => delete_turn(keeping, seen).await,
             What::Conversation(scopes) => {
                 let mut gone = Gone::default();
                 for scope in scopes {
-                    delete_conversation(keeping, scope, &mut gone).await?;
+                    delete_conversation(keeping, scope, &mut gone, screen).await?;
                 }
                 Ok(gone)
             }
             What::Old(retention, _) => {
                 let open = open_in_chats(keeping).await?;
                 let retention = retention.clone().except(open.iter().cloned());
-                let done = keeping.store.apply_retention(&retention).await;
-                let done = done.map_err(|error| told(error, keeping))?;
-                for scope in &done.conversations {
-                    forget_typed(keeping, scope).await?;
-                }
-                Ok(Gone {
-                    conversations: done.conversations,
-                    stay: done.unfinished,
-                    records: done.deleted.records,
-                    bytes: done.deleted.bytes,
-                    still_read: done.deleted.still_read,
+                let mut gone = Gone {
                     open,
-                })
+                    ..Gone::default()
+                };
+                let retry_after = gone.retain(keeping, &retention).await?;
+                if let Some(left) = retry_after {
+                    // Once more when it can be told which of the processes that held them are gone.
+                    screen.busy(&waiting(left));
+                    tokio::time::sleep(left).await;
+                    screen.rest();
+                    gone.retain(keeping, &retention).await?;
+                }
+                Ok(gone)
             }
         }
     }
@@ -192,6 +196,7 @@ async fn delete_conversation(
     keeping: &Keeping,
     scope: &Scope,
     gone: &mut Gone,
+    screen: &mut Screen,
 ) -> anyhow::Result<()> {
     let name = Part::named(scope.as_str()).name;
     // A conversation of another program has no chat.
@@ -199,7 +204,7 @@ async fn delete_conversation(
         Ok(()) => Some(Desk::take(keeping, &name)?.ok_or_else(|| open_in_chat(&name))?),
         Err(_) => None,
     };
-    refuse_held(keeping, scope, None).await?;
+    wait_until_free(keeping, scope, None, false, THEN, screen).await?;
     let done = keeping.store.delete_conversation(scope).await;
     let done = done.map_err(|error| told(error, keeping))?;
     gone.conversations.push(scope.clone());
@@ -222,22 +227,22 @@ async fn forget_typed(keeping: &Keeping, scope: &Scope) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Deletes a turn out of its conversation, unless somebody has taken it up meanwhile.
+/// Deletes a turn out of its conversation. A process that runs it all the same is cut off.
 async fn delete_turn(keeping: &Keeping, seen: &Seen) -> anyhow::Result<Gone> {
     let mut gone = Gone::default();
     let mut spooled = BTreeMap::new();
-    let mut live = None;
     let all = Query::all();
     let deleted = keeping.store.update(&seen.scope, &all, |loaded| {
-        (gone, live) = (Gone::default(), None);
+        gone = Gone::default();
         spooled.clear();
         let mut batch = Batch::new();
         for stored in &loaded.records {
             let record = &stored.record;
             match record {
                 Record::Lease(lease) => {
-                    let own = lease.turn_id() == Some(seen.id());
-                    live = lease.left().filter(|_| own);
+                    if lease.turn_id() == Some(seen.id()) {
+                        batch = batch.fence(lease.fence().saturating_add(1));
+                    }
                     continue;
                 }
                 // Noted about the conversation, and none of the turn's.
@@ -249,26 +254,43 @@ async fn delete_turn(keeping: &Keeping, seen: &Seen) -> anyhow::Result<Gone> {
                 let id = artifact.spool_id().map(str::to_owned);
                 spooled.extend(id.map(|id| (id, artifact.byte_length())));
             }
+            for media in record.media() {
+                let id = media.spool_id().map(str::to_owned);
+                spooled.extend(id.map(|id| (id, media.byte_length().unwrap_or(0))));
+            }
             gone.records += 1;
             gone.bytes += record
                 .to_value()
                 .map_or(0, |it| it.to_string().len() as u64);
             batch = batch.delete(record.kind(), record.id());
         }
-        match live.is_some() || (!spooled.is_empty() && !keeping.has_results) {
+        for damaged in &loaded.damaged {
+            let kind = damaged.kind.filter(|kind| !stays(*kind));
+            if let Some(kind) = kind.filter(|_| seen.holds(damaged.position)) {
+                // What the spool keeps for it is swept later.
+                gone.records += 1;
+                batch = batch.delete(kind, &*damaged.id);
+            }
+        }
+        match !spooled.is_empty() && !keeping.has_results {
             true => Batch::new(),
             false => batch,
         }
     });
     deleted.await.map_err(|error| keeping.told(error))?;
-    if let Some(left) = live {
-        return Err(held(&seen.scope, left, THEN));
-    }
     if !spooled.is_empty() && !keeping.has_results {
         return Err(results_elsewhere(keeping));
     }
     gone.bytes += delete_bytes(keeping, spooled).await?;
     Ok(gone)
+}
+
+/// Whether records of a kind are the conversation's, and none of its turns'.
+fn stays(kind: RecordKind) -> bool {
+    matches!(
+        kind,
+        RecordKind::Lease | RecordKind::Memory | RecordKind::Instruction
+    )
 }
 
 /// Deletes results that no record names any more. How many bytes.
@@ -281,12 +303,19 @@ async fn delete_bytes(
     }
     let scopes = keeping.store.scopes(&ScopeFilter::all()).await;
     let query = Query::all().kind(RecordKind::ToolCall);
-    let query = query.kind(RecordKind::Retrievable);
+    let query = query
+        .kind(RecordKind::Retrievable)
+        .kind(RecordKind::Message);
     for scope in scopes.map_err(|error| keeping.told(error))? {
         let mut pages = keeping.store.pages(&scope, query.clone());
         while let Some(stored) = pages.next().await {
-            let record = stored.map_err(|error| keeping.told(error))?.record;
-            for id in record.artifacts().iter().filter_map(|it| it.spool_id()) {
+            let record = match stored {
+                Ok(stored) => stored.record,
+                // It may name any of them: the sweep knows better.
+                Err(error) if error.damaged_record().is_some() => return Ok(0),
+                Err(error) => return Err(keeping.told(error)),
+            };
+            for id in record.spool_ids() {
                 spooled.remove(id);
             }
         }
@@ -328,6 +357,25 @@ async fn asked(screen: &mut Screen, what: &str, doubts: bool) -> anyhow::Result<
 }
 
 impl Gone {
+    /// Deletes what is beyond bounds. When to try again, if processes may hold some of it.
+    async fn retain(
+        &mut self,
+        keeping: &Keeping,
+        retention: &Retention,
+    ) -> anyhow::Result<Option<Duration>> {
+        let done = keeping.store.apply_retention(retention).await;
+        let done = done.map_err(|error| told(error, keeping))?;
+        for scope in &done.conversations {
+            forget_typed(keeping, scope).await?;
+        }
+        self.conversations.extend(done.conversations);
+        self.stay = done.unfinished;
+        self.records += done.deleted.records;
+        self.bytes += done.deleted.bytes;
+        self.still_read |= done.deleted.still_read;
+        Ok(done.retry_after)
+    }
+
     fn tell(&self, screen: &mut Screen) -> anyhow::Result<()> {
         if screen.is_json() {
             let names = |scopes: &[Scope]| -> Vec<String> {

@@ -10,9 +10,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use turnwright::artifact::SpooledArtifact;
 use turnwright::prelude::*;
-use turnwright::store::{Query, Scope};
+use turnwright::store::{DamagedRecord, Query, Scope};
 use turnwright::{Record, RecordKind};
 
+use super::damaged::{self, tell_damaged};
 use super::seen::scopes_of;
 use super::which::find;
 use crate::args;
@@ -36,6 +37,7 @@ pub(super) async fn run(told: &args::TurnsExport, mut screen: Screen) -> anyhow:
         turn_alone: told.which.turn.is_some(),
         records: 0,
         missing: 0,
+        damaged: Vec::new(),
     };
     for (scope, queries) in &wanted {
         for query in queries {
@@ -46,6 +48,7 @@ pub(super) async fn run(told: &args::TurnsExport, mut screen: Screen) -> anyhow:
         out,
         records,
         missing,
+        damaged,
         ..
     } = export;
     if let Out::File(file) = out {
@@ -56,16 +59,18 @@ pub(super) async fn run(told: &args::TurnsExport, mut screen: Screen) -> anyhow:
         }
     }
     keeping.close().await?;
-    match missing {
-        0 => Ok(Exit::Done),
-        missing => {
-            let s = if missing == 1 { "" } else { "s" };
-            let text = format!(
-                "the bytes of {missing} result{s} are not there any more: the record says where they were"
-            );
-            screen.aside().paragraph(style::CARE, "", &text)?;
-            Ok(Exit::No)
-        }
+    let mut screen = screen.aside();
+    tell_damaged(&mut screen, &keeping, &damaged)?;
+    if missing > 0 {
+        let s = if missing == 1 { "" } else { "s" };
+        let text = format!(
+            "the bytes of {missing} result{s} are not there any more: the record says where they were"
+        );
+        screen.paragraph(style::CARE, "", &text)?;
+    }
+    match missing == 0 && damaged.is_empty() {
+        true => Ok(Exit::Done),
+        false => Ok(Exit::No),
     }
 }
 
@@ -85,7 +90,7 @@ async fn wanted(
     for scope in scopes {
         let first = keeping.store.load(&scope, &Query::all().limit(1)).await;
         let first = first.map_err(|error| keeping.told(error))?;
-        if !first.records.is_empty() {
+        if first.count() > 0 {
             wanted.push((scope, vec![Query::all()]));
         }
     }
@@ -107,6 +112,8 @@ struct Export<'e> {
     records: u64,
     /// The results whose bytes are gone.
     missing: usize,
+    /// The records that cannot be read.
+    damaged: Vec<(Scope, DamagedRecord)>,
 }
 
 enum Out<'e> {
@@ -124,7 +131,17 @@ impl Export<'_> {
     ) -> anyhow::Result<()> {
         let mut pages = keeping.store.pages(scope, query);
         while let Some(stored) = pages.next().await {
-            let record = stored.map_err(|error| keeping.told(error))?.record;
+            let record = match stored {
+                Ok(stored) => stored.record,
+                Err(error) => {
+                    let Some(damaged) = error.damaged_record() else {
+                        return Err(keeping.told(error));
+                    };
+                    self.write(&damaged::to_value(damaged))?;
+                    self.damaged.push((scope.clone(), damaged.clone()));
+                    continue;
+                }
+            };
             // Who runs a turn right now is nothing that was said or done.
             if record.kind() == RecordKind::Lease || (self.turn_alone && About::is(&record)) {
                 continue;
@@ -133,13 +150,17 @@ impl Export<'_> {
             if self.with_results {
                 self.fill_in(&record, &mut value).await;
             }
-            match &mut self.out {
-                Out::Screen(screen) => screen.value(&value)?,
-                Out::File(file) => file.line(&json(&value))?,
-            }
+            self.write(&value)?;
             self.records += 1;
         }
         Ok(())
+    }
+
+    fn write(&mut self, value: &Value) -> anyhow::Result<()> {
+        match &mut self.out {
+            Out::Screen(screen) => screen.value(value),
+            Out::File(file) => file.line(&json(value)),
+        }
     }
 
     /// Puts the bytes of results where the record names them: so it is read again like one that never needed a spool.

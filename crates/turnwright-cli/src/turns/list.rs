@@ -5,8 +5,9 @@ use crate::exit::Exit;
 use crate::kept::{Keeping, Place};
 use crate::show::count;
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Screen, fit, one_line, shell_word};
+use crate::terminal::{Screen, fit, one_line};
 
+use super::damaged::tell_damaged;
 use super::measures::{ago, took};
 use super::seen::{Digest, Seen, turns};
 use super::which::{short, shortened};
@@ -32,42 +33,29 @@ pub(super) async fn run(told: &args::TurnsList, mut screen: Screen) -> anyhow::R
         Some(name) => turns(&keeping, Some(name)).await?,
         None => all,
     };
-    let (mut wanted, mut unreadable) = (found.turns, found.unreadable);
+    let (mut wanted, mut damaged) = (found.turns, found.damaged);
     wanted.retain(|seen| told.state.is_empty() || told.state.contains(&seen.state));
     let limit = usize::try_from(told.limit).unwrap_or(usize::MAX);
     for seen in wanted.iter().take(limit) {
-        let digest = match seen.digest(&keeping).await? {
-            Ok(digest) => digest,
-            Err(why) => {
-                unreadable.push((seen.scope.clone(), why));
-                Digest::default()
-            }
-        };
+        let (digest, unread) = seen.digest(&keeping).await?;
+        damaged.extend(unread.into_iter().map(|it| (seen.scope.clone(), it)));
         match screen.is_json() {
             true => screen.value(&seen.to_value(&digest)?)?,
             false => show(&mut screen, seen, &digest, signs)?,
         }
     }
     if !screen.is_json() {
-        let narrowed =
-            told.conversation.is_some() || !told.state.is_empty() || !unreadable.is_empty();
+        let narrowed = told.conversation.is_some() || !told.state.is_empty() || !damaged.is_empty();
         end(&mut screen, wanted.len(), limit, narrowed)?;
     }
     keeping.close().await?;
-    if unreadable.is_empty() {
-        return Ok(Exit::Done);
+    match damaged.is_empty() {
+        true => Ok(Exit::Done),
+        false => {
+            tell_damaged(&mut screen.aside(), &keeping, &damaged)?;
+            Ok(Exit::No)
+        }
     }
-    let mut screen = screen.aside();
-    for (scope, why) in &unreadable {
-        let name = shell_word(scope.as_str());
-        let text = format!(
-            "not all of {name} can be read: {}. `turnwright turns delete --conversation {name}{}` deletes it",
-            one_line(why, LINE * 2),
-            keeping.place.option()
-        );
-        screen.paragraph(style::CARE, "", &text)?;
-    }
-    Ok(Exit::No)
 }
 
 fn show(screen: &mut Screen, seen: &Seen, digest: &Digest, signs: usize) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! `turnwright turns`: what was kept, and what becomes of it.
 
 mod again;
+mod damaged;
 mod delete;
 mod export;
 mod list;
@@ -11,19 +12,18 @@ mod show;
 mod state;
 mod which;
 
-use turnwright::Tool;
-
 use crate::args;
 use crate::exit::Exit;
+use crate::own::Own;
 use crate::terminal::Screen;
 
-pub(crate) use again::{check, command, left};
+pub(crate) use again::{check, command};
 pub(crate) use measures::{Bytes, Span};
-pub(crate) use resume::{last_of, take_up, wait_until_free};
+pub(crate) use resume::{last_of, take_up, wait_for_crashed};
 pub(crate) use seen::Seen;
 pub(crate) use state::State;
 
-pub(crate) async fn run(told: args::Turns, own: Vec<Tool>, screen: Screen) -> anyhow::Result<Exit> {
+pub(crate) async fn run(told: args::Turns, own: Own, screen: Screen) -> anyhow::Result<Exit> {
     match told {
         args::Turns::List(told) => list::run(&told, screen).await,
         args::Turns::Show(told) => show::run(&told, screen).await,

@@ -1,28 +1,22 @@
 //! `turnwright turns resume`, and the same within a chat.
 
-use std::time::Duration;
-
 use turnwright::prelude::*;
 use turnwright::store::Scope;
 
-use super::again::{check, held, left};
+use super::again::{LOOK, check, look, wait_until_free, waiting};
 use super::seen::{Seen, in_scope};
 use super::which::find;
-use crate::agent::Agent;
+use crate::agent::{Agent, kept_in};
 use crate::args;
 use crate::exit::{Exit, misuse};
 use crate::kept::{About, Keeping, Place};
+use crate::own::Own;
 use crate::show::{Show, Shown};
 use crate::terminal::{Consent, Editor, Screen, Signals, Told, one_line, plain, style};
 
-/// A little more than is left, so that it is over when it is looked at again.
-const MORE: Duration = Duration::from_millis(20);
-/// How often a conversation that somebody has is looked at.
-const LOOK: Duration = Duration::from_millis(500);
-
 pub(super) async fn run(
     told: args::TurnsResume,
-    own: Vec<Tool>,
+    own: Own,
     mut screen: Screen,
 ) -> anyhow::Result<Exit> {
     let mut signals = Signals::listen()?;
@@ -34,10 +28,17 @@ pub(super) async fn run(
     };
     let seen = find(&keeping, &told.turn).await?;
     let attended = screen.is_attended();
+    if !seen.is_resumable() {
+        return ended(&keeping, &seen, screen).await;
+    }
     let work = async {
-        free(&keeping, &seen, told.wait, &mut screen).await?;
+        let helps = "`--wait` waits for that";
+        wait_until_free(&keeping, &seen.scope, None, told.wait, helps, &mut screen).await?;
         // Whoever had it may have brought it further.
         let seen = find(&keeping, seen.id()).await?;
+        if !seen.is_resumable() {
+            return Ok((seen, None));
+        }
         let about = About::of(&keeping, &seen.scope).await?;
         let missing = about.as_ref().map(|about| {
             match told.agent.own.files.is_empty() && keeping.place.is_named() {
@@ -47,11 +48,14 @@ pub(super) async fn run(
         });
         check(&keeping, &seen, missing, &told.again, attended).await?;
         screen.busy("looking for the model");
-        let agent = known(told.agent, about.as_ref(), &keeping, &told.again)?;
-        let agent = Agent::find(agent, own, None).await?;
+        let agent = match own.model {
+            Some(_) => told.agent,
+            None => known(told.agent, about.as_ref(), &keeping, &told.again)?,
+        };
+        let (agent, runner) = Agent::find(agent, own, None).await?;
         check_server(&agent, about.as_ref())?;
         let cares = [agent.cares(), left_out(&agent, about.as_ref())].concat();
-        anyhow::Ok((seen, agent, cares))
+        anyhow::Ok((seen, Some((agent, runner, cares))))
     };
     let found = tokio::select! {
         found = work => found,
@@ -65,7 +69,10 @@ pub(super) async fn run(
     };
     screen.rest();
     drop(signals);
-    let (seen, agent, cares) = found?;
+    let (seen, Some((agent, runner, cares))) = found? else {
+        // It came to its end while another program had it.
+        return ended(&keeping, &seen, screen).await;
+    };
     let person = attended.then(|| Editor::open(None)).transpose()?;
     let consent = Consent::new(agent.told.yes, person).tell_model(told.again.tell_model);
     let screen = match attended {
@@ -74,7 +81,7 @@ pub(super) async fn run(
     };
     let mut show = Show::new(screen, consent);
     if attended {
-        let (id, server) = (one_line(seen.id(), 64), agent.server.shown());
+        let (id, server) = (one_line(seen.id(), 64), agent.shown());
         show.screen.paragraph(style::BOLD, "", &server)?;
         let folder = agent.folder.display().to_string();
         let about = format!(
@@ -89,11 +96,27 @@ pub(super) async fn run(
             show.screen.paragraph(style::CARE, "", &care)?;
         }
     }
-    let runner = agent.runner(Some(&keeping)).await?;
+    let runner = kept_in(runner, Some(&keeping)).await?;
     let shown = show
         .turn_again(&runner, seen.scope.as_str(), seen.id())
         .await?;
     // What was said is there already: only the tidying up could fail.
+    let _ = keeping.close().await;
+    Ok(exit(&shown))
+}
+
+/// Shows a turn that has ended for good: its answer, or why it cannot be resumed. That needs neither a model nor tools.
+async fn ended(keeping: &Keeping, seen: &Seen, screen: Screen) -> anyhow::Result<Exit> {
+    let unreachable = |_: DispatchContext| async {
+        Err(BoxError::from("a turn that has ended does not ask a model"))
+    };
+    let runner = kept_in(turnwright::runner(unreachable), Some(keeping)).await?;
+    let screen = match screen.is_attended() {
+        true => screen,
+        false => screen.answers_alone(),
+    };
+    let mut show = Show::new(screen, Consent::nobody());
+    let shown = take_up(&mut show, &runner, seen).await?;
     let _ = keeping.close().await;
     Ok(exit(&shown))
 }
@@ -108,39 +131,24 @@ fn exit(shown: &Shown) -> Exit {
     }
 }
 
-/// Sees to it that nobody else runs a turn of the conversation.
-async fn free(
-    keeping: &Keeping,
-    seen: &Seen,
-    wait: bool,
-    screen: &mut Screen,
-) -> anyhow::Result<()> {
-    loop {
-        let Some(left) = left(keeping, &seen.scope).await? else {
-            return Ok(());
-        };
-        if !wait {
-            return Err(held(&seen.scope, left, "`--wait` waits for that"));
-        }
-        screen.busy("another program has this conversation");
-        tokio::time::sleep(LOOK.min(left + MORE)).await;
-    }
-}
-
 /// Waits until the last owner of a conversation is known to be gone, if it is; one that lives is not waited for.
-pub(crate) async fn wait_until_free(
+pub(crate) async fn wait_for_crashed(
     keeping: &Keeping,
     scope: &Scope,
     screen: &mut Screen,
 ) -> anyhow::Result<()> {
-    if let Some(left) = left(keeping, scope).await? {
-        screen.busy("waiting: another program has this conversation, or had it until it crashed");
-        let over = tokio::time::Instant::now() + left + MORE;
-        while tokio::time::Instant::now() < over && super::left(keeping, scope).await?.is_some() {
-            tokio::time::sleep(LOOK.min(left + MORE)).await;
+    let mut first = None;
+    loop {
+        let look = look(keeping, scope, None).await?;
+        let renewed = *first.get_or_insert(look.renewals) != look.renewals;
+        match look.left {
+            Some(left) if !renewed => {
+                screen.busy(&waiting(left));
+                tokio::time::sleep(LOOK.min(left)).await;
+            }
+            _ => return Ok(()),
         }
     }
-    Ok(())
 }
 
 /// What was not told, as the conversation's chat had it. Whoever wrote a file that was named would learn by its server, its
@@ -201,7 +209,7 @@ fn left_out(agent: &Agent, about: Option<&About>) -> Vec<String> {
 
 /// What was said to one server is not sent to another unasked.
 fn check_server(agent: &Agent, about: Option<&About>) -> anyhow::Result<()> {
-    let server = agent.server.address();
+    let server = agent.address();
     match about.map(|about| &about.server) {
         Some(before) if *before != server && !agent.told.switch_server => Err(misuse(format!(
             "this conversation was held with {}: all of it would be sent to {server}. If you want that, say `--switch-server`",

@@ -6,9 +6,8 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 use turnwright::RecordKind;
 use turnwright::record::{Author, CallState, GateState, Lease, Record, TurnRecord};
-use turnwright::sqlite::SqliteError;
 use turnwright::store::{
-    Position, Query, Scope, ScopeFilter, Store as _, StoreError, StoreExt as _,
+    DamagedRecord, Position, Query, Scope, ScopeFilter, Store as _, StoreError,
 };
 
 use super::state::State;
@@ -20,7 +19,7 @@ pub(crate) struct Seen {
     pub(crate) scope: Scope,
     pub(crate) turn: Arc<TurnRecord>,
     pub(crate) state: State,
-    /// For how long nobody else may run it, where somebody does.
+    /// For how long its lease seems to last, if a process seems to hold it: by the wall clock, for display alone.
     pub(crate) held: Option<Duration>,
     /// Where it stands in its conversation.
     place: Position,
@@ -43,8 +42,8 @@ pub(super) struct Digest {
 pub(super) struct Found {
     /// Newest first.
     pub(super) turns: Vec<Seen>,
-    /// The conversations whose turns cannot be read, and why.
-    pub(super) unreadable: Vec<(Scope, String)>,
+    /// What cannot be read of them, and in which conversation.
+    pub(super) damaged: Vec<(Scope, DamagedRecord)>,
 }
 
 /// All turns of a conversation; of all of them, if none is named.
@@ -59,27 +58,17 @@ pub(super) async fn turns(keeping: &Keeping, conversation: Option<&str>) -> anyh
     };
     let mut found = Found::default();
     for scope in scopes {
-        match read(keeping, &scope).await {
-            Ok(mut turns) => found.turns.append(&mut turns),
-            Err(error) => {
-                let why = unreadable(keeping, error)?;
-                found.unreadable.push((scope, why));
-            }
-        }
+        let read = read(keeping, &scope).await;
+        let (mut turns, damaged) = read.map_err(|error| keeping.told(error))?;
+        found.turns.append(&mut turns);
+        let damaged = damaged.into_iter().map(|it| (scope.clone(), it));
+        found.damaged.extend(damaged);
     }
     // Those of one moment as they stand.
     found
         .turns
         .sort_by_key(|seen| std::cmp::Reverse(seen.turn.began_at()));
     Ok(found)
-}
-
-/// Why a record cannot be read. That keeps nobody from the others; a file that cannot be read does.
-fn unreadable(keeping: &Keeping, error: StoreError) -> anyhow::Result<String> {
-    match SqliteError::of(&error) {
-        None => Ok(error.to_string()),
-        Some(_) => Err(keeping.told(error)),
-    }
 }
 
 /// The conversation of this name: all of its parts, or the one that is named.
@@ -94,11 +83,16 @@ pub(super) async fn scopes_of(keeping: &Keeping, name: &str) -> anyhow::Result<V
 
 /// The turns of one scope, in order.
 pub(super) async fn in_scope(keeping: &Keeping, scope: &Scope) -> anyhow::Result<Vec<Seen>> {
-    let turns = read(keeping, scope).await;
-    turns.map_err(|error| keeping.told(error))
+    let read = read(keeping, scope).await;
+    read.map(|(turns, _)| turns)
+        .map_err(|error| keeping.told(error))
 }
 
-async fn read(keeping: &Keeping, scope: &Scope) -> Result<Vec<Seen>, StoreError> {
+/// The turns of a scope, and what cannot be read of them.
+async fn read(
+    keeping: &Keeping,
+    scope: &Scope,
+) -> Result<(Vec<Seen>, Vec<DamagedRecord>), StoreError> {
     let query = Query::all().kind(RecordKind::Turn).kind(RecordKind::Lease);
     let loaded = keeping.store.load(scope, &query).await?;
     let mut lease: Option<Arc<Lease>> = None;
@@ -110,12 +104,18 @@ async fn read(keeping: &Keeping, scope: &Scope) -> Result<Vec<Seen>, StoreError>
             _ => {}
         }
     }
-    let places: Vec<Position> = turns.iter().map(|(place, _)| *place).collect();
-    let nexts = places.into_iter().skip(1).map(Some).chain([None]);
+    // A turn that cannot be read ends the one before it all the same.
+    let is_turn = |it: &&DamagedRecord| it.kind == Some(RecordKind::Turn);
+    let places = turns.iter().map(|(place, _)| *place);
+    let mut places: Vec<Position> = places
+        .chain(loaded.damaged.iter().filter(is_turn).map(|it| it.position))
+        .collect();
+    places.sort_unstable();
     let mut seen = Vec::new();
-    for ((place, turn), next) in turns.into_iter().zip(nexts) {
+    for (place, turn) in turns {
+        let next = places.iter().copied().find(|next| *next > place);
         let own = lease.as_ref().filter(|it| it.turn_id() == Some(turn.id()));
-        let held = own.and_then(|lease| lease.left());
+        let held = own.and_then(|lease| lease.estimated_left());
         let waits = held.is_some() && waits(keeping, scope, turn.id()).await?;
         seen.push(Seen {
             scope: scope.clone(),
@@ -126,15 +126,14 @@ async fn read(keeping: &Keeping, scope: &Scope) -> Result<Vec<Seen>, StoreError>
             next,
         });
     }
-    Ok(seen)
+    Ok((seen, loaded.damaged))
 }
 
 async fn waits(keeping: &Keeping, scope: &Scope, turn: &str) -> Result<bool, StoreError> {
-    let gates = keeping.store.gates(scope).await?;
-    let waits = |state: &GateState| *state == GateState::Open;
-    Ok(gates
-        .iter()
-        .any(|gate| gate.turn_id() == turn && waits(gate.state())))
+    let query = Query::all().kind(RecordKind::Gate);
+    let loaded = keeping.store.load(scope, &query).await?;
+    let mut gates = loaded.into_records().filter_map(Record::into_gate);
+    Ok(gates.any(|gate| gate.turn_id() == turn && *gate.state() == GateState::Open))
 }
 
 impl Seen {
@@ -145,6 +144,11 @@ impl Seen {
     /// Whether the conversation went on after it.
     pub(crate) fn is_last(&self) -> bool {
         self.next.is_none()
+    }
+
+    /// Whether it can be resumed: it is the last turn of its conversation and has not ended for good.
+    pub(super) fn is_resumable(&self) -> bool {
+        self.is_last() && (self.state.can_go_on() || self.state.is_live())
     }
 
     /// What a store is asked for to get what stands behind the turn, up to the next one.
@@ -161,21 +165,28 @@ impl Seen {
         place >= self.place && self.next.is_none_or(|next| place < next)
     }
 
-    /// What was said and done in it, in order.
-    pub(super) async fn records(&self, keeping: &Keeping) -> anyhow::Result<Vec<Record>> {
+    /// What was said and done in it, in order, and what of it cannot be read.
+    pub(super) async fn records(
+        &self,
+        keeping: &Keeping,
+    ) -> anyhow::Result<(Vec<Record>, Vec<DamagedRecord>)> {
         let loaded = keeping.store.load(&self.scope, &self.query()).await;
-        let loaded = loaded.map_err(|error| keeping.told(error))?;
-        Ok(loaded.into_records().collect())
+        let mut loaded = loaded.map_err(|error| keeping.told(error))?;
+        let damaged = std::mem::take(&mut loaded.damaged);
+        Ok((loaded.into_records().collect(), damaged))
     }
 
-    /// Or why something of it cannot be read.
-    pub(super) async fn digest(&self, keeping: &Keeping) -> anyhow::Result<Result<Digest, String>> {
+    /// What was said and done in it, counted, and what of that cannot be read.
+    pub(super) async fn digest(
+        &self,
+        keeping: &Keeping,
+    ) -> anyhow::Result<(Digest, Vec<DamagedRecord>)> {
         let query = self.query().kind(RecordKind::Message);
         let query = query.kind(RecordKind::ToolCall).kind(RecordKind::Ledger);
-        match keeping.store.load(&self.scope, &query).await {
-            Ok(loaded) => Ok(Ok(self.count(loaded.into_records()))),
-            Err(error) => unreadable(keeping, error).map(Err),
-        }
+        let loaded = keeping.store.load(&self.scope, &query).await;
+        let mut loaded = loaded.map_err(|error| keeping.told(error))?;
+        let damaged = std::mem::take(&mut loaded.damaged);
+        Ok((self.count(loaded.into_records()), damaged))
     }
 
     pub(super) fn count(&self, records: impl IntoIterator<Item = Record>) -> Digest {

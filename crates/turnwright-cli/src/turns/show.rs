@@ -6,8 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use turnwright::ToolCall;
 use turnwright::record::{Author, CallState, GateRecord, GateState, LedgerEntry, Message, Record};
+use turnwright::store::DamagedRecord;
 
 use super::again::{command, doubts};
+use super::damaged::{self, tell_damaged};
 use super::measures::{ago, took};
 use super::seen::Seen;
 use super::state::State;
@@ -15,7 +17,7 @@ use super::which::find;
 use crate::args;
 use crate::exit::{Exit, misuse};
 use crate::kept::{About, Keeping, Place};
-use crate::show::{count, in_margin, result};
+use crate::show::{count, quoted, result};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, fit, json, one_line, plain, wrap};
 
@@ -28,9 +30,9 @@ pub(super) async fn run(told: &args::TurnsShow, mut screen: Screen) -> anyhow::R
         return Err(misuse("nothing is kept yet, so there is no turn to show"));
     };
     let seen = find(&keeping, &told.turn).await?;
-    let records = seen.records(&keeping).await?;
+    let (records, damaged) = seen.records(&keeping).await?;
     match screen.is_json() {
-        true => screen.value(&to_value(&seen, &records)?)?,
+        true => screen.value(&to_value(&seen, &records, &damaged)?)?,
         false => {
             let about = About::of(&keeping, &seen.scope).await?;
             let mut page = Page {
@@ -53,15 +55,27 @@ pub(super) async fn run(told: &args::TurnsShow, mut screen: Screen) -> anyhow::R
         }
     }
     keeping.close().await?;
-    Ok(Exit::Done)
+    if damaged.is_empty() {
+        return Ok(Exit::Done);
+    }
+    let damaged: Vec<_> = damaged
+        .into_iter()
+        .map(|it| (seen.scope.clone(), it))
+        .collect();
+    tell_damaged(&mut screen.aside(), &keeping, &damaged)?;
+    Ok(Exit::No)
 }
 
 /// What `list` says of it, and all of its records.
-fn to_value(seen: &Seen, records: &[Record]) -> anyhow::Result<Value> {
+fn to_value(seen: &Seen, records: &[Record], damaged: &[DamagedRecord]) -> anyhow::Result<Value> {
     let mut value = seen.to_value(&seen.count(records.iter().cloned()))?;
-    let records: Result<Vec<Value>, _> = records.iter().map(Record::to_value).collect();
+    let mut all: Vec<Value> = Vec::with_capacity(records.len() + damaged.len());
+    for record in records {
+        all.push(record.to_value()?);
+    }
+    all.extend(damaged.iter().map(damaged::to_value));
     if let Value::Object(fields) = &mut value {
-        fields.insert("records".to_owned(), Value::Array(records?));
+        fields.insert("records".to_owned(), Value::Array(all));
     }
     Ok(value)
 }
@@ -185,7 +199,7 @@ impl Page<'_> {
             self.screen.line("")?;
         }
         // With its margin wherever it is read: nothing of it can be taken for a line of the program's.
-        let said = in_margin(text, self.screen.width());
+        let said = quoted(text, self.screen.width());
         self.screen.line(paint(style, said))?;
         Ok(())
     }

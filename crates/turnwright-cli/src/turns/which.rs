@@ -44,10 +44,10 @@ pub(super) async fn find(keeping: &Keeping, told: &str) -> anyhow::Result<Seen> 
     }
     all.pop().ok_or_else(|| {
         let option = keeping.place.option();
-        let unread = match found.unreadable.len() {
+        let unread = match found.damaged.len() {
             0 => String::new(),
-            1 => " in what can be read (1 conversation cannot)".to_owned(),
-            many => format!(" in what can be read ({many} conversations cannot)"),
+            1 => " in what can be read (1 record is damaged)".to_owned(),
+            many => format!(" in what can be read ({many} records are damaged)"),
         };
         misuse(format!(
             "there is no turn that begins with `{shown}`{unread}; `turnwright turns list{option}` shows which there are"

@@ -12,7 +12,7 @@ use crate::text;
 pub(super) type Recording = Vec<Result<Exchange, String>>;
 
 pub(super) fn read(path: &Path) -> anyhow::Result<Recording> {
-    let text = text::file(path, "the recording")?;
+    let text = text::file(path, text::RECORDING)?;
     parse(&text).map_err(|error| {
         let name = match path == Path::new("-") {
             true => "standard input".to_owned(),

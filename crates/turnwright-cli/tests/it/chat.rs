@@ -72,7 +72,7 @@ pub(crate) fn slow_tool(folder: &Folder) -> (String, std::path::PathBuf) {
     let (file, begun) = (folder.file("slow.json"), folder.file("begun"));
     let name = begun.display();
     // The id of its process, there at once and whole.
-    let command = format!("echo $$ > '{name}.new'; mv '{name}.new' '{name}'; exec sleep 25");
+    let command = format!("echo $$ > '{name}.new'; mv '{name}.new' '{name}'; exec sleep 600");
     let tools = json!([{
         "name": "linger",
         "description": "Takes its time.",

@@ -62,14 +62,15 @@ pub(crate) fn put(file: &Path, conversation: &str, value: &Value) {
     });
 }
 
-/// Changes how long a conversation is held, as if time had passed, or had not.
-pub(crate) fn hold_until(file: &Path, conversation: &str, until: &str) {
+/// Changes how long a conversation is held: until when by its holder's clock, and how long its lease lasts without a
+/// renewal.
+pub(crate) fn hold_until(file: &Path, conversation: &str, until: &str, term_ms: u64) {
     let mut lease = records(file, conversation)
         .into_iter()
         .find(|it| it["kind"] == "lease" && it["id"] == Lease::ID)
         .unwrap();
     lease["until"] = until.into();
-    lease["termMs"] = 3_600_000.into();
+    lease["termMs"] = term_ms.into();
     put(file, conversation, &lease);
 }
 
@@ -96,4 +97,12 @@ pub(crate) fn spoil(file: &Path, conversation: &str) {
         ],
     );
     assert_eq!(spoiled.unwrap(), 1);
+}
+
+/// Damages the text of the records that this condition names, as a failing disk would.
+pub(crate) fn damage(file: &Path, condition: &str) {
+    let database = rusqlite::Connection::open(file).unwrap();
+    let damage =
+        format!("UPDATE records SET body = replace(body, '\"v\"', '\"w\"') WHERE {condition}");
+    assert_eq!(database.execute(&damage, []).unwrap(), 1);
 }

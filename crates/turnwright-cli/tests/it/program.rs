@@ -39,21 +39,29 @@ impl Ran {
     }
 }
 
-/// The program, which finds nothing of its user's.
+/// The variables of the tests' own environment that the program may see: where programs are, and where coverage is written.
+pub(crate) const INHERITED: [&str; 2] = ["PATH", "LLVM_PROFILE_FILE"];
+
+/// The program, which finds nothing of its user's: neither in the environment nor at home.
 pub(crate) fn program() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_turnwright"));
-    for name in [
-        "OPENAI_BASE_URL",
-        "OPENAI_API_KEY",
-        "OPENAI_MODEL",
-        "NO_COLOR",
-        "CLICOLOR_FORCE",
-        "RUST_BACKTRACE",
-        "COLUMNS",
-    ] {
-        command.env_remove(name);
+    command(env!("CARGO_BIN_EXE_turnwright"))
+}
+
+/// Any program, in the same environment: what it writes must not depend on the locale or the window of whoever runs the tests.
+pub(crate) fn command(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("HOME", home());
+    for name in INHERITED {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
     }
     command
+}
+
+/// A home directory for the program, in which there is nothing. Tests that keep something name a folder of their own.
+pub(crate) fn home() -> &'static str {
+    concat!(env!("CARGO_TARGET_TMPDIR"), "/home")
 }
 
 /// Runs it with these arguments and nothing on standard input.

@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
+use crate::program::{INHERITED, command, home};
+
 /// How long anything may take before a test gives up. No test relies on how long something takes.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Ctrl-C, as the key sends it.
 pub(crate) const CTRL_C: &str = "\x03";
@@ -27,6 +29,7 @@ pub(crate) struct Launch {
     command: CommandBuilder,
     rows: u16,
     columns: u16,
+    reports_size: bool,
 }
 
 /// A program that runs at a terminal. Ended when this is dropped.
@@ -45,7 +48,8 @@ impl Launch {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_turnwright"));
         command.args(args);
         command.env_clear();
-        for kept in ["PATH", "HOME", "LLVM_PROFILE_FILE"] {
+        command.env("HOME", home());
+        for kept in INHERITED {
             if let Some(value) = std::env::var_os(kept) {
                 command.env(kept, value);
             }
@@ -56,12 +60,19 @@ impl Launch {
             command,
             rows: 24,
             columns: 80,
+            reports_size: true,
         }
     }
 
     /// With this in its environment.
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
         self.command.env(name, value);
+        self
+    }
+
+    /// At a terminal that does not report its size. It has 24 lines and 80 columns all the same.
+    pub(crate) fn unreported_size(mut self) -> Self {
+        self.reports_size = false;
         self
     }
 
@@ -72,7 +83,10 @@ impl Launch {
     }
 
     pub(crate) fn start(self) -> Terminal {
-        let size = size(self.rows, self.columns);
+        let size = match self.reports_size {
+            true => size(self.rows, self.columns),
+            false => size(0, 0),
+        };
         let pair = native_pty_system().openpty(size).unwrap();
         let child = pair.slave.spawn_command(self.command).unwrap();
         // The program alone holds its side: what it writes ends when it does.
@@ -239,7 +253,7 @@ impl Terminal {
     #[cfg(unix)]
     pub(crate) fn mode(&self) -> String {
         let name = self.master.tty_name().unwrap();
-        let said = std::process::Command::new("stty")
+        let said = command("stty")
             .arg("-a")
             .stdin(std::fs::File::open(name).unwrap())
             .output()
@@ -277,8 +291,6 @@ fn some(number: u16) -> NonZero<u16> {
 }
 
 fn signal(name: &str, process: &str) {
-    let told = std::process::Command::new("kill")
-        .args(["-s", name, process])
-        .status();
+    let told = command("kill").args(["-s", name, process]).status();
     assert!(told.unwrap().success(), "no signal could be sent");
 }

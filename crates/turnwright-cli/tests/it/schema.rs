@@ -179,3 +179,32 @@ fn the_verdicts_are_those_of_the_vectors() {
         }
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn what_has_no_end_is_not_read_to_its_end() {
+    let endless = || fs::File::open("/dev/zero").unwrap();
+    for (args, what) in [
+        (&["schema", "check", "/dev/zero", "{}"][..], "the schema"),
+        (&["schema", "check", "{}", "/dev/zero"], "the arguments"),
+        (&["schema", "check", "-", "{}"], "the schema"),
+        (&["tools", "call", "calculate", "-"], "the arguments"),
+        (&["tools", "id", "x", "-"], "the arguments"),
+        (&["tools", "list", "--tools", "/dev/zero"], "the tools file"),
+        (&["serve-script", "-"], "the script"),
+        (&["wire", "decode", "/dev/zero"], "the recording"),
+        (&["wire", "replay", "-"], "the recording"),
+    ] {
+        let output = crate::program::program()
+            .args(args)
+            .stdin(endless())
+            .output()
+            .unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {err}");
+        assert!(
+            err.contains(what) && err.contains("is too large: at most") && err.contains("MiB"),
+            "{args:?}: {err}"
+        );
+    }
+}

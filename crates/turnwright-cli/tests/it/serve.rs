@@ -68,7 +68,7 @@ impl Served {
     /// Asks it to end, and gives its code and what it said last.
     fn end(mut self, signal: &str) -> (i32, String) {
         let pid = self.child.id().to_string();
-        let sent = std::process::Command::new("kill")
+        let sent = crate::program::command("kill")
             .args([signal, &pid])
             .status();
         assert!(sent.unwrap().success());

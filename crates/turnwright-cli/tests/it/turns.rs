@@ -91,5 +91,5 @@ fn cut_off(home: &Folder, then: impl IntoIterator<Item = Plays>) -> Model {
 
 /// As if the time had passed after which others may go on.
 fn let_go(home: &Folder) {
-    kept::hold_until(&database(home), "default", PAST);
+    kept::hold_until(&database(home), "default", PAST, 1);
 }

@@ -160,7 +160,7 @@ fn a_recording_that_breaks_off_is_played_as_such() {
     broken["response"]["headers"]["content-type"] = json!("text/event-stream");
     let ran = run_with(&["wire", "replay", "-"], &json!([broken]).to_string());
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.out.contains("\nHel\n"), "{}", ran.out);
+    assert!(ran.out.contains("\n│ Hel\n"), "{}", ran.out);
     assert!(
         ran.out
             .contains("ended as recorded, with a response that breaks off")

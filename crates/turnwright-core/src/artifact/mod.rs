@@ -41,10 +41,9 @@ pub use readable::Readable;
 pub use tool::{ArtifactTool, ForgePolicy};
 
 pub(crate) use forge::Forge;
-pub(crate) use inline::IsText;
 
 use crate::error::{Error, ErrorCode};
-use crate::spool::{ByteReader, MemoryReader, Spool};
+use crate::spool::{ByteReader, MemoryReader, Spool, Spooled};
 
 /// A lazy, read-only view over bytes that are kept somewhere. Cheap to clone: clones share what was found out about it.
 #[derive(Clone)]
@@ -57,8 +56,15 @@ struct Shared {
     reader: Arc<dyn ByteReader>,
     kind: ArtifactKind,
     lines: text::LineIndex,
-    /// Under which id a spool keeps the bytes, if one does.
-    spool_id: Option<Box<str>>,
+    place: Place,
+}
+
+/// Where the bytes are.
+pub(crate) enum Place {
+    Spool(Spooled),
+    Memory(Bytes),
+    /// Wherever the reader finds them.
+    Reader,
 }
 
 impl SpooledArtifact {
@@ -66,7 +72,7 @@ impl SpooledArtifact {
     /// [`SpooledArtifact::keep`] for the others.
     #[must_use]
     pub fn new(reader: Arc<dyn ByteReader>, kind: ArtifactKind) -> Self {
-        SpooledArtifact::kept_as(None, reader, kind)
+        SpooledArtifact::placed(Place::Reader, reader, kind)
     }
 
     /// A view over what a spool keeps under this id. A store writes the id and not the bytes.
@@ -75,7 +81,11 @@ impl SpooledArtifact {
         reader: Arc<dyn ByteReader>,
         kind: ArtifactKind,
     ) -> Self {
-        SpooledArtifact::kept_as(Some(spool_id.into().into()), reader, kind)
+        let spooled = Spooled {
+            id: spool_id.into().into(),
+            digest: None,
+        };
+        SpooledArtifact::placed(Place::Spool(spooled), reader, kind)
     }
 
     /// Puts content into a spool under an id, and gives the view over it.
@@ -101,24 +111,20 @@ impl SpooledArtifact {
         content: crate::tool::Body,
         kind: ArtifactKind,
     ) -> Result<Self, Error> {
-        let spool_id = spool_id.into();
-        let reader = spool.put(&spool_id, content).await.map_err(|error| {
+        let put = Spooled::put(spool, &spool_id.into(), content).await;
+        let (spooled, reader) = put.map_err(|error| {
             Error::new(ErrorCode::Spool, "the content could not be kept").with_source(error)
         })?;
-        Ok(SpooledArtifact::spooled(spool_id, reader, kind))
+        Ok(SpooledArtifact::placed(Place::Spool(spooled), reader, kind))
     }
 
-    pub(crate) fn kept_as(
-        spool_id: Option<Box<str>>,
-        reader: Arc<dyn ByteReader>,
-        kind: ArtifactKind,
-    ) -> Self {
+    pub(crate) fn placed(place: Place, reader: Arc<dyn ByteReader>, kind: ArtifactKind) -> Self {
         SpooledArtifact {
             shared: Arc::new(Shared {
                 reader,
                 kind,
                 lines: text::LineIndex::default(),
-                spool_id,
+                place,
             }),
             limits: ArtifactLimits::default(),
         }
@@ -126,7 +132,9 @@ impl SpooledArtifact {
 
     /// A view over bytes in memory.
     pub fn in_memory(bytes: impl Into<Bytes>, kind: ArtifactKind) -> Self {
-        SpooledArtifact::new(Arc::new(MemoryReader::new(bytes)), kind)
+        let bytes = bytes.into();
+        let reader = Arc::new(MemoryReader::new(bytes.clone()));
+        SpooledArtifact::placed(Place::Memory(bytes), reader, kind)
     }
 
     /// The same artifact under other limits.
@@ -151,7 +159,20 @@ impl SpooledArtifact {
     /// The id under which a spool keeps its bytes, if one does.
     #[must_use]
     pub fn spool_id(&self) -> Option<&str> {
-        self.shared.spool_id.as_deref()
+        match &self.shared.place {
+            Place::Spool(spooled) => Some(&spooled.id),
+            Place::Memory(_) | Place::Reader => None,
+        }
+    }
+
+    /// Whether its bytes are in memory: a record that holds it can then be encoded without blocking.
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        matches!(self.shared.place, Place::Memory(_))
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.shared.place
     }
 
     /// How large answers may be, and what is parsed whole.

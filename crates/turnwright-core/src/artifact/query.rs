@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::tool::StableTool;
 use super::{ArtifactKind, SpooledArtifact, text};
 use crate::error::Error;
-use crate::schema::Schema;
+use crate::schema::{Schema, admit};
 use crate::tool::ToolError;
 
 type Answer = Pin<Box<dyn Future<Output = Result<String, ToolError>> + Send>>;
@@ -94,7 +94,7 @@ impl Query {
     /// # Errors
     /// The arguments do not fit, or there is no answer.
     pub async fn ask(&self, artifact: SpooledArtifact, args: Value) -> Result<String, ToolError> {
-        (self.ask)(artifact, args).await
+        (self.ask)(artifact, admit(args)?).await
     }
 }
 

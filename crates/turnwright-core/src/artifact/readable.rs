@@ -7,7 +7,7 @@ use parking_lot::RwLock;
 
 use super::{ArtifactKind, Query, SpooledArtifact};
 use crate::error::{Error, ErrorCode};
-use crate::record::{Retrievable, ToolCall};
+use crate::record::{Retrievable, ToolCall, digest_id};
 use crate::schema::{escape, quote};
 use crate::turn::{self, Seen, TurnContext};
 
@@ -112,25 +112,32 @@ impl Readable {
         let mut news = Vec::new();
         // What can be read under an id is asked anew on both sides: either record may have been replaced.
         let calls = unseen.calls.records.iter().map(|call| call.id());
+        let calls = calls.chain(unseen.calls.gone.iter().map(|id| &**id));
+        for id in calls {
+            news.extend(self.news_of(ctx, id, id)?);
+        }
         let found = unseen.retrievables.records.iter().map(|found| found.id());
-        let gone = unseen.calls.gone.iter().chain(&unseen.retrievables.gone);
-        for id in calls.chain(found).chain(gone.map(|id| &**id)) {
-            let (call, found) = (ctx.tool_call(id), ctx.retrievable(id));
-            let of_call = call.as_ref().map_or(&[][..], |call| call.handles());
-            let found = found.as_ref().and_then(|found| found.handle());
-            news.extend(self.news_of(ctx, id, of_call, found)?);
+        let found = found.chain(unseen.retrievables.gone.iter().map(|id| &**id));
+        for id in found {
+            // Its tier may have been another before, and so may the id by which it was shown.
+            for shown in [id, &digest_id(id)] {
+                news.extend(self.news_of(ctx, shown, id)?);
+            }
         }
         Ok(news)
     }
 
+    /// What the call of this id and the retrievable that is shown by it change.
     fn news_of(
         &self,
         ctx: &TurnContext,
         id: &str,
-        of_call: &[SpooledArtifact],
-        found: Option<&SpooledArtifact>,
+        of_retrievable: &str,
     ) -> Result<Option<News>, Error> {
-        let handles = match (of_call, found) {
+        let (call, found) = (ctx.tool_call(id), ctx.retrievable(of_retrievable));
+        let of_call = call.as_ref().map_or(&[][..], |call| call.handles());
+        let found = found.as_ref().filter(|found| found.shown_id() == id);
+        let handles = match (of_call, found.and_then(|found| found.handle())) {
             ([], None) if self.0.contains_key(id) => &[],
             ([], None) => return Ok(None),
             ([], Some(found)) => std::slice::from_ref(found),

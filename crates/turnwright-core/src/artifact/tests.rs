@@ -438,4 +438,8 @@ impl ByteReader for Broken {
     async fn read(&self, _: Range<u64>) -> io::Result<Bytes> {
         Err(io::Error::other("secret-host refused"))
     }
+
+    fn read_now(&self, _at: u64, _into: &mut [u8]) -> Option<io::Result<usize>> {
+        None
+    }
 }

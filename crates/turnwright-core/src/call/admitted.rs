@@ -16,7 +16,9 @@ use crate::approval::{Approval, ApprovalPolicy, PendingCall, Review};
 use crate::error::{Error, ErrorCode};
 use crate::panic::drop_quietly;
 use crate::record::{CallState, LedgerEntry, Record, ToolCall};
+use crate::schema::{Raw, RawArgs};
 use crate::tool::{self, BoundHandler, Effects, Tool};
+use crate::turn::Setup;
 use crate::within::{TimeLimit, within};
 
 /// Times that policies and people may change the arguments of one call.
@@ -35,9 +37,10 @@ pub struct AdmittedCall {
 /// What the policies of a call said together.
 enum Decision {
     Allow,
-    Ask(String),
+    /// A policy of this level asks, and why: 0 is the outermost turn.
+    Ask(usize, String),
     Deny(String),
-    Change(Value),
+    Change(RawArgs),
 }
 
 impl CheckedCall {
@@ -57,13 +60,15 @@ impl CheckedCall {
     /// Whether a policy looks at it.
     pub(super) fn is_reviewed(&self) -> bool {
         let Checked { call, tool, .. } = &*self.checked;
-        !call.ctx.setup().policies.is_empty() || tool.approval().is_some()
+        let reviews = |setup: &Arc<Setup>| !setup.policies.is_empty();
+        tool.approval().is_some() || call.ctx.setups().any(reviews)
     }
 
     async fn review(self) -> Result<AdmittedCall, RefusedCall> {
         let mut checked = self;
-        // The digest of arguments that a person has seen, or written: for these they are not asked again.
-        let mut granted: Option<String> = None;
+        // The digest of arguments that a person wrote, and the level at which they were asked: for these they are not asked
+        // again, unless a policy further outside asks.
+        let mut granted: Option<(usize, String)> = None;
         for _ in 0..=MOST_CHANGES {
             let change = match decide(&checked.pending()).await {
                 Decision::Allow => {
@@ -71,27 +76,28 @@ impl CheckedCall {
                 }
                 Decision::Deny(reason) => return Err(checked.deny(&reason, None)),
                 Decision::Change(args) => args,
-                Decision::Ask(_)
-                    if granted.as_deref() == Some(&*tool::digest_of(checked.args())) =>
-                {
+                Decision::Ask(level, _) if is_granted(&granted, level, checked.args()) => {
                     return Ok(checked.admitted());
                 }
-                Decision::Ask(reason) => match ask(&checked.pending(), reason).await {
-                    Approval::Granted => {
-                        return Ok(checked.admitted());
+                Decision::Ask(level, reason) => {
+                    match ask(&checked.pending(), level, reason).await {
+                        Approval::Granted => {
+                            return Ok(checked.admitted());
+                        }
+                        Approval::Refused { reason } => {
+                            let told = format!(
+                                "The call was not approved; nothing was run. Reason: {reason}"
+                            );
+                            return Err(checked.deny(&reason, Some(told)));
+                        }
+                        Approval::Edited(args) => {
+                            let rechecked = Box::pin(checked.recheck(args.into())).await;
+                            checked = rechecked.map_err(RefusedCall::not_as_changed)?;
+                            granted = Some((level, tool::digest_of(checked.args())));
+                            continue;
+                        }
                     }
-                    Approval::Refused { reason } => {
-                        let told =
-                            format!("The call was not approved; nothing was run. Reason: {reason}");
-                        return Err(checked.deny(&reason, Some(told)));
-                    }
-                    Approval::Edited(args) => {
-                        let rechecked = Box::pin(checked.recheck(args)).await;
-                        checked = rechecked.map_err(RefusedCall::not_as_changed)?;
-                        granted = Some(tool::digest_of(checked.args()));
-                        continue;
-                    }
-                },
+                }
             };
             let rechecked = Box::pin(checked.recheck(change)).await;
             checked = rechecked.map_err(RefusedCall::not_as_changed)?;
@@ -135,25 +141,44 @@ impl CheckedCall {
     }
 }
 
-/// Asks every policy: the first that denies or rewrites decides, and one that asks is enough for asking.
+/// Whether a person who was asked at this level, or further outside, wrote these arguments.
+fn is_granted(granted: &Option<(usize, String)>, level: usize, args: &Value) -> bool {
+    let wrote = |(by, digest): &(usize, String)| *by <= level && *digest == tool::digest_of(args);
+    granted.as_ref().is_some_and(wrote)
+}
+
+/// Asks every policy, those of the outermost turn first and the tool's own last: the first that denies or rewrites decides,
+/// and one that asks is enough for asking.
 async fn decide(call: &PendingCall<'_>) -> Decision {
     let mut ask = None;
-    for policy in call.ctx.setup().policies.iter().chain(call.tool.approval()) {
-        match review(call, policy).await {
-            Review::Allow => {}
-            Review::Ask { reason } => ask = Some(ask.unwrap_or(reason)),
-            Review::Deny { reason } => return Decision::Deny(reason),
-            Review::Rewrite(args) if comes_to_the_same(call, &args) => {}
-            Review::Rewrite(args) => return Decision::Change(args),
+    let own_level = call.ctx.setups().count().saturating_sub(1);
+    for (level, setup) in call.ctx.setups().enumerate() {
+        let of_tool = call.tool.approval().filter(|_| level == own_level);
+        for policy in setup.policies.iter().chain(of_tool) {
+            match review(call, policy).await {
+                Review::Allow => {}
+                Review::Ask { reason } => ask = ask.or(Some((level, reason))),
+                Review::Deny { reason } => return Decision::Deny(reason),
+                Review::Rewrite(args) => {
+                    let args = RawArgs::from(args);
+                    if !comes_to_the_same(call, &args) {
+                        return Decision::Change(args);
+                    }
+                }
+            }
         }
     }
-    ask.map_or(Decision::Allow, Decision::Ask)
+    match ask {
+        Some((level, reason)) => Decision::Ask(level, reason),
+        None => Decision::Allow,
+    }
 }
 
 /// Whether these arguments, checked, are those that the call has: a policy that says the same again changes nothing.
-fn comes_to_the_same(call: &PendingCall<'_>, args: &Value) -> bool {
-    let checked = || call.tool.probe(args);
-    args == call.args || checked().is_ok_and(|checked| checked.value() == call.args)
+fn comes_to_the_same(call: &PendingCall<'_>, args: &RawArgs) -> bool {
+    let checked = || call.tool.check_and_bind(args.clone());
+    matches!(args.raw(), Raw::Value(it) if it.value == *call.args)
+        || checked().is_ok_and(|(checked, _)| checked.value() == call.args)
 }
 
 async fn review(call: &PendingCall<'_>, policy: &Arc<dyn ApprovalPolicy>) -> Review {
@@ -209,7 +234,7 @@ impl AdmittedCall {
             Closer::new(&call.ctx, record)
         });
         // Where nothing is kept, nothing need be noted either.
-        let noted = self.is_noted() && call.ctx.store().is_some();
+        let noted = self.is_noted() && call.ctx.record_store().is_some();
         let entry = noted.then(|| Arc::new(self.checked.ledger_entry()));
         records.extend(entry.clone().map(Record::Ledger));
         let edited = self.checked.edited.then(|| self.args().clone());
@@ -227,13 +252,7 @@ impl AdmittedCall {
             return Ok(());
         }
         let records = self.open(closer);
-        match self
-            .checked
-            .call
-            .ctx
-            .put_on_record(records, Vec::new())
-            .await
-        {
+        match self.checked.call.ctx.put_on_record(records).await {
             true => Ok(()),
             false => Err(not_recorded()),
         }
@@ -254,14 +273,14 @@ impl Checked {
     pub(super) fn effect_key(&self) -> String {
         let Call { ctx, request, .. } = &self.call;
         let (scope, turn) = (ctx.scope().as_str(), ctx.turn_id());
+        let (ordinal, call) = (request.ordinal, self.call_id.as_str());
         // Names are anybody's: joined by a sign that may stand in them, two calls could have one key. And a key goes to
         // strangers, whom the names do not concern.
-        tool::digest_of(&json!([
-            scope,
-            turn,
-            request.ordinal,
-            self.call_id.as_str()
-        ]))
+        tool::digest_of(&match ctx.nonce() {
+            // Names come again once a conversation was deleted: its keys do not.
+            Some(nonce) => json!([scope, turn, ordinal, call, nonce]),
+            None => json!([scope, turn, ordinal, call]),
+        })
     }
 
     fn ledger_entry(&self) -> LedgerEntry {

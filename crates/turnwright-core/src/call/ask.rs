@@ -19,17 +19,20 @@ use crate::tool::{self, Tool};
 /// The name of every gate at which an approval is waited for.
 pub(crate) const APPROVAL: &str = "approval";
 
-/// Opens a gate for exactly this call, this tool and these arguments, and takes the first answer: of the approver, or of
-/// somebody at the gate. No answer is no.
-pub(super) async fn ask(call: &PendingCall<'_>, reason: String) -> Approval {
-    let (gate, request) = match question(call, reason) {
+/// Opens a gate for exactly this call, this tool and these arguments, and takes the first answer: of the approver of the
+/// level at which the policy asks, or of somebody at the gate. No answer is no.
+pub(super) async fn ask(call: &PendingCall<'_>, level: usize, reason: String) -> Approval {
+    let (gate, request) = match question(call, level, reason) {
         Ok(made) => made,
         Err(error) => return refused(error.message()),
     };
-    if let Some(said) = call.ctx.answered_before(&request.gate, &gate) {
+    if let Some(said) = call
+        .ctx
+        .answered_before(&request.gate, &gate, Some(call.id))
+    {
         return read(said);
     }
-    let approver = call.ctx.setup().approver.as_ref();
+    let approver = call.ctx.approver_of(level);
     if approver.is_none() && !call.ctx.gates().can_be_answered() {
         return refused("nobody can be asked");
     }
@@ -83,31 +86,43 @@ fn refused(reason: &str) -> Approval {
     }
 }
 
-/// The same for the same question, and for no other.
+/// The same for the same call, tool and arguments, and for no others: 128 bits, of which nobody finds two alike.
 fn gate_id(call: &PendingCall<'_>, digest: &str) -> String {
     let bound = tool::digest_of(&json!([call.id, call.tool.fingerprint(), digest]));
-    let short = bound.get(..12).unwrap_or(&bound);
+    let short = bound.get(..32).unwrap_or(&bound);
     format!("{APPROVAL}-{}-{short}", call.id)
 }
 
-fn question(call: &PendingCall<'_>, reason: String) -> Result<(TurnGate, ApprovalRequest), Error> {
+fn question(
+    call: &PendingCall<'_>,
+    level: usize,
+    reason: String,
+) -> Result<(TurnGate, ApprovalRequest), Error> {
     let (setup, digest) = (call.ctx.setup(), tool::digest_of(call.args));
+    let setup = call.ctx.setups().nth(level).map_or(setup, |asks| asks);
     let request = ApprovalRequest {
         gate: gate_id(call, &digest),
         id: call.id.to_owned(),
         turn_id: Arc::clone(call.ctx.shared_id()),
         conversation: call.ctx.scope().as_str().into(),
+        outer_tools: call.ctx.outer_tools().to_vec(),
         tool: call.tool.clone(),
         args_digest: digest,
         args: call.args.clone(),
         reason,
         expires_in: setup.approval_timeout,
     };
+    let mut asked = json!({
+        "tool": request.tool.name(), "args": request.args, "reason": request.reason,
+        "fingerprint": request.tool.fingerprint(), "argsDigest": request.args_digest,
+    });
+    if let Some(asked) = asked.as_object_mut()
+        && !request.outer_tools.is_empty()
+    {
+        asked.insert("outerTools".to_owned(), json!(request.outer_tools));
+    }
     let gate = TurnGate::new(APPROVAL)
-        .question(json!({
-            "tool": request.tool.name(), "args": request.args, "reason": request.reason,
-            "fingerprint": request.tool.fingerprint(), "argsDigest": request.args_digest,
-        }))
+        .question(asked)
         .schema(answer_schema()?)
         .timeout(request.expires_in)
         .build()?

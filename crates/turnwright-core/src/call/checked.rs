@@ -70,9 +70,9 @@ impl CheckedCall {
 
     /// Puts other arguments in the place of these; they are checked in full. The call id stays: it says what was asked
     /// for.
-    pub(super) async fn recheck(mut self, args: Value) -> Result<Self, RefusedCall> {
+    pub(super) async fn recheck(mut self, args: RawArgs) -> Result<Self, RefusedCall> {
         let checked = &mut *self.checked;
-        match checked.tool.check_and_bind(RawArgs::from(args)) {
+        match checked.tool.check_and_bind(args) {
             Ok((args, bound)) => {
                 (checked.args, checked.edited, self.bound) = (args, true, bound);
                 self.ask_external().await

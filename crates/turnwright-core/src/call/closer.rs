@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorCode};
 use crate::record::{CallState, LedgerEntry, Record, Settled, ToolCall, ToolResults};
 use crate::telemetry::here;
 use crate::tool::Tool;
-use crate::turn::{Alive, TurnEvent};
+use crate::turn::Alive;
 
 /// What stands in the records of a call that is on its way. Dropped before the call is settled, it closes the call
 /// honestly: as one that was cut off.
@@ -97,7 +97,7 @@ impl Closer {
         if let Some(open) = self.0.take() {
             let entry = open.entry.as_ref().map(|entry| entry.ended(state));
             let records = entry.map(Record::Ledger).into_iter().collect();
-            open.ctx.put_on_record(records, Vec::new()).await;
+            open.ctx.put_on_record(records).await;
         }
     }
 }
@@ -108,12 +108,7 @@ impl Open {
         let record = self.record.map(|record| record.closed(settled));
         records.extend(self.entry.map(|entry| Record::Ledger(entry.ended(state))));
         records.extend(record.clone().map(Record::ToolCall));
-        let says = record
-            .clone()
-            .map(TurnEvent::ToolCall)
-            .into_iter()
-            .collect();
-        self.ctx.put_on_record(records, says).await;
+        self.ctx.put_on_record(records).await;
         record
     }
 
@@ -160,11 +155,11 @@ impl Drop for Closer {
 
 impl DispatchContext {
     /// Stores what is known of calls, and says whether that went well.
-    pub(super) async fn put_on_record(&self, records: Vec<Record>, says: Vec<TurnEvent>) -> bool {
+    pub(super) async fn put_on_record(&self, records: Vec<Record>) -> bool {
         if records.is_empty() {
             return true;
         }
-        self.write(records, says).await.is_ok()
+        self.write(records).await.is_ok()
     }
 }
 

@@ -19,7 +19,6 @@ use crate::dispatch::DispatchContext;
 use crate::record::{CallState, Record, Settled, ToolCall};
 use crate::telemetry;
 use crate::tool::{Concurrency, Tool};
-use crate::turn::TurnEvent;
 
 type Decided = Result<AdmittedCall, RefusedCall>;
 
@@ -309,7 +308,6 @@ async fn settle_refused(refused: RefusedCall, closer: Option<Closer>) -> Arc<Too
 /// that were refused as what they are, and those that stand behind them as open too.
 async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [Proposal]) {
     let mut records = Vec::with_capacity(2 * steps.len() + behind.len());
-    let mut says = Vec::new();
     for step in &mut *steps {
         let refused = match step {
             Step::Admitted(admitted, closer) => {
@@ -329,7 +327,6 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [
             }
         };
         records.push(Record::ToolCall(Arc::clone(&refused)));
-        says.push(TurnEvent::ToolCall(Arc::clone(&refused)));
         *step = Step::Settled(refused);
     }
     for proposal in behind {
@@ -337,7 +334,7 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [
     }
     // If this fails the turn does, and nothing is run any more. Meanwhile nobody who decides is left standing: they may be
     // next in a queue in which the store stands too.
-    let mut written = pin!(ctx.put_on_record(records, says));
+    let mut written = pin!(ctx.put_on_record(records));
     poll_fn(|cx| {
         for step in &mut *steps {
             if let Step::Waiting(waiting) = step {

@@ -29,7 +29,8 @@ impl ToolExecutor {
         )
     }
 
-    /// Checks, admits and runs a call; gives what the handler gave, as it is.
+    /// Checks, admits and runs a call; gives what the handler gave, as it is. `max_result_bytes` applies to calls that are
+    /// settled, not here: a stream is yours to read, and to stop.
     ///
     /// # Errors
     /// The call was refused, or the handler failed.

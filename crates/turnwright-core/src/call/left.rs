@@ -18,7 +18,6 @@ use crate::dispatch::DispatchContext;
 use crate::panic::text_of;
 use crate::record::{CallState, LedgerEntry, Record, Settled, ToolCall, ToolResults};
 use crate::tool::ToolOutput;
-use crate::turn::TurnEvent;
 use crate::unknown::{FindOut, Finding, UnknownCall};
 use crate::within::{TimeLimit, within};
 
@@ -106,7 +105,7 @@ impl DispatchContext {
         for line in unrecorded {
             steps.push(self.look_into(None, Some(line)).boxed());
         }
-        let (mut run, mut records, mut says) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut run, mut records) = (Vec::new(), Vec::new());
         let mut done = Vec::new();
         let steps = join_all(steps).await;
         if self.cancellation().is_cancelled() {
@@ -132,12 +131,9 @@ impl DispatchContext {
                 }
                 Then::Never(call) => Some(call.closed(left_open(false))),
             };
-            if let Some(closed) = closed {
-                records.push(Record::from(Arc::clone(&closed)));
-                says.push(TurnEvent::ToolCall(closed));
-            }
+            records.extend(closed.map(Record::from));
         }
-        self.put_on_record(records, says).await;
+        self.put_on_record(records).await;
         for (call, line, output) in done {
             self.settle_done(call, line, output).await;
         }
@@ -215,7 +211,7 @@ impl DispatchContext {
         let checked = match checked {
             // A policy or a person had changed them.
             Some(checked) if checked.args() != line.args() => {
-                checked.recheck(line.args().clone()).await.ok()
+                checked.recheck(line.args().clone().into()).await.ok()
             }
             checked => checked,
         };
@@ -223,9 +219,8 @@ impl DispatchContext {
             let told = "The call took effect. What came of it cannot be shown: its tool is not what it was.";
             let settled = Settled::framework(ToolResults::Failure(told.to_owned()));
             let closed = call.closed(settled);
-            let says = vec![TurnEvent::ToolCall(Arc::clone(&closed))];
             let records = vec![line.ended(CallState::Done).into(), closed.into()];
-            self.put_on_record(records, says).await;
+            self.put_on_record(records).await;
             return;
         };
         checked

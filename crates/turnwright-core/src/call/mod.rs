@@ -44,4 +44,4 @@ pub use run::RawOutcome;
 pub(crate) use ask::APPROVAL;
 pub(crate) use ids::{CallIds, Id};
 pub(crate) use left::{Left, left_open};
-pub(crate) use proposed::CallRequest;
+pub(crate) use proposed::{CallRequest, shown_name};

@@ -13,8 +13,7 @@ use crate::event::EventKind;
 use crate::record::{ProviderState, Record, Settled, ToolCall};
 use crate::schema::{Limits, RawArgs, escape, near};
 use crate::telemetry;
-use crate::tool::{self, Hex, Tool};
-use crate::turn::TurnEvent;
+use crate::tool::{self, Hex, LONGEST_NAME, Tool};
 
 /// What stays the same of a call from its proposal to its record.
 #[derive(Debug)]
@@ -134,7 +133,8 @@ impl ProposedCall {
     }
 
     /// Makes a record of a call that is not complete, because the response that proposed it was cut off. Nothing of it is
-    /// looked at, and nothing is run, whatever its arguments look like.
+    /// looked at, and nothing is run, whatever its arguments look like. The stream says
+    /// [`ToolCallIncomplete`](crate::turn::TurnEvent::ToolCallIncomplete).
     ///
     /// # Errors
     /// `E_STORE_ERROR`: there is no record of it then.
@@ -142,8 +142,7 @@ impl ProposedCall {
         let Call { ctx, request, .. } = self.call;
         let checksum = request.call_id();
         let record = ToolCall::open(request, checksum).cut_off();
-        let says = TurnEvent::ToolCall(Arc::clone(&record));
-        ctx.write(vec![Record::ToolCall(Arc::clone(&record))], vec![says])
+        ctx.write(vec![Record::ToolCall(Arc::clone(&record))])
             .await?;
         Ok(record)
     }
@@ -184,7 +183,6 @@ impl ProposedCall {
 fn unknown_tool(call: &Call) -> Error {
     let visible = call.ctx.tools().visible();
     let all = || visible.iter().map(Tool::name);
-    let shown = escape(&call.name, 80);
     // Among very many a guess would take longer than it is worth.
     let near = near(&call.name, all().take(MOST_COMPARED));
     let asked = call.name.to_lowercase();
@@ -201,9 +199,19 @@ fn unknown_tool(call: &Call) -> Error {
         (Some(near), _) => format!("Did you mean `{near}`? There are: {}.", listed(&names)),
         (None, _) => format!("There are: {}.", listed(&names)),
     };
-    let name = serde_json::Value::from(shown);
-    Error::new(ErrorCode::UnknownTool, format!("there is no tool {name}"))
-        .with_model_text(format!("There is no tool {name}; nothing was run. {known}"))
+    let name = serde_json::Value::from(escape(&call.name, 80));
+    let shown = shown_name(&call.name);
+    Error::new(ErrorCode::UnknownTool, format!("there is no tool {name}")).with_model_text(format!(
+        "There is no tool \"{shown}\"; nothing was run. {known}"
+    ))
+}
+
+/// The name of a tool that a model called, as the model may read it again outside of a fence: it need not be a tool's, and
+/// may be any text that the model was made to write. In the letters that names of tools have, as it stands on the wire.
+pub(crate) fn shown_name(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let shown = name.chars().map(|c| if fits(c) { c } else { '_' });
+    shown.take(LONGEST_NAME).collect()
 }
 
 /// Tools whose names are compared with one that does not exist.
@@ -303,9 +311,8 @@ impl RefusedCall {
     pub async fn settle(self) -> Arc<ToolCall> {
         let ctx = self.inner.call.ctx.clone();
         let record = self.record();
-        let says = TurnEvent::ToolCall(Arc::clone(&record));
         let records = vec![Record::ToolCall(Arc::clone(&record))];
-        ctx.put_on_record(records, vec![says]).await;
+        ctx.put_on_record(records).await;
         record
     }
 

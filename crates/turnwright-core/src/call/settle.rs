@@ -2,20 +2,22 @@
 
 use std::io;
 use std::panic::AssertUnwindSafe;
+use std::str;
 use std::sync::Arc;
 
+use bytes::BytesMut;
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use super::context::CallFacts;
 use super::run::{RawOutcome, cut_off};
-use crate::artifact::{ArtifactKind, IsText, SpooledArtifact};
+use crate::artifact::{ArtifactKind, Place, SpooledArtifact};
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::panic::text_of;
 use crate::record::{Record, Settled, ToolCall, ToolResults};
-use crate::tool::{Body, Content};
-use crate::turn::TurnEvent;
+use crate::spool::Spooled;
+use crate::tool::{Body, ByteStream, Content};
 use crate::within::{TimeLimit, within};
 
 impl RawOutcome {
@@ -35,18 +37,50 @@ impl RawOutcome {
             trusted: tool.is_trusted(),
             inline: true,
             from_artifact_tool: tool.is_artifact_tool(),
+            truncated: false,
             edited: facts.edited.then(|| facts.args.value().clone()),
         };
+        // Bytes that other records may name.
+        let mut named: Vec<String> = Vec::new();
         match result {
             Ok(output) => {
                 settled.trusted &= !output.untrusted;
                 let kind = output.kind.unwrap_or(tool.artifact_kind());
                 match output.content {
-                    Content::Media(media) => settled.results = ToolResults::Media(media),
-                    Content::Body(Body::Text(answer)) if settled.from_artifact_tool => {
-                        settled.results = ToolResults::Text(answer);
+                    Content::Media(media) => {
+                        let ctx = &facts.call.ctx;
+                        named.extend(
+                            media
+                                .iter()
+                                .filter_map(|it| Some(it.spool_id()?.to_owned())),
+                        );
+                        match kept(&facts, ctx.keep_media(media)).await {
+                            Ok(media) => settled.results = ToolResults::Media(media),
+                            Err(error) => not_kept(&facts, &error, &mut settled),
+                        }
                     }
-                    Content::Body(body) => keep(&facts, body, kind, &mut settled).await,
+                    Content::Body(body) => {
+                        let most = tool.max_result_bytes();
+                        let most = most.unwrap_or(facts.call.ctx.setup().max_result_bytes);
+                        let (body, truncated) = body.bounded(most);
+                        match body {
+                            Body::Text(answer) if settled.from_artifact_tool => {
+                                settled.results = ToolResults::Text(answer);
+                            }
+                            body => match kept(&facts, store(&facts, body, kind)).await {
+                                Ok((artifact, inline)) => {
+                                    settled.inline = inline;
+                                    settled.results = ToolResults::Artifacts(vec![artifact]);
+                                }
+                                Err(error) => not_kept(&facts, &error, &mut settled),
+                            },
+                        }
+                        let was_kept = !matches!(settled.results, ToolResults::Failure(_));
+                        settled.truncated = truncated.get() && was_kept;
+                        if settled.truncated {
+                            warn_truncated(&facts, most);
+                        }
+                    }
                 }
             }
             Err(error) if started => settled.results = failure(&error),
@@ -55,10 +89,18 @@ impl RawOutcome {
         match closer {
             Some(closer) => {
                 let settled = Box::pin(closer.settle(settled, state)).await;
-                if facts.call.ctx.is_taken_over() {
-                    // No record will ever name it.
-                    let spool_id = facts.call.ctx.spool_id(facts.call.id.as_str());
-                    let _ = facts.call.ctx.spool().delete(&spool_id).await;
+                let ctx = &facts.call.ctx;
+                if ctx.is_taken_over()
+                    && let Some(record) = &settled
+                {
+                    // No stored record will ever name its bytes.
+                    let record = Record::ToolCall(Arc::clone(record));
+                    for id in record
+                        .spool_ids()
+                        .filter(|id| !named.iter().any(|it| it == id))
+                    {
+                        let _ = ctx.spool().delete(id).await;
+                    }
                 }
                 // Where nobody wanted a record there is none.
                 settled.unwrap_or_else(|| facts.record(Settled::refusal("")))
@@ -68,47 +110,41 @@ impl RawOutcome {
                 let record = facts.record(settled);
                 let records = vec![Record::ToolCall(Arc::clone(&record))];
                 let ctx = &facts.call.ctx;
-                let says = TurnEvent::ToolCall(Arc::clone(&record));
-                ctx.put_on_record(records, vec![says]).await;
+                ctx.put_on_record(records).await;
                 record
             }
         }
     }
 }
 
-/// Spools what the handler gave, and decides where it stands.
-async fn keep(facts: &CallFacts, body: Body, kind: ArtifactKind, settled: &mut Settled) {
-    match kept(facts, body, kind).await {
-        Ok((artifact, inline)) => {
-            settled.inline = inline;
-            settled.results = ToolResults::Artifacts(vec![artifact]);
-        }
-        Err(error) => {
-            // The handler's own end was told as a good one.
-            facts.call.ctx.tell(|| EventKind::Error {
-                code: error.code().as_str(),
-                fatal: error.is_fatal(),
-                message: format!("`{}`: {}", facts.tool.name(), error.with_causes()),
-                pipeline: None,
-            });
-            settled.results = failure(&error);
-            settled.trusted = false;
-        }
-    }
+fn warn_truncated(facts: &CallFacts, most: u64) {
+    let (id, tool) = (facts.call.id.as_str(), facts.tool.name());
+    facts.call.ctx.warn(format!(
+        "the result of the call `{id}` of `{tool}` was cut off at {most} bytes: return less, or raise `max_result_bytes` of the tool or the runner"
+    ));
+}
+
+/// The result of a call whose output could not be stored.
+fn not_kept(facts: &CallFacts, error: &Error, settled: &mut Settled) {
+    // The handler's own end was told as a good one.
+    facts.call.ctx.tell(|| EventKind::Error {
+        code: error.code().as_str(),
+        fatal: error.is_fatal(),
+        message: format!("`{}`: {}", facts.tool.name(), error.with_causes()),
+        pipeline: None,
+    });
+    settled.results = failure(error);
+    settled.trusted = false;
 }
 
 /// Within the time of its call, and not past a cancellation. The spool and its readers are foreign code: a panic in them is a
 /// failure to keep.
-async fn kept(
-    facts: &CallFacts,
-    body: Body,
-    kind: ArtifactKind,
-) -> Result<(SpooledArtifact, bool), Error> {
+async fn kept<T>(facts: &CallFacts, work: impl Future<Output = io::Result<T>>) -> Result<T, Error> {
     let (ctx, now) = (&facts.call.ctx, Instant::now());
     let waited = facts.waits.so_far();
     let deadline = facts.deadline.and_then(|end| end.checked_add(waited));
     let left = deadline.map(|end| end.saturating_duration_since(now));
-    let work = AssertUnwindSafe(spool(facts, body, kind)).catch_unwind();
+    let work = AssertUnwindSafe(work).catch_unwind();
     match within(TimeLimit::from_now(left), ctx.cancellation(), work).await {
         Ok(Ok(Ok(kept))) => Ok(kept),
         Ok(Ok(Err(error))) => {
@@ -122,20 +158,80 @@ async fn kept(
     }
 }
 
-async fn spool(
+/// An inline result of at most this many bytes is stored in the record of its call, and needs no spool.
+const MOST_INLINE_IN_RECORD: usize = 64 * 1024;
+/// So is any other result of at most this many bytes.
+const MOST_IN_RECORD: usize = 4 * 1024;
+
+/// Stores what the handler returned, small content in the record and the rest in the spool, and decides whether it is inline.
+async fn store(
     facts: &CallFacts,
     body: Body,
     kind: ArtifactKind,
 ) -> io::Result<(SpooledArtifact, bool)> {
     let ctx = &facts.call.ctx;
-    let (inline, limit) = (facts.tool.inline(), ctx.inline_limit());
-    let text = IsText::of(&body, inline.most(limit));
+    let decide = |length: usize| {
+        let inline = facts.tool.inline();
+        inline.decide(ctx.inline_limit(), length as u64)
+    };
+    let body = match body {
+        Body::Stream(stream) => begin(stream, MOST_INLINE_IN_RECORD).await?,
+        body => body,
+    };
+    // Its length, and whether it is inline.
+    let known = match &body {
+        Body::Text(text) => Some((text.len(), decide(text.len()).unwrap_or(true))),
+        Body::Bytes(bytes) => {
+            let is_text = || str::from_utf8(bytes).is_ok();
+            let inline = decide(bytes.len()).unwrap_or_else(is_text);
+            Some((bytes.len(), inline))
+        }
+        Body::Stream(_) => None,
+    };
+    let small = known.filter(|(length, inline)| match inline {
+        true => *length <= MOST_INLINE_IN_RECORD,
+        false => *length <= MOST_IN_RECORD,
+    });
+    let body = match (small, body) {
+        (Some((_, inline)), Body::Text(text)) => {
+            return Ok((SpooledArtifact::in_memory(text, kind), inline));
+        }
+        (Some((_, inline)), Body::Bytes(bytes)) => {
+            return Ok((SpooledArtifact::in_memory(bytes, kind), inline));
+        }
+        (_, body) => body,
+    };
     let spool_id = ctx.spool_id(facts.call.id.as_str());
-    let reader = ctx.spool().put(&spool_id, body).await?;
-    let spool_id = ctx.spool().reopens().then_some(spool_id.into());
-    let artifact = SpooledArtifact::kept_as(spool_id, reader, kind);
-    let inline = inline.decide(limit, text, &artifact).await;
+    let (spooled, reader) = Spooled::put(&**ctx.spool(), &spool_id, body).await?;
+    let place = match ctx.spool().reopens() {
+        true => Place::Spool(spooled),
+        false => Place::Reader,
+    };
+    let artifact = SpooledArtifact::placed(place, reader, kind);
+    let length = usize::try_from(artifact.byte_length()).unwrap_or(usize::MAX);
+    let decided = known.map(|(_, inline)| inline);
+    let inline = match decided.or_else(|| decide(length)) {
+        Some(inline) => inline,
+        // What cannot be read now may be readable when it is asked for.
+        None => match artifact.as_bytes().await {
+            Ok(bytes) => str::from_utf8(&bytes).is_ok(),
+            Err(_) => false,
+        },
+    };
     Ok((artifact, inline))
+}
+
+/// Reads a stream to its end, or until it has more than `most` bytes: then it is a stream again, from the beginning.
+async fn begin(mut stream: ByteStream, most: usize) -> io::Result<Body> {
+    let mut first = BytesMut::new();
+    while first.len() <= most {
+        match stream.next().await {
+            None => return Ok(Body::Bytes(first.freeze())),
+            Some(piece) => first.extend_from_slice(&piece?),
+        }
+    }
+    stream.unread(first.freeze());
+    Ok(Body::Stream(stream))
 }
 
 /// The most bytes of a failure that stand in a prompt: it is never a handle.

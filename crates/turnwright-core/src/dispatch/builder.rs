@@ -67,12 +67,14 @@ impl DispatchContextBuilder {
 
     /// Makes the dispatch.
     #[must_use]
-    pub fn build(self) -> DispatchContext {
+    pub fn build(mut self) -> DispatchContext {
+        self.setup.take_spool_of_store();
         let fresh_id = || new_id().into();
         let id: Arc<str> = self.turn_id.unwrap_or_else(fresh_id);
         DispatchContext::of_turn(TurnContext::new(TurnParts {
             scope: self.scope.unwrap_or_else(|| Scope::new(Arc::clone(&id))),
             id,
+            kept: true,
             setup: Arc::new(self.setup),
             tools: self.tools,
             stash: self.stash,
@@ -80,7 +82,8 @@ impl DispatchContextBuilder {
             cancellation: self.cancellation,
             stream: None,
             answer: None,
-            gates: None,
+            outer: None,
+            inherits: true,
             runtime: None,
         }))
     }

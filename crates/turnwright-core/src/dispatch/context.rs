@@ -52,6 +52,8 @@ struct Inner {
     turn: TurnContext,
     signals: Arc<Signals>,
     iteration: AtomicU32,
+    /// The most iterations that middleware allows.
+    most_iterations: AtomicU32,
     /// The artifact tools, kept up to date; none where nobody wants them.
     forge: Option<Mutex<Forge>>,
 }
@@ -78,6 +80,7 @@ impl DispatchContext {
             turn,
             signals: Arc::default(),
             iteration: AtomicU32::new(0),
+            most_iterations: AtomicU32::new(u32::MAX),
             forge,
         }))
     }
@@ -140,6 +143,17 @@ impl DispatchContext {
 
     pub(crate) fn begin_iteration(&self) {
         self.0.iteration.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Lets the dispatch take so many iterations at most. The lowest limit counts.
+    pub(crate) fn limit_iterations(&self, most: u32) {
+        self.0.most_iterations.fetch_min(most, Ordering::AcqRel);
+    }
+
+    /// The most iterations that the runner and middleware allow.
+    pub(crate) fn most_iterations(&self) -> u32 {
+        let most = self.0.most_iterations.load(Ordering::Acquire);
+        most.min(self.setup().iteration_limit)
     }
 
     /// Makes the artifact tools of the moment.

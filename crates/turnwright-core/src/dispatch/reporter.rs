@@ -114,7 +114,7 @@ impl Text {
 
 /// One table makes the writers: they differ in the record that comes of them.
 macro_rules! writers {
-    ($($(#[$doc:meta])* $writer:ident: $record:ident by $make:path, $delta:path, $event:path;)+) => {$(
+    ($($(#[$doc:meta])* $writer:ident: $record:ident by $make:path, $delta:path;)+) => {$(
         $(#[$doc])*
         #[derive(Debug)]
         #[must_use = "what was written is no record until it is finished"]
@@ -171,10 +171,9 @@ macro_rules! writers {
                     record = record.provider_state(state);
                 }
                 let record = record.build()?;
-                let says = $event(Arc::clone(&record));
                 let mut records = vec![Record::from(Arc::clone(&record))];
                 records.extend(besides(&turn, &id));
-                turn.write(records, vec![says]).await?;
+                turn.write(records).await?;
                 Ok(record)
             }
         }
@@ -183,9 +182,9 @@ macro_rules! writers {
 
 writers! {
     /// A message of the model that comes in pieces.
-    MessageWriter: Message by Message::assistant, TurnEvent::MessageDelta, TurnEvent::Message;
+    MessageWriter: Message by Message::assistant, TurnEvent::MessageDelta;
     /// A thought of the model that comes in pieces.
-    ThoughtWriter: Thought by Thought::new, TurnEvent::ThoughtDelta, TurnEvent::Thought;
+    ThoughtWriter: Thought by Thought::new, TurnEvent::ThoughtDelta;
 }
 
 impl MessageWriter {

@@ -110,6 +110,7 @@ pub enum EventKind {
         iteration: u32,
     },
     /// Somebody is asked, and waited for.
+    #[serde(rename = "turnGateOpen")]
     #[non_exhaustive]
     GateOpened {
         /// Which gate: what an answer names.
@@ -122,6 +123,7 @@ pub enum EventKind {
         question: Value,
     },
     /// Nobody is waited for any more.
+    #[serde(rename = "turnGateClosed")]
     #[non_exhaustive]
     GateClosed {
         /// Which gate.
@@ -246,8 +248,8 @@ impl EventKind {
             EventKind::DispatchEnd { .. } => "dispatchEnd",
             EventKind::IterationStart { .. } => "iterationStart",
             EventKind::IterationEnd { .. } => "iterationEnd",
-            EventKind::GateOpened { .. } => "gateOpened",
-            EventKind::GateClosed { .. } => "gateClosed",
+            EventKind::GateOpened { .. } => "turnGateOpen",
+            EventKind::GateClosed { .. } => "turnGateClosed",
             EventKind::Log { .. } => "log",
             EventKind::Usage { .. } => "usage",
             EventKind::Error { .. } => "error",

@@ -9,25 +9,29 @@ use serde_json::Value;
 
 use super::TurnGate;
 use super::wait::declined;
-use crate::call::APPROVAL;
 use crate::error::Error;
 use crate::record::{GateRecord, GateState};
 use crate::turn::TurnContext;
 
 impl TurnContext {
-    /// What somebody answered at a gate before the turn was taken up again, if it is an answer still: then nobody is asked. It
-    /// counts for the very question that it was given to, and no longer than the question's own time: a yes is not for ever.
+    /// What was answered at a gate before the turn was resumed, if it still counts: then nobody is asked again.
+    ///
+    /// It counts for the same gate alone: the same name, the same call and the same question, all of it. For an approval the
+    /// question holds the tool, its fingerprint, the arguments with their digest, and the reason. It counts no longer than
+    /// the gate would have waited.
     pub(crate) fn answered_before(
         &self,
         id: &str,
         gate: &TurnGate,
+        tool_call: Option<&str>,
     ) -> Option<Result<Value, Error>> {
-        if !self.setup().recalls_answers {
+        if !self.setups().all(|setup| setup.recalls_answers) {
             return None;
         }
         let before = self.gates_before().get(id)?;
-        // The id of an approval names all that it is for.
-        let same = &*gate.name == APPROVAL || before.question() == &*gate.question;
+        let same = before.name() == &*gate.name
+            && before.tool_call() == tool_call
+            && before.question() == &*gate.question;
         match before.state() {
             GateState::Resolved(answer) if same && !is_stale(&before, gate.timeout) => {
                 let answer = gate.check(answer.clone()).ok()?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::table::{GateTable, Settling, Waiting};
+use super::table::{Settling, TurnGates, Waiting};
 use crate::approval::Approval;
 use crate::error::Error;
 use crate::schema::Schema;
@@ -30,7 +30,7 @@ use crate::schema::Schema;
 /// # }
 /// ```
 pub struct Gates {
-    table: Arc<GateTable>,
+    turn: TurnGates,
     /// The last gate that this one gave.
     given: u64,
 }
@@ -64,29 +64,40 @@ impl OpenGate {
 }
 
 impl Gates {
-    pub(crate) fn new(table: Arc<GateTable>) -> Self {
-        table.answerer_came();
-        Gates { table, given: 0 }
+    pub(crate) fn new(turn: TurnGates) -> Self {
+        turn.table().answerer_came();
+        Gates { turn, given: 0 }
+    }
+
+    /// The gates of a turn that never began.
+    pub(crate) fn of_unbegun() -> Self {
+        let turn = TurnGates::default();
+        turn.end();
+        Gates::new(turn)
     }
 
     /// The gates that are open now.
     #[must_use]
     pub fn open(&self) -> Vec<OpenGate> {
-        self.table.view(OpenGate::of)
+        self.turn.table().view(OpenGate::of)
     }
 
-    /// The next gate that is open and that this handle has not given yet; waits for one. `None` once the turn has ended.
+    /// Returns the next open gate that this handle has not returned yet, and waits for one if there is none.
+    ///
+    /// Returns `None` once the turn has ended, in whatever way: it was answered, failed or cancelled, it could not be
+    /// begun, or its runtime was shut down. For a turn that runs under a call it also returns the gates of the outer turn,
+    /// and `None` once the inner turn has ended.
     pub async fn next(&mut self) -> Option<OpenGate> {
         loop {
-            let table = Arc::clone(&self.table);
+            let table = Arc::clone(self.turn.table());
             let mut changed = pin!(table.changed.notified());
             // Listening begins before looking, so that nothing is missed in between.
             changed.as_mut().enable();
-            if let Some((place, gate)) = self.table.first_after(self.given, OpenGate::of) {
+            if let Some((place, gate)) = table.first_after(self.given, OpenGate::of) {
                 self.given = place;
                 return Some(gate);
             }
-            if self.table.has_ended() {
+            if self.turn.has_ended() {
                 return None;
             }
             changed.await;
@@ -98,12 +109,17 @@ impl Gates {
     /// # Errors
     /// `E_INVALID_TURN_GATE_RESOLUTION` if the gate does not take this answer: it stays open.
     pub fn resolve(&self, id: &str, answer: impl Into<Value>) -> Result<bool, Error> {
-        self.table.settle(id, Settling::Resolved(answer.into()))
+        self.turn
+            .table()
+            .settle(id, Settling::Resolved(answer.into()))
     }
 
     /// Declines to answer. `false` if the gate is not open, or no longer.
     pub fn reject(&self, id: &str, reason: impl Into<String>) -> bool {
-        let settled = self.table.settle(id, Settling::Rejected(reason.into()));
+        let settled = self
+            .turn
+            .table()
+            .settle(id, Settling::Rejected(reason.into()));
         settled.unwrap_or(false)
     }
 
@@ -135,7 +151,7 @@ impl Gates {
 
 impl Clone for Gates {
     fn clone(&self) -> Self {
-        let mut gates = Gates::new(Arc::clone(&self.table));
+        let mut gates = Gates::new(self.turn.clone());
         gates.given = self.given;
         gates
     }
@@ -143,7 +159,7 @@ impl Clone for Gates {
 
 impl Drop for Gates {
     fn drop(&mut self) {
-        self.table.answerer_went();
+        self.turn.table().answerer_went();
     }
 }
 

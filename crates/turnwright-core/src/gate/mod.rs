@@ -29,12 +29,12 @@ use serde_json::Value;
 pub use gates::{Gates, OpenGate};
 
 pub(crate) use before::GatesBefore;
-pub(crate) use table::{GateTable, Settling};
+pub(crate) use table::{GateTable, Settling, TurnGates};
 pub(crate) use wait::{Asked, DECLINED};
 
 use crate::error::{Error, ErrorCode};
 use crate::record::Wrong;
-use crate::schema::{IntoSchema, Schema};
+use crate::schema::{Inadmissible, IntoSchema, MAX_DEPTH, Schema, admit_within};
 
 /// A question to somebody outside of the turn, and what counts as an answer.
 #[derive(Clone)]
@@ -53,6 +53,7 @@ type Accepts = dyn Fn(&Value) -> Result<(), Error> + Send + Sync;
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct TurnGateBuilder {
     gate: TurnGate,
+    question: Result<(), Inadmissible>,
     schema: Option<Result<Schema, Error>>,
 }
 
@@ -71,6 +72,7 @@ impl TurnGate {
                 timeout: None,
                 accepts: None,
             },
+            question: Ok(()),
             schema: None,
         }
     }
@@ -122,9 +124,12 @@ impl TurnGate {
 }
 
 impl TurnGateBuilder {
-    /// What is asked: text, or whatever your screen shows.
+    /// What is asked: text, or whatever your screen shows. [`build`](Self::build) refuses a value that
+    /// [`admit`](crate::schema::admit) refuses.
     pub fn question(mut self, question: impl Into<Value>) -> Self {
-        self.gate.question = Arc::new(question.into());
+        // One level more than arguments have: an approval's question holds those of its call.
+        let admitted = admit_within(question.into(), MAX_DEPTH + 1);
+        self.question = admitted.map(|question| self.gate.question = Arc::new(question));
         self
     }
 
@@ -149,6 +154,7 @@ impl TurnGateBuilder {
         let mut wrong = Wrong::default();
         let named = !gate.name.trim().is_empty() && gate.name.len() <= 64;
         wrong.check("name", named, "must have 1 to 64 characters");
+        wrong.admit("question", self.question);
         match self.schema {
             Some(Ok(schema)) => {
                 let plain = !schema.has_external();

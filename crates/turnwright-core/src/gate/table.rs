@@ -1,9 +1,10 @@
 //! The open gates of a turn.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -11,6 +12,7 @@ use tokio::sync::{Notify, oneshot};
 
 use super::TurnGate;
 use crate::error::{Error, ErrorCode};
+use crate::schema::admit;
 
 /// How somebody settled a gate.
 pub(crate) enum Settling {
@@ -32,7 +34,7 @@ pub(crate) struct GateTable {
     state: Mutex<State>,
     /// Those outside who can answer.
     answerers: AtomicUsize,
-    /// A gate was opened, or the turn ended.
+    /// A gate was opened, or a turn ended.
     pub(super) changed: Notify,
 }
 
@@ -45,7 +47,37 @@ struct State {
     opened: u64,
     /// How many gates of a name there were.
     named: HashMap<Arc<str>, u64>,
-    ended: bool,
+}
+
+/// The gates of one turn. A turn that runs under a call shares the table of the outer turn, and ends on its own.
+#[derive(Clone, Default)]
+pub(crate) struct TurnGates {
+    table: Arc<GateTable>,
+    ended: Arc<AtomicBool>,
+}
+
+impl TurnGates {
+    /// The gates of a turn that runs under a call of this one.
+    pub(crate) fn below(&self) -> Self {
+        TurnGates {
+            table: Arc::clone(&self.table),
+            ended: Arc::default(),
+        }
+    }
+
+    pub(crate) fn table(&self) -> &Arc<GateTable> {
+        &self.table
+    }
+
+    /// The turn opens no more gates.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+        self.table.changed.notify_waiters();
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
 }
 
 impl GateTable {
@@ -105,17 +137,28 @@ impl GateTable {
 
     /// Settles a gate: once, and only with an answer that it takes. `false` if it is not open.
     pub(crate) fn settle(&self, id: &str, settling: Settling) -> Result<bool, Error> {
+        let not_taken = |why: &dyn fmt::Display| {
+            let message = format!("the gate does not take this answer: {why}");
+            Error::new(ErrorCode::InvalidGateResolution, message)
+        };
+        // First of all, so that a value of any depth is dropped safely whatever becomes of it.
+        let settling = match settling {
+            Settling::Resolved(answer) => {
+                let admitted = admit(answer);
+                Settling::Resolved(admitted.map_err(|why| not_taken(&format_args!("it {why}")))?)
+            }
+            rejected @ Settling::Rejected(_) => rejected,
+        };
         let gate = match self.state.lock().get(id) {
             Some(waiting) => Arc::clone(&waiting.gate),
             None => return Ok(false),
         };
         let settling = match settling {
             Settling::Resolved(answer) => {
-                Settling::Resolved(gate.check(answer).map_err(|error| {
-                    let message =
-                        format!("the gate does not take this answer: {}", error.message());
-                    Error::new(ErrorCode::InvalidGateResolution, message).with_source(error)
-                })?)
+                let checked = gate.check(answer);
+                Settling::Resolved(
+                    checked.map_err(|error| not_taken(&error.message()).with_source(error))?,
+                )
             }
             rejected @ Settling::Rejected(_) => rejected,
         };
@@ -145,16 +188,6 @@ impl GateTable {
         let behind = (Bound::Excluded(place), Bound::Unbounded);
         let (place, gate) = state.open.range(behind).next()?;
         Some((*place, see(&gate.0, &gate.1)))
-    }
-
-    pub(super) fn has_ended(&self) -> bool {
-        self.state.lock().ended
-    }
-
-    /// No gate will be opened any more.
-    pub(crate) fn end(&self) {
-        self.state.lock().ended = true;
-        self.changed.notify_waiters();
     }
 
     pub(crate) fn can_be_answered(&self) -> bool {

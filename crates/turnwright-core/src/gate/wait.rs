@@ -27,8 +27,8 @@ pub(crate) struct Asked {
     tool_call: Option<Arc<str>>,
     settled: Option<oneshot::Receiver<Settling>>,
     how: &'static str,
-    /// Whoever reads the stream knows of it.
-    said: bool,
+    /// The turns whose readers know of it: its own, and those around it.
+    said: Vec<TurnContext>,
 }
 
 impl TurnContext {
@@ -51,7 +51,7 @@ impl TurnContext {
             return Err(Error::new(ErrorCode::InvalidTurnGate, message));
         }
         let id = self.gates().next_id(&gate.name, tool_call.as_deref());
-        if let Some(said) = self.answered_before(&id, &gate) {
+        if let Some(said) = self.answered_before(&id, &gate, tool_call.as_deref()) {
             return said;
         }
         if !self.gates().can_be_answered() {
@@ -95,7 +95,7 @@ impl TurnContext {
             tool_call,
             settled: Some(settled),
             how: "aborted",
-            said: false,
+            said: Vec::new(),
         })
     }
 }
@@ -106,9 +106,8 @@ impl Asked {
         let Some(settled) = self.settled.take() else {
             return Err(nobody(&self.gate));
         };
-        if self.turn.is_heard() {
-            // Only if it was: a reader is not to hear of the end of what it did not hear of.
-            self.said = Box::pin(self.say_opened()).await;
+        if self.turn.and_outer().any(TurnContext::is_heard) {
+            Box::pin(self.say_opened()).await;
         }
         // Writing is kept apart: one who waits does not carry the room for it.
         let noted = Box::pin(self.note_open()).await;
@@ -196,23 +195,24 @@ impl Asked {
 
     async fn note(&self, record: Arc<GateRecord>) {
         // A store that fails ends the turn, and then nobody waits here any more.
-        let _ = self
-            .turn
-            .write(vec![Record::Gate(record)], Vec::new())
-            .await;
+        let _ = self.turn.write(vec![Record::Gate(record)]).await;
     }
 
-    async fn say_opened(&self) -> bool {
-        let event = || {
-            TurnEvent::GateOpened(Arc::new(OpenGate {
-                id: Arc::clone(&self.id),
-                name: Arc::clone(&self.gate.name),
-                tool_call: self.tool_call.clone(),
-                question: Arc::clone(&self.gate.question),
-                schema: self.gate.schema.clone(),
-            }))
-        };
-        self.turn.emit(event).await
+    /// Emits the gate on the stream of its turn and of those around it, whose gates are the same.
+    async fn say_opened(&mut self) {
+        let gate = Arc::new(OpenGate {
+            id: Arc::clone(&self.id),
+            name: Arc::clone(&self.gate.name),
+            tool_call: self.tool_call.clone(),
+            question: Arc::clone(&self.gate.question),
+            schema: self.gate.schema.clone(),
+        });
+        for turn in self.turn.and_outer() {
+            // Only if it was: a reader is not to hear of the end of what it did not hear of.
+            if turn.emit(|| TurnEvent::GateOpened(Arc::clone(&gate))).await {
+                self.said.push(turn.clone());
+            }
+        }
     }
 }
 
@@ -220,8 +220,8 @@ impl Drop for Asked {
     fn drop(&mut self) {
         self.turn.gates().close(&self.id);
         let (id, how) = (&self.id, self.how);
-        if self.said {
-            self.turn.emit_now(|| TurnEvent::GateClosed {
+        for turn in &self.said {
+            turn.emit_now(|| TurnEvent::GateClosed {
                 id: Arc::clone(id),
                 how,
             });

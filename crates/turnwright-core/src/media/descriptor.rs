@@ -10,6 +10,7 @@ use super::reader::MediaReader;
 use super::{Derived, Media, MediaKind, ModalityHazard};
 use crate::error::{Error, ErrorCode};
 use crate::record::Wrong;
+use crate::schema::admit_key;
 use crate::trust::TrustTier;
 
 /// What is known of a media without its bytes: what is stored of it, and what it is made from again once a reader of its
@@ -90,6 +91,8 @@ impl MediaDescriptor {
         wrong.check("filename", !self.filename.is_empty(), "is empty");
         let named = !self.stash.contains_key("");
         wrong.check("stash", named, "has an entry without a name");
+        let names = self.stash.keys().try_for_each(|name| admit_key(name));
+        wrong.admit("stash", names);
         wrong.finish(ErrorCode::InvalidMedia, "media")?;
         for derived in self.stash.values_mut() {
             derived.trust_tier = derived.trust_tier.min(self.trust_tier);
@@ -97,6 +100,7 @@ impl MediaDescriptor {
         Ok(Media {
             described: Arc::new(self),
             reader: Arc::new(reader),
+            spooled: None,
         })
     }
 

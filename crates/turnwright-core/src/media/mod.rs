@@ -41,7 +41,8 @@ pub use reader::MediaReader;
 #[cfg(feature = "sniff")]
 pub use sniff::sniff;
 
-use crate::tool::ByteStream;
+use crate::spool::{Spool, Spooled};
+use crate::tool::{Body, ByteStream};
 use crate::trust::TrustTier;
 
 /// An image, a piece of audio or video, or a document. Lazy: its bytes are read when they are sent, as often as needed.
@@ -50,6 +51,8 @@ use crate::trust::TrustTier;
 pub struct Media {
     described: Arc<MediaDescriptor>,
     reader: Arc<dyn MediaReader>,
+    /// Where a spool stores the bytes, if one does.
+    spooled: Option<Spooled>,
 }
 
 /// Text that was derived from a media: a transcript, a caption.
@@ -148,7 +151,44 @@ impl Media {
         Media {
             described: Arc::new(described),
             reader: Arc::clone(&self.reader),
+            spooled: self.spooled.clone(),
         }
+    }
+
+    /// The id under which a spool stores its bytes, if one does. A store writes the id and not the bytes.
+    #[must_use]
+    pub fn spool_id(&self) -> Option<&str> {
+        self.spooled.as_ref().map(|spooled| &*spooled.id)
+    }
+
+    pub(crate) fn spooled(&self) -> Option<&Spooled> {
+        self.spooled.as_ref()
+    }
+
+    /// The same media, whose reader reads what a spool stores.
+    pub(crate) fn in_spool(mut self, spooled: Spooled) -> Self {
+        self.spooled = Some(spooled);
+        self
+    }
+
+    /// Whether its bytes are in no spool yet and can be put into one.
+    pub(crate) fn is_to_be_spooled(&self) -> bool {
+        self.spooled.is_none() && self.reader.byte_reader().is_some()
+    }
+
+    /// The same media with its bytes in a spool, unless they are in one or cannot be read by range.
+    pub(crate) async fn keep(self, spool: &dyn Spool, spool_id: &str) -> io::Result<Self> {
+        let reader = self.reader.byte_reader().filter(|_| self.spooled.is_none());
+        let Some(reader) = reader else {
+            return Ok(self);
+        };
+        let content = Body::Stream(ByteStream::of_reader(reader));
+        let (spooled, reader) = Spooled::put(spool, spool_id, content).await?;
+        Ok(Media {
+            reader: Arc::new(reader),
+            spooled: Some(spooled),
+            ..self
+        })
     }
 
     /// What is known of it without its bytes.
@@ -171,7 +211,7 @@ impl Media {
         self.reader.open().await
     }
 
-    /// All of its bytes.
+    /// All of its bytes. Needs as much memory, without a bound: use [`Media::stream`] where the size is not known.
     ///
     /// # Errors
     /// They cannot be read.
@@ -184,7 +224,8 @@ impl Media {
         Ok(all.freeze())
     }
 
-    /// All of it as base64, the standard alphabet with padding.
+    /// All of it as base64, the standard alphabet with padding. Needs as much memory, without a bound: use
+    /// [`Media::base64_stream`] where the size is not known.
     ///
     /// # Errors
     /// Its bytes cannot be read.

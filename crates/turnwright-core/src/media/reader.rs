@@ -25,6 +25,13 @@ pub trait MediaReader: Send + Sync + fmt::Debug {
     /// # Errors
     /// They cannot be read.
     async fn open(&self) -> io::Result<ByteStream>;
+
+    /// The same bytes by range, if they can be read that way. When a record with the media goes to a persistent store, bytes that
+    /// can are copied into the spool. Bytes that cannot stay where they are: after a restart
+    /// [`Reopen::media`](crate::record::Reopen::media) finds them.
+    fn byte_reader(&self) -> Option<Arc<dyn ByteReader>> {
+        None
+    }
 }
 
 #[async_trait]
@@ -35,5 +42,9 @@ impl<R: ByteReader + Clone + 'static> MediaReader for R {
 
     async fn open(&self) -> io::Result<ByteStream> {
         Ok(ByteStream::of_reader(Arc::new(self.clone())))
+    }
+
+    fn byte_reader(&self) -> Option<Arc<dyn ByteReader>> {
+        Some(Arc::new(self.clone()))
     }
 }

@@ -132,10 +132,7 @@ impl Hydrate {
     }
 
     async fn load(&self, ctx: &TurnContext, store: &dyn Store) -> Result<Vec<Record>, Error> {
-        let pages = Pages {
-            store,
-            size: self.page,
-        };
+        let pages = Pages::new(store, self.page);
         let standing: Vec<_> = STANDING.into_iter().filter(|it| self.wants(*it)).collect();
         let mut found = pages.all(ctx.scope(), &standing).await?;
         found.extend(self.timeline(ctx, &pages).await?);
@@ -144,6 +141,7 @@ impl Hydrate {
         for scope in self.memories_from.iter().filter_map(|from| from(ctx)) {
             found.extend(pages.all(&scope, &[RecordKind::Memory]).await?);
         }
+        ctx.warn_of(&pages.damaged.lock());
         Ok(found.into_iter().map(|one| one.record).collect())
     }
 
@@ -162,10 +160,9 @@ impl Hydrate {
         let mut before = None;
         while window.is_open() {
             let page = pages.newest(ctx.scope(), &kinds, before).await?;
-            let more = page.len() >= self.page;
-            before = page.first().map(|one| one.position);
-            window.take_in(page);
-            if !more {
+            before = page.first;
+            window.take_in(page.records);
+            if !page.more {
                 break;
             }
         }
@@ -263,10 +260,10 @@ async fn opening(
     let mut before = Some(before);
     loop {
         let page = pages.newest(scope, &[RecordKind::Message], before).await?;
-        let more = page.len() >= pages.size;
-        before = page.first().map(|one| one.position);
-        let found = page.into_iter().rev().find(|one| opens(&one.record));
-        if found.is_some() || !more {
+        before = page.first;
+        let mut records = page.records.into_iter().rev();
+        let found = records.find(|one| opens(&one.record));
+        if found.is_some() || !page.more {
             return Ok(found);
         }
     }
@@ -296,11 +293,14 @@ async fn tell_unfinished(
         return Ok(());
     };
     let begun = begun_since(first, pages, scope).await?;
+    let damaged = pages.damaged.lock();
+    // What cannot be read may be the line of any of them.
+    let doubtful = damaged.iter().any(|it| it.kind == Some(RecordKind::Ledger));
     for one in found {
         if let Record::ToolCall(call) = &mut one.record
             && call.is_open()
         {
-            let settled = left_open(begun.contains(call.id()));
+            let settled = left_open(doubtful || begun.contains(call.id()));
             *call = Arc::clone(call).closed(settled);
         }
     }
@@ -317,15 +317,15 @@ async fn begun_since(
     let mut before = None;
     loop {
         let page = pages.newest(scope, &[RecordKind::Ledger], before).await?;
-        for one in &page {
+        for one in &page.records {
             if let Record::Ledger(entry) = &one.record
                 && matches!(entry.state(), CallState::Begun | CallState::Unknown)
             {
                 begun.insert(entry.tool_call().to_owned());
             }
         }
-        before = page.first().map(|one| one.position);
-        if page.len() < pages.size || before.is_none_or(|place| place < first) {
+        before = page.first;
+        if !page.more || before.is_none_or(|place| place < first) {
             return Ok(begun);
         }
     }

@@ -31,6 +31,7 @@ pub struct IterationLimit {
 ///     .build()?;
 /// let outcome = runner.run("Go on for ever!").await;
 /// assert!(matches!(outcome.ended, Ended::Limit(Limit::Iterations(3))));
+/// assert_eq!(outcome.iterations, 3);
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
 pub fn iteration_limit(most: u32) -> IterationLimit {
@@ -55,6 +56,8 @@ impl Middleware<DispatchContext> for IterationLimit {
         ctx: DispatchContext,
         next: Next<DispatchContext>,
     ) -> Result<(), BoxError> {
+        // The runner begins no iteration beyond it.
+        ctx.limit_iterations(self.most);
         if ctx.iteration() > self.most {
             ctx.reach(Limit::Iterations(self.most));
             return Ok(());

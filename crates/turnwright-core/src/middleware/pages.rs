@@ -1,19 +1,57 @@
 //! Reading a store page by page.
 
+use parking_lot::Mutex;
+
 use crate::error::{Error, ErrorCode};
 use crate::record::RecordKind;
-use crate::store::{Position, Query, Scope, Store, Stored};
+use crate::store::{DamagedRecord, Loaded, Position, Query, Scope, Store, Stored};
 
 /// Reads a store so that it is never asked for everything at once.
 pub(super) struct Pages<'s> {
-    pub(super) store: &'s dyn Store,
+    store: &'s dyn Store,
     pub(super) size: usize,
+    /// What cannot be read, as far as it was come upon.
+    pub(super) damaged: Mutex<Vec<DamagedRecord>>,
+}
+
+/// Some records, in order.
+pub(super) struct Page {
+    pub(super) records: Vec<Stored>,
+    /// Whether there may be more.
+    pub(super) more: bool,
+    /// Its first place. Damaged records count.
+    pub(super) first: Option<Position>,
 }
 
 /// Memories and standing instructions that are loaded at most.
 const MOST_STANDING: usize = 10_000;
 
-impl Pages<'_> {
+impl<'s> Pages<'s> {
+    pub(super) fn new(store: &'s dyn Store, size: usize) -> Self {
+        Pages {
+            store,
+            size,
+            damaged: Mutex::default(),
+        }
+    }
+
+    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, Error> {
+        let loaded = self.store.load(scope, query).await?;
+        // A store that always has an answer at once is not to keep the turn from being called off.
+        tokio::task::yield_now().await;
+        let bounds = loaded.bounds();
+        let before = |place: Position| query.before.is_none_or(|limit| place < limit);
+        let after = |place: Position| query.after.is_none_or(|limit| place > limit);
+        if !bounds.is_none_or(|(_, last)| before(last)) {
+            return Err(not_honoured("before"));
+        }
+        if !bounds.is_none_or(|(first, _)| after(first)) {
+            return Err(not_honoured("after"));
+        }
+        self.damaged.lock().extend(loaded.damaged.iter().cloned());
+        Ok(loaded)
+    }
+
     /// All records of these kinds, in order.
     pub(super) async fn all(
         &self,
@@ -26,16 +64,10 @@ impl Pages<'_> {
         }
         let mut query = of_kinds(kinds).limit(self.size);
         loop {
-            let page = self.store.load(scope, &query).await?.records;
-            // A store that always has an answer at once is not to keep the turn from being called off.
-            tokio::task::yield_now().await;
-            let fresh = |one: &Stored| query.after.is_none_or(|place| one.position > place);
-            if !page.iter().all(fresh) {
-                return Err(not_honoured("after"));
-            }
-            let more = page.len() >= self.size;
-            query.after = page.last().map(|one| one.position).or(query.after);
-            all.extend(page);
+            let page = self.load(scope, &query).await?;
+            let more = page.count() >= self.size;
+            query.after = page.bounds().map(|(_, last)| last).or(query.after);
+            all.extend(page.records);
             if all.len() > MOST_STANDING {
                 let message = format!(
                     "the conversation has more than {MOST_STANDING} memories and standing instructions: no prompt holds them, load what is needed by a layer of yours"
@@ -48,22 +80,21 @@ impl Pages<'_> {
         }
     }
 
-    /// The newest page of these kinds before a place, in order. Nothing is before it if it is not full.
+    /// The newest page of these kinds before a place, in order.
     pub(super) async fn newest(
         &self,
         scope: &Scope,
         kinds: &[RecordKind],
         before: Option<Position>,
-    ) -> Result<Vec<Stored>, Error> {
+    ) -> Result<Page, Error> {
         let mut query = of_kinds(kinds).newest(self.size);
         query.before = before;
-        let page = self.store.load(scope, &query).await?.records;
-        tokio::task::yield_now().await;
-        let fresh = |one: &Stored| before.is_none_or(|place| one.position < place);
-        match page.iter().all(fresh) {
-            true => Ok(page),
-            false => Err(not_honoured("before")),
-        }
+        let loaded = self.load(scope, &query).await?;
+        Ok(Page {
+            more: loaded.count() >= self.size,
+            first: loaded.bounds().map(|(first, _)| first),
+            records: loaded.records,
+        })
     }
 }
 

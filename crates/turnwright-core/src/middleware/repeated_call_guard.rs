@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use indexmap::IndexMap;
 use serde_json::Value;
 
+use crate::call::shown_name;
 use crate::dispatch::DispatchContext;
 use crate::error::{BoxError, Error};
 use crate::pipeline::{Middleware, Next};
@@ -100,17 +101,12 @@ impl RepeatedCallGuard {
 /// Tells the model, and notes that it was told.
 async fn tell(ctx: &DispatchContext, call: &ToolCall, times: u32, at: &str) -> Result<(), Error> {
     let text = format!(
-        "You have called {} {times} times in this turn with the same arguments. Do not make this call again: use what you \
+        "You have called \"{}\" {times} times in this turn with the same arguments. Do not make this call again: use what you \
          have, try something else, or answer.",
-        Value::from(shown(call)),
+        shown_name(call.tool()),
     );
     ctx.store_message(Message::framework(text).build()?).await?;
     ctx.stash().set(at, times).map(drop)
-}
-
-/// The name as the model wrote it, which may be no tool's at all.
-fn shown(call: &ToolCall) -> String {
-    escape(call.tool(), 80)
 }
 
 #[async_trait]
@@ -126,7 +122,7 @@ impl Middleware<DispatchContext> for RepeatedCallGuard {
                 None if self.tells => tell(&ctx, &call, times, &at).await?,
                 Some(told) if times <= told => {}
                 None | Some(_) => {
-                    let tool = shown(&call);
+                    let tool = escape(call.tool(), 80);
                     ctx.reach(Limit::RepeatedCall { tool, times });
                     return Ok(());
                 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::error::{BoxError, Error};
 use crate::pipeline::{Middleware, Next};
+use crate::schema::admit;
 use crate::tool::Tool;
 use crate::turn::TurnContext;
 
@@ -72,10 +73,12 @@ pub fn tool_filter(passes: impl Fn(&Tool) -> bool + Send + Sync + 'static) -> To
 /// [`tool_filter`] by what the author said: those tools pass whose meta has this value at this dot path, or an array there
 /// that holds it. One of which nothing was said does not.
 pub fn tool_filter_by_meta(path: impl Into<String>, value: impl Into<Value>) -> ToolFilter {
-    let (path, value) = (path.into(), value.into());
-    tool_filter(move |tool| match tool.meta().get(&path) {
-        Some(Value::Array(items)) if items.contains(&value) => true,
-        there => there == Some(&value),
+    // No tool has a value that is not admitted, so that none passes.
+    let (path, value) = (path.into(), admit(value.into()).ok());
+    tool_filter(move |tool| match (tool.meta().get(&path), &value) {
+        (Some(Value::Array(items)), Some(value)) if items.contains(value) => true,
+        (Some(there), Some(value)) => there == value,
+        (None, _) | (_, None) => false,
     })
 }
 

@@ -8,6 +8,7 @@ use super::{
     Thought, ToolCall, ToolResults, TurnRecord,
 };
 use crate::artifact::SpooledArtifact;
+use crate::media::Media;
 
 /// One table makes the kinds, what holds a record of any of them, and how each becomes one.
 macro_rules! kinds {
@@ -106,6 +107,11 @@ kinds! {
 }
 
 impl RecordKind {
+    /// Whether records of this kind always hold, instead of saying what happened.
+    pub(crate) const fn is_standing(self) -> bool {
+        matches!(self, RecordKind::Instruction | RecordKind::Memory)
+    }
+
     /// Whether it is the books that a store keeps of turns and calls, which no prompt shows.
     ///
     /// ```
@@ -129,8 +135,46 @@ impl RecordKind {
 }
 
 impl Record {
-    /// The artifacts that it holds. Their [`spool_id`](SpooledArtifact::spool_id)s say what a spool must keep for it: what no
-    /// record names can be swept.
+    /// The ids under which a spool stores bytes for it, of its artifacts and of its media. What no record names can be swept.
+    pub fn spool_ids(&self) -> impl Iterator<Item = &str> {
+        let artifacts = self
+            .artifacts()
+            .iter()
+            .filter_map(SpooledArtifact::spool_id);
+        artifacts.chain(self.media().iter().filter_map(Media::spool_id))
+    }
+
+    /// The media that it holds.
+    #[must_use]
+    pub fn media(&self) -> &[Media] {
+        match self {
+            Record::Message(message) => message.media(),
+            Record::ToolCall(call) => match call.results() {
+                ToolResults::Media(media) => media,
+                _ => &[],
+            },
+            Record::Retrievable(found) => match found.content() {
+                Retrieved::Media(media) => std::slice::from_ref(media),
+                Retrieved::Text(_) | Retrieved::Artifact(_) => &[],
+            },
+            _ => &[],
+        }
+    }
+
+    /// The same record with other media, as many as it has.
+    pub(crate) fn with_media(self, mut media: Vec<Media>) -> Self {
+        match self {
+            Record::Message(message) => Record::Message(message.with_media(media)),
+            Record::ToolCall(call) => Record::ToolCall(call.with_media(media)),
+            Record::Retrievable(found) => Record::Retrievable(match media.pop() {
+                Some(media) => found.with_media(media),
+                None => found,
+            }),
+            record => record,
+        }
+    }
+
+    /// The artifacts that it holds.
     #[must_use]
     pub fn artifacts(&self) -> &[SpooledArtifact] {
         match self {

@@ -4,7 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// Who runs a conversation's turn, and until when nobody else may. One for each conversation. Immutable.
+/// The exclusive right to run a conversation's turns. One for each conversation. Immutable.
+///
+/// Another process may take it over once it has seen no renewal for the whole term:
+/// [`observe_lease`](crate::store::observe_lease).
 #[derive(Clone)]
 pub struct Lease {
     pub(crate) id: Arc<str>,
@@ -14,6 +17,8 @@ pub struct Lease {
     pub(crate) until: SystemTime,
     /// For how long it was given.
     pub(crate) term: Duration,
+    /// How often the holder has renewed it.
+    pub(crate) renewals: u64,
 }
 
 impl Lease {
@@ -47,7 +52,7 @@ impl Lease {
         self.fence
     }
 
-    /// When somebody else may take over, unless it is renewed before.
+    /// When it expires unless it is renewed, by the wall clock of its holder. For display alone: clocks differ, and are set.
     #[must_use]
     pub fn until(&self) -> SystemTime {
         self.until
@@ -59,15 +64,28 @@ impl Lease {
         self.term
     }
 
-    /// How long nobody else may run a turn of this conversation, from now on: nothing if nobody runs one, or nobody has
-    /// renewed it in time. One that would last longer than it was given for is over, since the clock was set back: whoever holds
-    /// it still renews it soon, and if another was faster, the fence decides.
+    /// How often its holder has renewed it.
     #[must_use]
-    pub fn left(&self) -> Option<Duration> {
-        self.turn_id.as_ref()?;
+    pub fn renewals(&self) -> u64 {
+        self.renewals
+    }
+
+    /// Whether its holder has released it, so that nobody holds the conversation.
+    #[must_use]
+    pub fn is_released(&self) -> bool {
+        self.turn_id.is_none() || self.term.is_zero()
+    }
+
+    /// Estimates for how long it lasts, by the wall clock; `None` if it was released or seems to have expired. For display
+    /// alone: [`observe_lease`](crate::store::observe_lease) decides whether it has expired.
+    #[must_use]
+    pub fn estimated_left(&self) -> Option<Duration> {
+        if self.is_released() {
+            return None;
+        }
         let left = self.until.duration_since(SystemTime::now()).ok()?;
-        let most = self.term.min(Lease::LONGEST);
-        (!left.is_zero() && left <= most).then_some(left)
+        let left = left.min(self.term).min(Lease::LONGEST);
+        (!left.is_zero()).then_some(left)
     }
 }
 

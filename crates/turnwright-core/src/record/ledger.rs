@@ -115,7 +115,9 @@ impl LedgerEntry {
     pub fn ended(&self, state: CallState) -> Arc<Self> {
         let mut entry = self.clone();
         entry.state = state;
-        entry.ended_at = (state != CallState::Begun).then(SystemTime::now);
+        // A clock that was set back does not end a call before it began.
+        let now = SystemTime::now().max(entry.begun_at);
+        entry.ended_at = (state != CallState::Begun).then_some(now);
         Arc::new(entry)
     }
 }

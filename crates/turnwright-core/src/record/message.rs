@@ -118,6 +118,13 @@ impl Message {
         &self.media
     }
 
+    /// The same message with other media.
+    pub(super) fn with_media(self: Arc<Self>, media: Vec<Media>) -> Arc<Self> {
+        let mut message = Arc::unwrap_or_clone(self);
+        message.media = media;
+        Arc::new(message)
+    }
+
     /// What the provider wants back.
     #[must_use]
     pub fn provider_state(&self) -> Option<&ProviderState> {
@@ -153,7 +160,7 @@ impl MessageBuilder {
     /// # Errors
     /// `E_INVALID_INITIAL_MESSAGE_VALUE`, which names every wrong field.
     pub fn build(self) -> Result<Arc<Message>, Error> {
-        let message = self.0;
+        let mut message = self.0;
         let mut wrong = Wrong::default();
         message.stamp.check(&mut wrong);
         // A model may say nothing and yet leave state that is wanted back.

@@ -20,6 +20,7 @@ mod id;
 mod lease;
 mod ledger;
 mod message;
+mod owner;
 mod provider_state;
 mod retrievable;
 mod stamp;
@@ -49,5 +50,7 @@ pub use words::{
 };
 
 pub(crate) use codec::time_text;
+pub(crate) use owner::{Owner, is_gone};
+pub(crate) use retrievable::digest_id;
 pub(crate) use tool_call::Settled;
 pub(crate) use wrong::Wrong;

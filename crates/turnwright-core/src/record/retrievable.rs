@@ -1,13 +1,17 @@
 //! What was looked up for the turn.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+
+use serde_json::json;
 
 use super::stamp::{Stamp, stamped};
 use super::wrong::Wrong;
 use crate::artifact::SpooledArtifact;
 use crate::error::{Error, ErrorCode};
 use crate::media::Media;
+use crate::tool::digest_of;
 use crate::trust::TrustTier;
 
 /// Something that was looked up and may stand in the prompt: a passage, a document, a picture. It says where it is from
@@ -55,7 +59,7 @@ impl Retrievable {
         Retrievable::of(Retrieved::Text(text.into()), tier, true)
     }
 
-    /// A document that is asked with artifact tools, by the id of this record. It stands in the prompt as a handle unless
+    /// A document that is asked with artifact tools, by [`Retrievable::shown_id`]. It stands in the prompt as a handle unless
     /// [`RetrievableBuilder::inline`] says otherwise.
     pub fn artifact(artifact: SpooledArtifact, tier: TrustTier) -> RetrievableBuilder {
         Retrievable::of(Retrieved::Artifact(artifact), tier, false)
@@ -87,10 +91,31 @@ impl Retrievable {
         })
     }
 
+    /// The id by which a model is shown this record and names it: the `callId` of artifact tools.
+    ///
+    /// That is the record's own id if its tier is first-party. Otherwise it is a digest of it: an id that a third party chose
+    /// is a third party's text, and this one stands outside of the fences and in the definitions of tools.
+    #[must_use]
+    pub fn shown_id(&self) -> Cow<'_, str> {
+        match self.tier {
+            TrustTier::FirstParty => Cow::Borrowed(&self.stamp.id),
+            TrustTier::ThirdPartyPrivate | TrustTier::ThirdPartyPublic => {
+                Cow::Owned(digest_id(&self.stamp.id))
+            }
+        }
+    }
+
     /// What was found.
     #[must_use]
     pub fn content(&self) -> &Retrieved {
         &self.content
+    }
+
+    /// The same record with another media.
+    pub(super) fn with_media(self: Arc<Self>, media: Media) -> Arc<Self> {
+        let mut found = Arc::unwrap_or_clone(self);
+        found.content = Retrieved::Media(media);
+        Arc::new(found)
     }
 
     /// How far it can be trusted.
@@ -111,7 +136,7 @@ impl Retrievable {
         self.inline
     }
 
-    /// The artifact that the model asks by the id of this record, if it is one.
+    /// The artifact that the model asks by [`Retrievable::shown_id`], if it is one.
     #[must_use]
     pub fn handle(&self) -> Option<&SpooledArtifact> {
         match &self.content {
@@ -122,6 +147,12 @@ impl Retrievable {
 }
 
 stamped!(Retrievable, RetrievableBuilder);
+
+/// An id of ours for a record whose id somebody else may have chosen. 64 bits: nobody finds an id with the digest of another.
+pub(crate) fn digest_id(id: &str) -> String {
+    let digest = digest_of(&json!(["retrievable", id]));
+    format!("r-{}", digest.get(..16).unwrap_or(&digest))
+}
 
 impl RetrievableBuilder {
     /// Where it is from: a URL, a path, a title.
@@ -141,7 +172,7 @@ impl RetrievableBuilder {
     /// # Errors
     /// `E_INVALID_INITIAL_RETRIEVABLE_VALUE`, which names every wrong field.
     pub fn build(self) -> Result<Arc<Retrievable>, Error> {
-        let record = self.0;
+        let mut record = self.0;
         let mut wrong = Wrong::default();
         record.stamp.check(&mut wrong);
         match &record.content {

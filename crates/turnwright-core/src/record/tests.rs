@@ -1,6 +1,6 @@
 use std::time::{Duration, SystemTime};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::artifact::{ArtifactKind, SpooledArtifact};
@@ -81,7 +81,7 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
                 .map(drop),
             ErrorCode::InvalidToolCall,
             "the tool call is not well defined: tool: is empty; completed_at: stands beside no results: \
-             a call that is not complete has none; completed_at: is before created_at; \
+             a call that is not complete has none; \
              inline: only artifacts can stand outside of the prompt",
         ),
         (
@@ -94,7 +94,7 @@ fn a_record_that_is_not_well_defined_says_so_under_its_own_code_with_every_field
                 .build()
                 .map(drop),
             ErrorCode::InvalidToolCall,
-            "the tool call is not well defined: updated_at: is before created_at; results: holds no artifact; \
+            "the tool call is not well defined: results: holds no artifact; \
              from_artifact_tool: the answer of an artifact tool is text, never an artifact; \
              trusted: an artifact tool is never trusted",
         ),
@@ -187,5 +187,61 @@ fn nothing_that_was_said_or_found_is_shown_in_debug_output() {
     }
     for text in shown {
         assert!(!text.contains(secret), "{text}");
+    }
+}
+
+/// A clock that is set back while a call runs, or between two changes, gives no record that cannot be read again.
+#[test]
+fn a_clock_that_was_set_back_makes_no_record_unreadable() {
+    let reopen = Reopen::new(std::sync::Arc::new(crate::spool::MemorySpool::default()));
+    let later = SystemTime::now() + Duration::from_secs(3_600);
+    let begun = ToolCall::builder("t", "{}")
+        .created_at(later)
+        .build()
+        .unwrap();
+    let closed = begun.closed(Settled::refusal("no"));
+    assert_eq!(
+        (closed.updated_at(), closed.completed_at()),
+        (later, Some(later))
+    );
+
+    let line = LedgerEntry {
+        effect_key: "l".to_owned(),
+        turn_id: "t".into(),
+        tool_call: "c".to_owned(),
+        call_id: "c".to_owned(),
+        ordinal: None,
+        tool: "pay".into(),
+        fingerprint: "f".to_owned(),
+        args: Value::Null,
+        state: CallState::Begun,
+        begun_at: later,
+        ended_at: None,
+    };
+    assert_eq!(line.ended(CallState::Done).ended_at(), Some(later));
+    let mut turn = TurnRecord::begin("t".into(), Vec::new());
+    turn.began_at = later;
+    let ended = turn.ended(TurnState::Answered, None);
+    let memory = Memory::new("a")
+        .created_at(later)
+        .updated_at(SystemTime::now());
+    let records = [
+        Record::from(closed),
+        line.ended(CallState::Done).into(),
+        std::sync::Arc::new(ended).into(),
+        memory.build().unwrap().into(),
+    ];
+    for record in records {
+        let mut value = record.to_value().unwrap();
+        let read = |value: &Value| Record::from_value(record.kind(), value, &reopen);
+        assert_eq!(read(&value).unwrap().to_value().unwrap(), value);
+        // As earlier releases wrote it.
+        for (name, field) in value.as_object_mut().unwrap() {
+            if matches!(name.as_str(), "updatedAt" | "completedAt" | "endedAt") {
+                *field = "2001-01-01T00:00:00Z".into();
+            }
+        }
+        let again = read(&value).unwrap().to_value().unwrap();
+        assert_eq!(again, record.to_value().unwrap());
     }
 }

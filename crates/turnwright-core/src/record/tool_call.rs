@@ -28,6 +28,8 @@ pub struct ToolCall {
     pub(super) trusted: bool,
     pub(super) inline: bool,
     pub(super) from_artifact_tool: bool,
+    /// The tool returned more than was kept.
+    pub(super) truncated: bool,
     pub(super) provider_state: Option<ProviderState>,
     /// Which of its turn's calls it was.
     pub(super) ordinal: Option<u64>,
@@ -69,6 +71,7 @@ pub(crate) struct Settled {
     pub(crate) trusted: bool,
     pub(crate) inline: bool,
     pub(crate) from_artifact_tool: bool,
+    pub(crate) truncated: bool,
     pub(crate) edited: Option<Value>,
 }
 
@@ -85,6 +88,7 @@ impl Settled {
             trusted: false,
             inline: true,
             from_artifact_tool: false,
+            truncated: false,
             edited: None,
         }
     }
@@ -106,6 +110,7 @@ impl ToolCall {
             trusted: false,
             inline: true,
             from_artifact_tool: false,
+            truncated: false,
             provider_state: request.provider_state,
             ordinal: Some(request.ordinal),
             cut_off: false,
@@ -122,15 +127,32 @@ impl ToolCall {
         Arc::new(record)
     }
 
+    /// The same call with other media as its results.
+    pub(super) fn with_media(self: Arc<Self>, media: Vec<Media>) -> Arc<Self> {
+        let mut record = Arc::unwrap_or_clone(self);
+        record.results = ToolResults::Media(media);
+        Arc::new(record)
+    }
+
+    /// The same call, without what came of it.
+    pub(super) fn without_results(&self) -> Arc<Self> {
+        Arc::new(ToolCall {
+            results: ToolResults::Nothing,
+            ..self.clone()
+        })
+    }
+
     /// The same call, settled.
     pub(crate) fn closed(self: Arc<Self>, settled: Settled) -> Arc<Self> {
-        let now = SystemTime::now();
         let mut record = Arc::unwrap_or_clone(self);
+        // A clock that was set back does not end a call before it began.
+        let now = SystemTime::now().max(record.created_at);
         record.results = settled.results;
         record.edited = settled.edited;
         record.trusted = settled.trusted;
         record.inline = settled.inline;
         record.from_artifact_tool = settled.from_artifact_tool;
+        record.truncated = settled.truncated;
         record.updated_at = now;
         record.completed_at = Some(now);
         Arc::new(record)
@@ -192,13 +214,14 @@ impl ToolCall {
         !self.is_complete() && !self.cut_off
     }
 
-    /// Whether it was refused or failed.
+    /// Whether it was refused, failed, or was cut off before it could run.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        matches!(
+        let failed = matches!(
             self.results,
             ToolResults::Failure(_) | ToolResults::Refusal(_)
-        )
+        );
+        failed || self.cut_off
     }
 
     /// Whether the tool's author vouches for the text that came of it. Media have a tier of their own.
@@ -217,6 +240,12 @@ impl ToolCall {
     #[must_use]
     pub fn from_artifact_tool(&self) -> bool {
         self.from_artifact_tool
+    }
+
+    /// Whether the result was cut off at `max_result_bytes`: the tool returned more than was kept. The model is told.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        self.truncated
     }
 
     /// The artifacts that the model asks by the id of this call: none where they stand in the prompt themselves.

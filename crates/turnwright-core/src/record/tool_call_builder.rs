@@ -11,7 +11,7 @@ use super::stamp::Stamp;
 use super::tool_call::{ToolCall, ToolResults, WhichCall};
 use super::wrong::Wrong;
 use crate::error::{Error, ErrorCode};
-use crate::schema::RawArgs;
+use crate::schema::{Inadmissible, RawArgs, admit};
 use crate::tool::{Hex, of_raw};
 
 /// Makes the record of a call by hand: see [`ToolCall::builder`].
@@ -19,6 +19,7 @@ use crate::tool::{Hex, of_raw};
 pub struct ToolCallBuilder {
     call: ToolCall,
     inline: Option<bool>,
+    edited: Result<(), Inadmissible>,
 }
 
 impl ToolCall {
@@ -63,6 +64,7 @@ impl ToolCall {
                 trusted: false,
                 inline: true,
                 from_artifact_tool: false,
+                truncated: false,
                 provider_state: None,
                 ordinal: None,
                 cut_off: false,
@@ -71,6 +73,7 @@ impl ToolCall {
                 completed_at: None,
             },
             inline: None,
+            edited: Ok(()),
         }
     }
 }
@@ -88,9 +91,10 @@ impl ToolCallBuilder {
         self
     }
 
-    /// The arguments that ran, where they are not those that came.
+    /// The arguments that ran, where they are not those that came. [`build`](Self::build) refuses a value that
+    /// [`admit`](crate::schema::admit) refuses.
     pub fn edited_args(mut self, args: Value) -> Self {
-        self.call.edited = Some(args);
+        self.edited = admit(args).map(|args| self.call.edited = Some(args));
         self
     }
 
@@ -115,6 +119,12 @@ impl ToolCallBuilder {
     /// Whether it was made by a tool that reads artifacts.
     pub fn from_artifact_tool(mut self, from: bool) -> Self {
         self.call.from_artifact_tool = from;
+        self
+    }
+
+    /// Whether the tool returned more than the results hold. Default: `false`.
+    pub fn truncated(mut self, truncated: bool) -> Self {
+        self.call.truncated = truncated;
         self
     }
 
@@ -143,13 +153,14 @@ impl ToolCallBuilder {
         self
     }
 
-    /// When it was last changed. Now unless told.
+    /// When it was last changed. Default: now. A time before `created_at` becomes `created_at`.
     pub fn updated_at(mut self, at: SystemTime) -> Self {
         self.call.updated_at = at;
         self
     }
 
-    /// When it was settled. When it was last changed, unless told, if it has results.
+    /// When it was settled. Default: when it was last changed, if it has results. A time before `created_at` becomes
+    /// `created_at`.
     pub fn completed_at(mut self, at: SystemTime) -> Self {
         self.call.completed_at = Some(at);
         self
@@ -170,13 +181,19 @@ impl ToolCallBuilder {
     }
 
     fn finish(self, named: bool) -> Result<Arc<ToolCall>, Error> {
-        let ToolCallBuilder { mut call, inline } = self;
+        let ToolCallBuilder {
+            mut call,
+            inline,
+            edited,
+        } = self;
         let holds_artifacts = matches!(call.results, ToolResults::Artifacts(_));
         let mut wrong = Wrong::default();
         wrong.check_id(call.id());
         wrong.check("tool", named, "is empty");
-        let ordered = call.created_at <= call.updated_at;
-        wrong.check("updated_at", ordered, "is before created_at");
+        wrong.admit("edited_args", edited);
+        // Times of a clock that was set back between them.
+        call.updated_at = call.updated_at.max(call.created_at);
+        call.completed_at = call.completed_at.map(|at| at.max(call.created_at));
         let complete = call.is_complete();
         let settled = call.completed_at;
         wrong.check(
@@ -184,8 +201,6 @@ impl ToolCallBuilder {
             complete || settled.is_none(),
             "stands beside no results: a call that is not complete has none",
         );
-        let after = settled.is_none_or(|at| call.created_at <= at);
-        wrong.check("completed_at", after, "is before created_at");
         wrong.check(
             "cut_off",
             !(complete && call.cut_off),
@@ -210,6 +225,12 @@ impl ToolCallBuilder {
             "trusted",
             !(call.from_artifact_tool && call.trusted),
             "an artifact tool is never trusted",
+        );
+        let has_content = holds_artifacts || matches!(call.results, ToolResults::Text(_));
+        wrong.check(
+            "truncated",
+            has_content || !call.truncated,
+            "only text and artifacts can be cut off",
         );
         wrong.finish(ErrorCode::InvalidToolCall, "tool call")?;
         call.inline = inline.unwrap_or(!holds_artifacts);

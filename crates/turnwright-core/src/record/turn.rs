@@ -6,7 +6,9 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
+use super::id::new_id;
 use crate::event::Usage;
+use crate::trust::TrustTier;
 
 /// A turn, as far as it came: written when it begins, and again when it ends. Its place in the conversation is before
 /// everything that the turn stored. Immutable.
@@ -14,8 +16,13 @@ use crate::event::Usage;
 pub struct TurnRecord {
     pub(crate) id: Arc<str>,
     pub(crate) state: TurnState,
+    /// Random: tells the idempotency keys of its calls from those of another turn that had the same name. Turns of earlier
+    /// releases have none.
+    pub(crate) nonce: Option<Arc<str>>,
     /// What stood in the stash when it began.
     pub(crate) stash: Vec<(String, Value)>,
+    /// The tiers of the outer prompt, for a turn that runs under a call and inherits its rules.
+    pub(crate) outer_tiers: Option<Vec<TrustTier>>,
     /// The message that was its answer, if it came so far.
     pub(crate) answer: Option<Arc<str>>,
     pub(crate) runs: u32,
@@ -61,7 +68,9 @@ impl TurnRecord {
         TurnRecord {
             id,
             state: TurnState::Running,
+            nonce: Some(new_id().into()),
             stash,
+            outer_tiers: None,
             answer: None,
             runs: 1,
             iterations: 0,

@@ -58,7 +58,7 @@ macro_rules! words {
             /// # Errors
             #[doc = concat!("The code of a ", $what, " that is not well defined; it names every wrong field.")]
             pub fn build(self) -> Result<Arc<$record>, Error> {
-                let record = self.0;
+                let mut record = self.0;
                 let mut wrong = Wrong::default();
                 record.stamp.check(&mut wrong);
                 let says = !record.text.trim().is_empty() || record.provider_state.is_some();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, ErrorCode};
-use crate::schema::is_unseen;
+use crate::schema::{Inadmissible, is_unseen};
 use crate::trust::neutralise;
 
 const LONGEST_ID: usize = 256;
@@ -16,6 +16,13 @@ impl Wrong {
     /// Notes that a field is wrong unless it is right.
     pub(crate) fn check(&mut self, field: &str, right: bool, why: &str) {
         if !right {
+            self.0.push(format!("{field}: {why}"));
+        }
+    }
+
+    /// Notes that a field holds a value that was not admitted.
+    pub(crate) fn admit(&mut self, field: &str, admitted: Result<(), Inadmissible>) {
+        if let Err(why) = admitted {
             self.0.push(format!("{field}: {why}"));
         }
     }

@@ -55,8 +55,9 @@ impl ToolRegistry {
     /// `E_TOOL_ALREADY_REGISTERED`, naming the tool, if two have one name.
     pub fn new(tools: impl IntoIterator<Item = Tool>) -> Result<Self, Error> {
         let registry = ToolRegistry::default();
+        let advice = "two of the tools given have this name. Rename one of them, or leave it out";
         for tool in tools {
-            registry.register(tool)?;
+            registry.register_or(tool, advice)?;
         }
         Ok(registry)
     }
@@ -66,12 +67,15 @@ impl ToolRegistry {
     /// # Errors
     /// `E_TOOL_ALREADY_REGISTERED`, naming the tool.
     pub fn register(&self, tool: Tool) -> Result<(), Error> {
+        let advice = "call `ToolRegistry::register_overwriting` to replace it";
+        self.register_or(tool, advice)
+    }
+
+    /// Adds a tool. If there is one of its name, the error gives this advice.
+    pub(crate) fn register_or(&self, tool: Tool, advice: &str) -> Result<(), Error> {
         let mut shelf = self.0.write();
         if shelf.has(tool.name()) {
-            return Err(clash(
-                tool.name(),
-                "call `register_overwriting` if that is meant",
-            ));
+            return Err(clash(tool.name(), advice));
         }
         Arc::make_mut(&mut shelf).lay(tool);
         Ok(())

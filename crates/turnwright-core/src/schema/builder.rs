@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::admit::admit;
+use super::fault::escape;
 use super::options::SchemaOptions;
 use super::{Schema, SchemaProblem};
 use crate::error::Error;
@@ -131,7 +133,11 @@ impl Field {
 
     /// Sets any keyword of JSON Schema by name; [`Field::build`] refuses what is none.
     pub fn keyword(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.keywords.insert(name.into(), value.into());
+        let name = name.into();
+        match admit(value.into()) {
+            Ok(value) => drop(self.keywords.insert(name, value)),
+            Err(why) => self.problems.push(format!("`{}` {why}", escape(&name, 80))),
+        }
         self
     }
 
@@ -157,7 +163,14 @@ impl Field {
                 names.push(name.clone().into());
             }
         }
-        let value = field.finish(&mut self.problems);
+        let value = match admit(field.finish(&mut self.problems)) {
+            Ok(value) => value,
+            Err(why) => {
+                let name = escape(&name, 80);
+                self.problems.push(format!("the field `{name}` {why}"));
+                return self;
+            }
+        };
         match self
             .keywords
             .entry("properties")
@@ -192,7 +205,10 @@ impl Field {
     pub fn example(mut self, value: impl Into<Value>) -> Self {
         if let Value::Array(examples) = self.keywords.entry("examples").or_insert_with(|| json!([]))
         {
-            examples.push(value.into());
+            match admit(value.into()) {
+                Ok(value) => examples.push(value),
+                Err(why) => self.problems.push(format!("an example {why}")),
+            }
         }
         self
     }
@@ -278,7 +294,8 @@ impl Field {
 
     /// One of these values.
     pub fn one_of_values<V: Into<Value>>(self, values: impl IntoIterator<Item = V>) -> Self {
-        let values: Vec<Value> = values.into_iter().map(Into::into).collect();
+        // Gathered in a value of their own, so that one which is not admitted is dropped safely.
+        let values: Value = values.into_iter().map(Into::into).collect();
         self.keyword("enum", values)
     }
 

@@ -146,6 +146,7 @@ impl Schema {
                 Err(too_large(it.survey.bytes, limits.bytes()))
             }
             Raw::Value(it) if it.survey.reserved => Err(reserved()),
+            Raw::Value(it) if it.survey.beyond_doubles => Err(beyond_doubles()),
             Raw::Value(it) => Ok(Opened {
                 value: it.value.clone(),
                 whole_floats: it.survey.whole_floats,
@@ -318,6 +319,12 @@ fn repeats(named: Vec<String>, more: usize) -> Faults {
 fn reserved() -> Faults {
     Fault::at("", "propertyNames", "names of the tool's own", None)
         .with_message("must not have a name that begins with `$serde_json::private::`".to_owned())
+        .into()
+}
+
+fn beyond_doubles() -> Faults {
+    Fault::at("", "json", "numbers in the range of a double", None)
+        .with_message("must not have a number beyond the range of a double".to_owned())
         .into()
 }
 

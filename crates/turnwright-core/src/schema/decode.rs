@@ -93,6 +93,38 @@ fn run<const TRACK: bool>(text: &str, seed: Build<'_, TRACK>) -> Result<Value, s
     Ok(value)
 }
 
+/// The key under which `serde_json` hands over the digits of a number that 64 bits do not hold as an integer, where some
+/// package of the program turns on its feature `arbitrary_precision`.
+const NUMBER: &str = "$serde_json::private::Number";
+
+/// Those digits. They come as an owned string, which text that is read from a `&str` never does: so an object in the text
+/// that has the same key is told apart from a number.
+struct Digits;
+
+impl<'de> DeserializeSeed<'de> for Digits {
+    type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Visitor<'_> for Digits {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the digits of a number")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, _: &str) -> Result<String, E> {
+        Err(E::custom("a reserved name"))
+    }
+
+    fn visit_string<E>(self, digits: String) -> Result<String, E> {
+        Ok(digits)
+    }
+}
+
 #[derive(Default)]
 struct Notes {
     too_deep: Cell<bool>,
@@ -129,6 +161,16 @@ impl<const TRACK: bool> Build<'_, TRACK> {
             depth,
             max_depth: self.max_depth,
         })
+    }
+
+    /// A number, if that is what comes under [`NUMBER`], as the double that it is without the feature; an object of the text
+    /// with that key is refused.
+    fn number<'de, A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        self.notes.reserved.set(true);
+        let digits = entries.next_value_seed(Digits)?;
+        self.notes.reserved.set(false);
+        let out_of_range = |_| serde::de::Error::custom("number out of range");
+        self.visit_f64(digits.parse().map_err(out_of_range)?)
     }
 
     fn look_at(&self, text: &str) {
@@ -234,9 +276,13 @@ impl<'de, const TRACK: bool> Visitor<'de> for Build<'_, TRACK> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
+        let mut next = entries.next_key::<String>()?;
+        if next.as_deref() == Some(NUMBER) {
+            return self.number(entries);
+        }
         // An empty object is a level too.
         self.below::<A::Error>()?;
-        while let Some(key) = entries.next_key::<String>()? {
+        while let Some(key) = next {
             if is_reserved(&key) {
                 self.notes.reserved.set(true);
                 return Err(serde::de::Error::custom("a reserved name"));
@@ -255,6 +301,7 @@ impl<'de, const TRACK: bool> Visitor<'de> for Build<'_, TRACK> {
                     entry.insert(value);
                 }
             }
+            next = entries.next_key()?;
         }
         Ok(Value::Object(map))
     }

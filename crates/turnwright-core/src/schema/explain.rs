@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
-use jsonschema::{ValidationError, Validator};
+use jsonschema::{JsonType, ValidationError, Validator};
 use serde_json::Value;
 
 use super::fault::{Fault, Faults, escape, quote};
@@ -86,8 +86,16 @@ impl<'j> Judged<'j> {
                     Some(&Value::from(name)),
                 ));
             }
-            Kind::AnyOf { context } => faults.push(self.union(error, "anyOf", context)),
-            Kind::OneOfNotValid { context } => faults.push(self.union(error, "oneOf", context)),
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+                match only_branch(context, place) {
+                    Some(errors) => {
+                        for error in errors {
+                            self.describe(error, faults);
+                        }
+                    }
+                    None => faults.push(self.union(error, error.kind().keyword(), context)),
+                }
+            }
             kind => faults.push(Fault::at(
                 place,
                 kind.keyword(),
@@ -192,6 +200,36 @@ impl<'j> Judged<'j> {
             "fits none of {count} alternatives (got {quoted}); nearest is alternative {which}: {told}"
         ))
     }
+}
+
+/// The errors of the one branch of a union that can be meant: the only one that takes values of the type that came, or the
+/// only one besides `null`. They are told at their own places, as if there were no union.
+fn only_branch<'c>(
+    context: &'c [Vec<ValidationError<'static>>],
+    place: &str,
+) -> Option<&'c [ValidationError<'static>]> {
+    let single = |can_be_meant: fn(Option<&TypeKind>) -> bool| {
+        let mut branches = context
+            .iter()
+            .filter(|errors| can_be_meant(other_type(errors, place)));
+        let first = branches.next()?;
+        branches.next().is_none().then_some(first.as_slice())
+    };
+    let not_null =
+        |wanted: Option<&TypeKind>| !matches!(wanted, Some(TypeKind::Single(JsonType::Null)));
+    single(|wanted| wanted.is_none()).or_else(|| single(not_null))
+}
+
+/// The type that a branch wants, if what came is of another.
+fn other_type<'c>(errors: &'c [ValidationError<'static>], place: &str) -> Option<&'c TypeKind> {
+    let here = |error: &&ValidationError<'static>| error.instance_path().as_str() == place;
+    errors
+        .iter()
+        .filter(here)
+        .find_map(|error| match error.kind() {
+            Kind::Type { kind } => Some(kind),
+            _ => None,
+        })
 }
 
 /// The branch that came nearest to what came, and its place in the list.

@@ -217,20 +217,33 @@ pub(crate) fn escape(text: &str, most: usize) -> String {
     out
 }
 
-/// Characters that change how the text around them reads, or that cannot be seen at all: what whoever approves something must not
+/// Whether a character cannot be seen, or changes how the text around it reads: what a person who approves something must not
 /// overlook. Control characters are not among them: see [`char::is_control`].
 ///
 /// ```
 /// use turnwright_core::schema::is_unseen;
 ///
-/// assert!(is_unseen('\u{202e}') && is_unseen('\u{200b}'));
+/// assert!(is_unseen('\u{202e}') && is_unseen('\u{200b}') && is_unseen('\u{2800}'));
 /// assert!(!is_unseen('e') && !is_unseen('é') && !is_unseen(' '));
 /// ```
 #[must_use]
 pub fn is_unseen(c: char) -> bool {
+    // Unicode 16.0, in this order: `Default_Ignorable_Code_Point` (DerivedCoreProperties.txt); what else has the general
+    // category `Cf`, `Zl` or `Zp` (DerivedGeneralCategory.txt); noncharacters; and characters of other categories whose
+    // glyph is blank: object replacement, the empty braille pattern, blanks of hieroglyphs, the Khitan filler, the musical
+    // null notehead.
     matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffc}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}')
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+        || matches!(c,
+        '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{2028}'..='\u{2029}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}')
+        || matches!(c, '\u{fdd0}'..='\u{fdef}')
+        || (u32::from(c) & 0xfffe) == 0xfffe
+        || matches!(
+            c,
+            '\u{2800}' | '\u{fffc}' | '\u{13441}'..='\u{13442}' | '\u{16fe4}' | '\u{1d159}'
+        )
 }

@@ -22,6 +22,7 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
+mod admit;
 mod builder;
 mod check;
 mod coerce;
@@ -62,6 +63,7 @@ use referencing::Draft;
 use schemars::JsonSchema;
 use serde_json::Value;
 
+pub use admit::{Inadmissible, admit};
 pub use builder::{
     Field, IntoSchema, all_of, any, any_of, array, boolean, constant, integer, map, null, number,
     object, one_of, string, tuple,
@@ -75,6 +77,7 @@ pub use problem::SchemaProblem;
 pub use raw::RawArgs;
 pub use repair::{Repair, RepairKind};
 
+pub(crate) use admit::{admit_key, admit_within, inspect};
 pub(crate) use check::Opened;
 pub(crate) use decode::decode;
 pub(crate) use external::ExternalCheck;
@@ -82,7 +85,7 @@ pub(crate) use fault::{Faults, escape, quote};
 pub(crate) use keywords::near;
 pub(crate) use limits::MAX_DEPTH;
 pub(crate) use number::as_integer;
-pub(crate) use raw::{Raw, survey};
+pub(crate) use raw::{Raw, dismantle, survey};
 
 use crate::error::Error;
 use plan::Plan;
@@ -156,11 +159,15 @@ impl Schema {
     fn build(document: Value, options: &SchemaOptions) -> Result<Self, Error> {
         let surveyed = survey(&document);
         if surveyed.depth > MAX_DEPTH {
-            raw::dismantle(document);
+            dismantle(document);
             let message = format!(
                 "has {} levels; 128 are the most that is taken: flatten it with `$defs`",
                 surveyed.depth
             );
+            return Err(Error::invalid_schema(vec![SchemaProblem::new("", message)]));
+        }
+        if surveyed.reserved {
+            let message = Inadmissible::ReservedKey.to_string();
             return Err(Error::invalid_schema(vec![SchemaProblem::new("", message)]));
         }
         let levels = surveyed

@@ -10,7 +10,7 @@ use super::explain;
 use super::fault::{Fault, Faults};
 use super::fit;
 use super::place::subschemas_of;
-use super::plan::{Node, NodeId, Plan};
+use super::plan::{Node, NodeId, Plan, Types};
 use super::pointer::Pointer;
 use super::raw::survey;
 use super::verdict::Verdict;
@@ -128,9 +128,11 @@ impl Search<'_> {
         }
         // Of a union only the branch that is meant tells something, if it is plain which one that is.
         for branches in &node.unions {
-            let mut possible = branches
-                .iter()
-                .filter(|branch| !fit::cannot_fit(plan, **branch, value));
+            let mut possible = branches.iter().filter(|branch| {
+                // Text could become `null`, but then it would not have been refused.
+                let null_alone = plan.nodes.get(**branch).and_then(|node| node.allowed);
+                null_alone != Some(Types::NULL) && !fit::cannot_fit(plan, **branch, value)
+            });
             if let (Some(branch), None) = (possible.next(), possible.next()) {
                 self.look_below(*branch, value);
             }

@@ -50,6 +50,8 @@ pub(crate) struct Survey {
     pub(crate) holds_json: bool,
     /// Some object in it has a name that is reserved.
     pub(crate) reserved: bool,
+    /// Some number in it is no finite double: possible where `serde_json` keeps all digits.
+    pub(crate) beyond_doubles: bool,
 }
 
 impl RawArgs {
@@ -65,8 +67,9 @@ impl RawArgs {
         })
     }
 
-    /// The value that this is: what the text parses to, with the last of repeated keys; text that is not JSON,
-    /// or that is too deep to be decoded, counts as a string.
+    /// The value that this is: what the text parses to, with the last of repeated keys. Text that is not JSON, that is too
+    /// deep to be decoded or that has a key which begins with `$serde_json::private::` counts as a string; so does the text
+    /// of a value with such a key.
     #[must_use]
     pub fn to_value(&self) -> Value {
         match &self.0 {
@@ -80,6 +83,10 @@ impl RawArgs {
             // Copying recurses.
             Raw::Value(it) if it.survey.depth > MAX_DEPTH => {
                 Value::String(format!("(a value of {} levels)", it.survey.depth))
+            }
+            // As a value it could be stored, and not be read again.
+            Raw::Value(it) if it.survey.reserved || it.survey.beyond_doubles => {
+                Value::String(it.value.to_string())
             }
             Raw::Value(it) => it.value.clone(),
         }
@@ -180,6 +187,12 @@ fn written_length(number: &Number) -> usize {
     }
 }
 
+/// Whether a number can be read back once it was written. Always, unless some package of the program turns on the feature
+/// `arbitrary_precision` of `serde_json`.
+fn is_double(number: &Number) -> bool {
+    number.as_f64().is_some_and(f64::is_finite)
+}
+
 /// Drops a value of any depth without recursion.
 pub(crate) fn dismantle(value: Value) {
     let mut left = vec![value];
@@ -203,6 +216,7 @@ pub(crate) fn survey(value: &Value) -> Survey {
             Value::Bool(_) => survey.bytes += 5,
             Value::Number(number) => {
                 survey.bytes += written_length(number);
+                survey.beyond_doubles |= !is_double(number);
                 survey.whole_floats |= !number.is_i64()
                     && !number.is_u64()
                     && number.as_f64().is_some_and(|n| n.fract() == 0.0);

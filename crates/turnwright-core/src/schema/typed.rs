@@ -40,6 +40,7 @@ fn narrow(schema: &mut Value, pointer: &str, problems: &mut Vec<SchemaProblem>) 
         narrow_one(map, pointer, problems);
         narrow_time(map);
         refuse_integer_keys(map, pointer, problems);
+        drop_null_of_optional(map);
     }
     each_subschema(schema, pointer, &mut |child, place| {
         narrow(child, place, problems);
@@ -115,6 +116,92 @@ fn narrow_time(map: &mut Map<String, Value>) {
                 own > bound
             });
         }
+    }
+}
+
+/// An `Option` is described as its type or `null`. Where the property need not be there, `null` counts as absent anyway, so
+/// that the type alone says the same in fewer words, and faults stand at their own places instead of at a union's.
+///
+/// `null` stays where it says something of its own: in properties that are required, in items and maps, and beside a default,
+/// which an absent property gets and a `null` does not.
+fn drop_null_of_optional(map: &mut Map<String, Value>) {
+    let required = map.get("required").cloned().unwrap_or_default();
+    let is_required = |name: &str| {
+        let names = required.as_array();
+        names.is_some_and(|names| names.iter().any(|it| it == name))
+    };
+    let Some(Value::Object(properties)) = map.get_mut("properties") else {
+        return;
+    };
+    for (name, property) in properties.iter_mut() {
+        if let Value::Object(property) = property
+            && !is_required(name)
+            && property.get("default").is_none_or(Value::is_null)
+            && drop_null(property)
+        {
+            property.shift_remove("default");
+        }
+    }
+}
+
+/// Takes `null` out of what a subschema accepts, if something else is left: whether it was there.
+fn drop_null(schema: &mut Map<String, Value>) -> bool {
+    let is_null_type = |branch: &Value| *branch == json!({ "type": "null" });
+    let from_union = take_out(schema, "anyOf", is_null_type);
+    if from_union {
+        unwrap_single(schema);
+    }
+    let from_types = take_out(schema, "type", |name| name == "null");
+    if from_types {
+        if let Some([Value::String(single)]) = schema
+            .get("type")
+            .and_then(|it| it.as_array())
+            .map(Vec::as_slice)
+        {
+            let single = single.clone();
+            schema.insert("type".to_owned(), single.into());
+        }
+        take_out(schema, "enum", Value::is_null);
+    }
+    from_union || from_types
+}
+
+/// Removes what is `unwanted` from the list under a keyword, unless nothing would be left: whether anything was.
+fn take_out(
+    schema: &mut Map<String, Value>,
+    keyword: &str,
+    unwanted: impl Fn(&Value) -> bool,
+) -> bool {
+    let Some(Value::Array(list)) = schema.get_mut(keyword) else {
+        return false;
+    };
+    let before = list.len();
+    if list.iter().all(&unwanted) {
+        return false;
+    }
+    list.retain(|it| !unwanted(it));
+    list.len() < before
+}
+
+/// Puts the only branch of a union in the place of the union, where nothing that stands beside it says otherwise. What the
+/// author wrote of a field stands beside the union, and counts over what they wrote of its type.
+fn unwrap_single(schema: &mut Map<String, Value>) {
+    let annotation = |name: &str| matches!(name, "description" | "title" | "examples");
+    let single = match schema
+        .get("anyOf")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+    {
+        Some([Value::Object(single)]) => single.clone(),
+        _ => return,
+    };
+    let differs = |(name, _): (&String, &Value)| schema.contains_key(name) && !annotation(name);
+    if single.iter().any(differs) {
+        return;
+    }
+    schema.shift_remove("anyOf");
+    for (name, value) in single {
+        schema.entry(name).or_insert(value);
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 
-use super::file::{FileReader, blocking};
+use super::file::{FileReader, Links, blocking};
 use super::{ByteReader, Spool};
 use crate::tool::{Body, ByteStream};
 
@@ -68,6 +68,14 @@ impl DiskSpool {
         })
     }
 
+    /// The spool in this folder, which is created when the first result is stored. [`DiskSpool::open`] creates it at once, and so
+    /// reports early if that fails.
+    pub fn at(folder: impl Into<PathBuf>) -> Self {
+        DiskSpool {
+            folder: folder.into().into(),
+        }
+    }
+
     fn path_of(&self, id: &str) -> io::Result<PathBuf> {
         Ok(self.folder.join(encode(id)?))
     }
@@ -87,23 +95,8 @@ impl Spool for DiskSpool {
     }
 
     async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
-        let path = self.path_of(id)?;
-        let looked_at = path.clone();
-        // Whoever can write into the folder is not to have other files read, nor a reader wait for ever.
-        let is_file = blocking(move || match fs::symlink_metadata(looked_at) {
-            Ok(found) => Ok(found.is_file()),
-            Err(error) => Err(error),
-        });
-        match is_file.await {
-            Ok(true) => {}
-            Ok(false) => {
-                let message = "what stands in the place of the result is no file of its own";
-                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        }
-        match FileReader::open(path).await {
+        // A link in the folder must not have other files read.
+        match FileReader::open_with(self.path_of(id)?, Links::Refused).await {
             Ok(reader) => Ok(Some(Arc::new(reader))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -124,7 +117,11 @@ impl Spool for DiskSpool {
         let folder = Arc::clone(&self.folder);
         blocking(move || {
             let mut ids = Vec::new();
-            for entry in fs::read_dir(folder)? {
+            let entries = match fs::read_dir(folder) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ids),
+                entries => entries?,
+            };
+            for entry in entries {
                 let entry = entry?;
                 if entry.file_type()?.is_file() {
                     ids.extend(entry.file_name().to_str().and_then(decode));
@@ -133,6 +130,14 @@ impl Spool for DiskSpool {
             Ok(ids)
         })
         .await
+    }
+
+    fn reopens(&self) -> bool {
+        true
+    }
+
+    fn is_persistent(&self) -> bool {
+        true
     }
 }
 
@@ -177,7 +182,13 @@ impl Unfinished {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(make_file(&self.path)?),
+            none => none.insert(match make_file(&self.path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    self.path.parent().map_or(Ok(()), make_folder)?;
+                    make_file(&self.path)?
+                }
+                made => made?,
+            }),
         };
         file.write_all(bytes)
     }
@@ -192,7 +203,7 @@ impl Unfinished {
         fs::rename(&self.path, &to)?;
         self.finished = true;
         flush_folder_of(&to)?;
-        Ok(FileReader::of(to, &metadata))
+        Ok(FileReader::of(to, Links::Refused, &metadata))
     }
 }
 

@@ -10,14 +10,22 @@ use bytes::Bytes;
 
 use super::ByteReader;
 
-/// A file on a local disk. Opened for each read and closed again: a conversation with thousands of results holds no
+/// A regular file on a local disk. Opened for each read and closed again: a conversation with thousands of results holds no
 /// handles. Its length is taken once; what is appended later is not seen, and a file that became shorter, or another file
-/// in its place, is an error.
+/// in its place, is an error. So is a pipe or a device: a read never waits for another process.
 #[derive(Clone, Debug)]
 pub struct FileReader {
     path: PathBuf,
+    links: Links,
     len: u64,
     identity: Identity,
+}
+
+/// What a symbolic link in the place of a file means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Links {
+    Followed,
+    Refused,
 }
 
 /// Which file it is, whatever its name: another file in its place is not read for it.
@@ -39,25 +47,23 @@ impl FileReader {
     /// A reader of the file as it is now.
     ///
     /// # Errors
-    /// There is no such file, it may not be read, or it is a directory.
+    /// There is no such file, it may not be read, or it is not a regular file.
     pub async fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
-        let path = path.into();
+        FileReader::open_with(path.into(), Links::Followed).await
+    }
+
+    pub(super) async fn open_with(path: PathBuf, links: Links) -> io::Result<Self> {
         blocking(move || {
-            let metadata = File::open(&path)?.metadata()?;
-            if metadata.is_dir() {
-                return Err(io::Error::new(
-                    io::ErrorKind::IsADirectory,
-                    "a directory has no bytes to read",
-                ));
-            }
-            Ok(FileReader::of(path, &metadata))
+            let (_, metadata) = open_file(&path, links)?;
+            Ok(FileReader::of(path, links, &metadata))
         })
         .await
     }
 
-    pub(super) fn of(path: PathBuf, metadata: &Metadata) -> Self {
+    pub(super) fn of(path: PathBuf, links: Links, metadata: &Metadata) -> Self {
         FileReader {
             path,
+            links,
             len: metadata.len(),
             identity: identity(metadata),
         }
@@ -76,8 +82,8 @@ impl FileReader {
         let Some(into) = into.get_mut(..wanted).filter(|into| !into.is_empty()) else {
             return Ok(0);
         };
-        let file = File::open(&self.path)?;
-        if identity(&file.metadata()?) != self.identity {
+        let (file, metadata) = open_file(&self.path, self.links)?;
+        if identity(&metadata) != self.identity {
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
                 "another file has taken its place",
@@ -92,6 +98,55 @@ impl FileReader {
         })?;
         Ok(wanted)
     }
+}
+
+/// Opens a regular file. What is opened is judged, not its name: another process may replace the file at any time.
+fn open_file(path: &Path, links: Links) -> io::Result<(File, Metadata)> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // Without the first, opening a pipe waits for a writer.
+        let flags = match links {
+            Links::Followed => libc::O_NONBLOCK,
+            Links::Refused => libc::O_NONBLOCK | libc::O_NOFOLLOW,
+        };
+        options.custom_flags(flags);
+    }
+    #[cfg(not(unix))]
+    if links == Links::Refused && std::fs::symlink_metadata(path)?.is_symlink() {
+        return Err(not_a_file());
+    }
+    let file = options.open(path).map_err(|error| match is_link(&error) {
+        true if links == Links::Refused => not_a_file(),
+        _ => error,
+    })?;
+    let metadata = file.metadata()?;
+    match metadata.is_file() {
+        true => Ok((file, metadata)),
+        false if metadata.is_dir() => Err(io::Error::new(
+            io::ErrorKind::IsADirectory,
+            "a directory has no bytes to read",
+        )),
+        false => Err(not_a_file()),
+    }
+}
+
+/// Whether a file was not opened because its name is a symbolic link.
+#[cfg(unix)]
+fn is_link(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ELOOP | libc::EMLINK))
+}
+
+#[cfg(not(unix))]
+fn is_link(_: &io::Error) -> bool {
+    false
+}
+
+fn not_a_file() -> io::Error {
+    let message = "it is not a regular file: a link, a pipe or a device has taken its place";
+    io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
 #[cfg(unix)]
@@ -135,7 +190,10 @@ impl ByteReader for FileReader {
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    match tokio::task::spawn_blocking(work).await {
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+        return work();
+    };
+    match runtime.spawn_blocking(work).await {
         Ok(done) => done,
         Err(_) => Err(io::Error::other("the work was cut off")),
     }

@@ -7,9 +7,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use parking_lot::RwLock;
 
+use super::capacity::Capacity;
 use super::{ByteReader, Spool};
 use crate::tool::Body;
 
@@ -55,55 +56,103 @@ impl fmt::Debug for MemoryReader {
     }
 }
 
-/// Keeps results in memory, for as long as it lives. Clones share it.
-#[derive(Clone, Default)]
-pub struct MemorySpool(Arc<RwLock<HashMap<String, Bytes>>>);
+/// Keeps results in memory until they are deleted or the spool is dropped. Clones share it.
+///
+/// It holds at most [`MemorySpool::DEFAULT_CAPACITY`] bytes, or as many as [`MemorySpool::with_capacity`] allows. Bytes
+/// count until the spool and the last reader have let go of them.
+#[derive(Clone)]
+pub struct MemorySpool(Arc<Results>);
+
+struct Results {
+    by_id: RwLock<HashMap<String, Bytes>>,
+    capacity: Arc<Capacity>,
+}
+
+impl MemorySpool {
+    /// The capacity of [`MemorySpool::default`]: 1 GiB.
+    pub const DEFAULT_CAPACITY: u64 = 1024 * 1024 * 1024;
+
+    /// A spool that holds at most so many bytes in all. [`Spool::put`] fails with [`io::ErrorKind::StorageFull`] where a
+    /// result does not fit, and keeps nothing of it. A stream is read no further than it fits.
+    ///
+    /// ```
+    /// use turnwright_core::Body;
+    /// use turnwright_core::spool::{MemorySpool, Spool};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let spool = MemorySpool::with_capacity(10);
+    /// spool.put("a", Body::Text("12345678".to_owned())).await?;
+    /// let full = spool.put("b", Body::Text("123".to_owned())).await.unwrap_err();
+    /// assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+    ///
+    /// spool.delete("a").await?;
+    /// spool.put("b", Body::Text("123".to_owned())).await?;
+    /// # Ok::<(), std::io::Error>(()) }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn with_capacity(bytes: u64) -> Self {
+        const ADVICE: &str = "use a `DiskSpool`, give `MemorySpool::with_capacity` more bytes, or delete results that are no longer needed";
+        MemorySpool(Arc::new(Results {
+            by_id: RwLock::default(),
+            capacity: Capacity::new(bytes, ADVICE),
+        }))
+    }
+}
+
+impl Default for MemorySpool {
+    fn default() -> Self {
+        MemorySpool::with_capacity(MemorySpool::DEFAULT_CAPACITY)
+    }
+}
 
 #[async_trait]
 impl Spool for MemorySpool {
     async fn put(&self, id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>> {
-        let bytes = whole(content).await?;
-        self.0.write().insert(id.to_owned(), bytes.clone());
+        let bytes = self.0.capacity.take_in(content).await?;
+        // The replaced bytes are dropped after the lock is released.
+        let _replaced = self.0.by_id.write().insert(id.to_owned(), bytes.clone());
         Ok(Arc::new(MemoryReader(bytes)))
     }
 
     async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
-        let kept = self.0.read().get(id).cloned();
+        let kept = self.0.by_id.read().get(id).cloned();
         Ok(kept.map(|bytes| Arc::new(MemoryReader(bytes)) as Arc<dyn ByteReader>))
     }
 
     async fn delete(&self, id: &str) -> io::Result<bool> {
-        Ok(self.0.write().remove(id).is_some())
+        let deleted = self.0.by_id.write().remove(id);
+        Ok(deleted.is_some())
     }
 
     async fn list(&self) -> io::Result<Vec<String>> {
-        Ok(self.0.read().keys().cloned().collect())
+        Ok(self.0.by_id.read().keys().cloned().collect())
+    }
+
+    fn is_persistent(&self) -> bool {
+        false
+    }
+
+    fn reopens(&self) -> bool {
+        true
     }
 }
 
-async fn whole(content: Body) -> io::Result<Bytes> {
-    match content {
-        Body::Text(text) => Ok(Bytes::from(text)),
-        Body::Bytes(bytes) => Ok(bytes),
-        Body::Stream(mut stream) => {
-            let mut all = BytesMut::new();
-            while let Some(piece) = stream.next().await {
-                all.extend_from_slice(&piece?);
-            }
-            Ok(all.freeze())
-        }
+/// Keeps results in memory for as long as a record or reader holds them, and opens none by its id. The default spool of
+/// a runner and of a dispatch, and the spool of every turn that no conversation was named for.
+#[derive(Clone, Debug)]
+pub(crate) struct Unkept(Arc<Capacity>);
+
+impl Default for Unkept {
+    fn default() -> Self {
+        const ADVICE: &str = "give the runner a `DiskSpool` and the turn a conversation, or drop outcomes and delete conversations that are no longer needed";
+        Unkept(Capacity::new(MemorySpool::DEFAULT_CAPACITY, ADVICE))
     }
 }
-
-/// Keeps results in memory for as long as somebody holds their reader, and knows none by its id: what a dispatch uses
-/// that was given no spool.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Unkept;
 
 #[async_trait]
 impl Spool for Unkept {
     async fn put(&self, _id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>> {
-        Ok(Arc::new(MemoryReader(whole(content).await?)))
+        Ok(Arc::new(MemoryReader(self.0.take_in(content).await?)))
     }
 
     async fn open(&self, _id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
@@ -118,6 +167,10 @@ impl Spool for Unkept {
         Ok(Vec::new())
     }
 
+    fn is_persistent(&self) -> bool {
+        false
+    }
+
     fn reopens(&self) -> bool {
         false
     }
@@ -125,6 +178,6 @@ impl Spool for Unkept {
 
 impl fmt::Debug for MemorySpool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MemorySpool({} results)", self.0.read().len())
+        write!(f, "MemorySpool({} results)", self.0.by_id.read().len())
     }
 }

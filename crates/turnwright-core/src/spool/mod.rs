@@ -1,5 +1,7 @@
 //! Where results are kept until they are read, and how they are read: by ranges of bytes.
 //!
+//! [`MemorySpool`] keeps them in memory, up to its capacity, and [`DiskSpool`] in a folder.
+//!
 //! ```
 //! use turnwright_core::Body;
 //! use turnwright_core::spool::{ByteReader, MemorySpool, Spool};
@@ -12,6 +14,8 @@
 //! # Ok::<(), std::io::Error>(()) }).unwrap();
 //! ```
 
+mod capacity;
+mod digest;
 mod disk;
 mod file;
 mod memory;
@@ -30,6 +34,7 @@ pub use file::FileReader;
 pub use memory::{MemoryReader, MemorySpool};
 pub use reader::ByteReader;
 
+pub(crate) use digest::{Hashing, Spooled, digest_of};
 pub(crate) use memory::Unkept;
 
 use crate::tool::Body;
@@ -61,11 +66,13 @@ pub trait Spool: Send + Sync {
     /// They cannot be listed.
     async fn list(&self) -> io::Result<Vec<String>>;
 
-    /// Whether what was put can be opened by its id later on: it can, unless told. The results of a spool that says no go
-    /// into their records when those are stored. A spool around another passes this on.
-    fn reopens(&self) -> bool {
-        true
-    }
+    /// Whether stored bytes survive the end of the process. A runner whose store is persistent needs a spool that is, too. A spool
+    /// that wraps another one returns what that one returns.
+    fn is_persistent(&self) -> bool;
+
+    /// Whether what was put can be opened by its id later on. The results of a spool that says no go into their records
+    /// when those are stored. A spool around another passes this on.
+    fn reopens(&self) -> bool;
 }
 
 /// What holds a spool is one.
@@ -87,6 +94,10 @@ macro_rules! pass_on {
 
             async fn list(&self) -> io::Result<Vec<String>> {
                 (**self).list().await
+            }
+
+            fn is_persistent(&self) -> bool {
+                (**self).is_persistent()
             }
 
             fn reopens(&self) -> bool {

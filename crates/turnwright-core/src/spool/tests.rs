@@ -346,3 +346,129 @@ fn a_link_in_the_place_of_a_result_is_not_followed() {
         assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
     });
 }
+
+#[tokio::test]
+async fn a_full_spool_in_memory_refuses_and_keeps_nothing_half() {
+    let spool = MemorySpool::with_capacity(100);
+    let bytes = |length: usize| Body::Bytes(vec![b'x'; length].into());
+    let first = spool.put("a", bytes(60)).await.unwrap();
+    let full = spool.put("b", bytes(41)).await.unwrap_err();
+    assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+    let message = full.to_string();
+    assert!(
+        message.contains("100 bytes") && message.contains("60 of them"),
+        "{message}"
+    );
+    assert!(message.contains("DiskSpool") && message.contains("with_capacity"));
+
+    // A stream is refused while it is read, and its sender is told.
+    let (sender, stream) = ByteStream::channel(1);
+    let endless = tokio::spawn(async move { while sender.send(vec![b'x'; 10]).await.is_ok() {} });
+    let full = spool.put("a", Body::Stream(stream)).await.unwrap_err();
+    assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+    endless.await.unwrap();
+    assert_eq!(all(&first).await.len(), 60, "what was there is still there");
+    assert_eq!(spool.list().await.unwrap(), ["a"]);
+
+    // Bytes count for as long as anything holds them.
+    spool.delete("a").await.unwrap();
+    let part = first.read(0..1).await.unwrap();
+    drop(first);
+    assert!(spool.put("b", bytes(41)).await.is_err());
+    drop(part);
+    spool.put("b", bytes(100)).await.unwrap();
+}
+
+proptest! {
+    #[test]
+    fn a_spool_in_memory_holds_as_much_as_fits_and_no_more(
+        steps in proptest::collection::vec((0_usize..4, proptest::option::of(0_usize..60), any::<bool>()), 1..40),
+    ) {
+        runtime().block_on(async {
+            let spool = MemorySpool::with_capacity(100);
+            let mut held = std::collections::BTreeMap::new();
+            for (id, put, streamed) in steps {
+                let name = id.to_string();
+                let Some(length) = put else {
+                    prop_assert_eq!(spool.delete(&name).await.unwrap(), held.remove(&id).is_some());
+                    continue;
+                };
+                let body = match streamed {
+                    true => stream(vec![vec![b'x'; length / 2], vec![b'x'; length - length / 2]], None),
+                    false => Body::Bytes(vec![b'x'; length].into()),
+                };
+                // A result is replaced once the new one is there.
+                let fits = held.values().sum::<usize>() + length <= 100;
+                prop_assert_eq!(spool.put(&name, body).await.is_ok(), fits);
+                if fits {
+                    held.insert(id, length);
+                }
+            }
+            for (id, length) in held {
+                let reader = spool.open(&id.to_string()).await.unwrap().unwrap();
+                prop_assert_eq!(reader.len(), length as u64);
+            }
+            Ok(())
+        })?;
+    }
+}
+
+/// Fails instead of hanging the suite, where a thread waits for a writer.
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_result_is_refused_and_waits_for_nobody() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let folder = Folder::new();
+    let checked = runtime.block_on(async {
+        let spool = DiskSpool::open(&folder.0).await.unwrap();
+        let reader = spool.put("a", Body::Text("mine".to_owned())).await.unwrap();
+        let file = folder.0.join("a.spool");
+        fs::remove_file(&file).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&file).status();
+        assert!(made.unwrap().success());
+        let check = async {
+            for error in [
+                reader.read(0..4).await.unwrap_err(),
+                spool.open("a").await.err().unwrap(),
+                FileReader::open(&file).await.unwrap_err(),
+            ] {
+                assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(60), check).await
+    });
+    runtime.shutdown_background();
+    checked.expect("somebody waits for a writer");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_that_takes_the_place_of_an_opened_result_is_refused() {
+    let folder = Folder::new();
+    let spool = DiskSpool::open(&folder.0).await.unwrap();
+    let reader = spool.put("a", Body::Text("mine".to_owned())).await.unwrap();
+    let (file, moved) = (folder.0.join("a.spool"), folder.0.join("moved"));
+    // The very same file, behind a link.
+    fs::rename(&file, &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, &file).unwrap();
+    let error = reader.read(0..4).await.unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
+    // The caller of `FileReader` chose the path: there a link is followed.
+    let chosen = FileReader::open(&file).await.unwrap();
+    assert_eq!(chosen.read(0..4).await.unwrap(), "mine");
+}
+
+#[tokio::test]
+async fn a_folder_is_created_when_the_first_result_is_stored() {
+    let folder = Folder::new();
+    let spool = DiskSpool::at(folder.0.join("results"));
+    assert!(spool.open("a").await.unwrap().is_none());
+    assert!(spool.list().await.unwrap().is_empty());
+    assert!(!spool.delete("a").await.unwrap());
+    assert!(!folder.0.exists());
+    keeps_what_it_is_given(&spool).await;
+    assert!(folder.0.join("results").is_dir());
+}

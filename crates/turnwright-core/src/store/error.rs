@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use super::Revision;
+use super::{DamagedRecord, Revision};
 use crate::error::{Error, ErrorCode};
 
 /// Why a store did not do its work.
@@ -12,6 +12,7 @@ pub struct StoreError(Kind);
 enum Kind {
     Conflict(Revision),
     Fenced(u64),
+    Damaged(Box<DamagedRecord>),
     Failed(Box<dyn StdError + Send + Sync + 'static>),
 }
 
@@ -28,6 +29,12 @@ impl StoreError {
         StoreError(Kind::Fenced(by))
     }
 
+    /// The record that was asked for is there and cannot be read.
+    #[must_use]
+    pub fn damaged(record: DamagedRecord) -> Self {
+        StoreError(Kind::Damaged(Box::new(record)))
+    }
+
     /// Anything else.
     pub fn failed(source: impl Into<Box<dyn StdError + Send + Sync + 'static>>) -> Self {
         StoreError(Kind::Failed(source.into()))
@@ -38,7 +45,16 @@ impl StoreError {
     pub fn found_revision(&self) -> Option<Revision> {
         match self.0 {
             Kind::Conflict(found) => Some(found),
-            Kind::Fenced(_) | Kind::Failed(_) => None,
+            _ => None,
+        }
+    }
+
+    /// The record that cannot be read, where that is what went wrong.
+    #[must_use]
+    pub fn damaged_record(&self) -> Option<&DamagedRecord> {
+        match &self.0 {
+            Kind::Damaged(record) => Some(record),
+            _ => None,
         }
     }
 
@@ -47,7 +63,7 @@ impl StoreError {
     pub fn fenced_by(&self) -> Option<u64> {
         match self.0 {
             Kind::Fenced(by) => Some(by),
-            Kind::Conflict(_) | Kind::Failed(_) => None,
+            _ => None,
         }
     }
 }
@@ -64,6 +80,7 @@ impl fmt::Display for StoreError {
                 f,
                 "somebody with fence {by} has taken over: this writer must stop"
             ),
+            Kind::Damaged(record) => record.fmt(f),
             Kind::Failed(source) => write!(f, "the store failed: {source}"),
         }
     }
@@ -74,6 +91,7 @@ impl fmt::Debug for StoreError {
         match &self.0 {
             Kind::Conflict(found) => f.debug_tuple("Conflict").field(found).finish(),
             Kind::Fenced(by) => f.debug_tuple("Fenced").field(by).finish(),
+            Kind::Damaged(record) => f.debug_tuple("Damaged").field(record).finish(),
             Kind::Failed(source) => f.debug_tuple("Failed").field(source).finish(),
         }
     }
@@ -83,7 +101,7 @@ impl StdError for StoreError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match &self.0 {
             Kind::Failed(source) => Some(&**source),
-            Kind::Conflict(_) | Kind::Fenced(_) => None,
+            Kind::Conflict(_) | Kind::Fenced(_) | Kind::Damaged(_) => None,
         }
     }
 }

@@ -15,6 +15,9 @@ const MOST_TRIES: usize = 100;
 
 /// What every [`Store`] can do besides.
 ///
+/// Methods that return records return all of those that they name. If one of them is damaged, they fail with an error
+/// that names it ([`StoreError::damaged_record`]). [`Store::load`] and [`StoreExt::pages`] give the others.
+///
 /// ```
 /// use turnwright_core::record::Memory;
 /// use turnwright_core::store::{Batch, MemoryStore, Query, Scope, StoreExt as _};
@@ -79,24 +82,50 @@ pub trait StoreExt: Store {
         self.apply(scope, Batch::new().delete(kind, id)).await
     }
 
-    /// Takes all records of a scope away, all or none. What a spool keeps of them stays there:
-    /// [`Record::artifacts`] says under which ids. A turn that runs there is cut off: its next write is refused.
+    /// Takes all records of a scope away, all or none. A turn that runs there is cut off: its next write is refused.
+    ///
+    /// Results that only the records hold, as with the default spool of a runner, are released. What a spool keeps by id
+    /// stays there: [`Record::artifacts`] says under which ids, before they are deleted.
+    ///
+    /// Damaged records go too.
     ///
     /// # Errors
-    /// As [`StoreExt::update`].
+    /// As [`StoreExt::update`]; [`StoreError::damaged_record`], and nothing is deleted, if a record has no kind any more.
     async fn delete_scope(&self, scope: &Scope) -> Result<Revision, StoreError> {
+        // A lease that cannot be read does not say which fence it has.
+        let lease = Query::all().kind(RecordKind::Lease).ids([Lease::ID]);
+        let fence = match self.load(scope, &lease).await?.damaged.is_empty() {
+            true => None,
+            false => Some(fence_of(self, scope).await?.saturating_add(1)),
+        };
+        let mut unnamed = None;
         let all = Query::all();
-        self.update(scope, &all, |loaded| {
+        let deleted = self.update(scope, &all, |loaded| {
             let records = loaded.records.iter().map(|stored| &stored.record);
-            records.fold(Batch::new(), |batch, it| {
+            let mut batch = records.fold(Batch::new(), |batch, it| {
                 let batch = batch.delete(it.kind(), it.id());
                 match it {
                     Record::Lease(lease) => batch.fence(lease.fence().saturating_add(1)),
                     _ => batch,
                 }
-            })
-        })
-        .await
+            });
+            batch.fence = batch.fence.or(fence);
+            for it in &loaded.damaged {
+                match it.kind {
+                    Some(kind) => batch = batch.delete(kind, &*it.id),
+                    None => {
+                        unnamed = Some(it.clone());
+                        return Batch::new();
+                    }
+                }
+            }
+            batch
+        });
+        let deleted = deleted.await?;
+        match unnamed {
+            None => Ok(deleted),
+            Some(record) => Err(StoreError::damaged(record)),
+        }
     }
 
     /// The record of this kind and id, if it is there.
@@ -110,8 +139,8 @@ pub trait StoreExt: Store {
         id: &str,
     ) -> Result<Option<Record>, StoreError> {
         let query = Query::all().kind(kind).ids([id]);
-        let found = self.load(scope, &query).await?.records;
-        Ok(found.into_iter().next().map(|stored| stored.record))
+        let found = whole(self.load(scope, &query).await?)?;
+        Ok(found.into_records().next())
     }
 
     /// All records of a scope, in order.
@@ -119,7 +148,7 @@ pub trait StoreExt: Store {
     /// # Errors
     /// As [`Store::load`].
     async fn records(&self, scope: &Scope) -> Result<Vec<Record>, StoreError> {
-        let loaded = self.load(scope, &Query::all()).await?;
+        let loaded = whole(self.load(scope, &Query::all()).await?)?;
         Ok(loaded.into_records().collect())
     }
 
@@ -128,10 +157,11 @@ pub trait StoreExt: Store {
     /// # Errors
     /// As [`Store::load`].
     async fn messages(&self, scope: &Scope) -> Result<Vec<Arc<Message>>, StoreError> {
-        let loaded = self
-            .load(scope, &Query::all().kind(RecordKind::Message))
-            .await?;
-        Ok(loaded
+        let all = whole(
+            self.load(scope, &Query::all().kind(RecordKind::Message))
+                .await?,
+        )?;
+        Ok(all
             .into_records()
             .filter_map(Record::into_message)
             .collect())
@@ -142,10 +172,11 @@ pub trait StoreExt: Store {
     /// # Errors
     /// As [`Store::load`].
     async fn thoughts(&self, scope: &Scope) -> Result<Vec<Arc<Thought>>, StoreError> {
-        let loaded = self
-            .load(scope, &Query::all().kind(RecordKind::Thought))
-            .await?;
-        Ok(loaded
+        let all = whole(
+            self.load(scope, &Query::all().kind(RecordKind::Thought))
+                .await?,
+        )?;
+        Ok(all
             .into_records()
             .filter_map(Record::into_thought)
             .collect())
@@ -156,10 +187,11 @@ pub trait StoreExt: Store {
     /// # Errors
     /// As [`Store::load`].
     async fn tool_calls(&self, scope: &Scope) -> Result<Vec<Arc<ToolCall>>, StoreError> {
-        let loaded = self
-            .load(scope, &Query::all().kind(RecordKind::ToolCall))
-            .await?;
-        Ok(loaded
+        let all = whole(
+            self.load(scope, &Query::all().kind(RecordKind::ToolCall))
+                .await?,
+        )?;
+        Ok(all
             .into_records()
             .filter_map(Record::into_tool_call)
             .collect())
@@ -170,13 +202,11 @@ pub trait StoreExt: Store {
     /// # Errors
     /// As [`Store::load`].
     async fn memories(&self, scope: &Scope) -> Result<Vec<Arc<Memory>>, StoreError> {
-        let loaded = self
-            .load(scope, &Query::all().kind(RecordKind::Memory))
-            .await?;
-        Ok(loaded
-            .into_records()
-            .filter_map(Record::into_memory)
-            .collect())
+        let all = whole(
+            self.load(scope, &Query::all().kind(RecordKind::Memory))
+                .await?,
+        )?;
+        Ok(all.into_records().filter_map(Record::into_memory).collect())
     }
 
     /// What was looked up, in order.
@@ -184,10 +214,11 @@ pub trait StoreExt: Store {
     /// # Errors
     /// As [`Store::load`].
     async fn retrievables(&self, scope: &Scope) -> Result<Vec<Arc<Retrievable>>, StoreError> {
-        let loaded = self
-            .load(scope, &Query::all().kind(RecordKind::Retrievable))
-            .await?;
-        Ok(loaded
+        let all = whole(
+            self.load(scope, &Query::all().kind(RecordKind::Retrievable))
+                .await?,
+        )?;
+        Ok(all
             .into_records()
             .filter_map(Record::into_retrievable)
             .collect())
@@ -201,10 +232,11 @@ pub trait StoreExt: Store {
         &self,
         scope: &Scope,
     ) -> Result<Vec<Arc<StandingInstruction>>, StoreError> {
-        let loaded = self
-            .load(scope, &Query::all().kind(RecordKind::Instruction))
-            .await?;
-        Ok(loaded
+        let all = whole(
+            self.load(scope, &Query::all().kind(RecordKind::Instruction))
+                .await?,
+        )?;
+        Ok(all
             .into_records()
             .filter_map(Record::into_instruction)
             .collect())
@@ -215,13 +247,11 @@ pub trait StoreExt: Store {
     /// # Errors
     /// As [`Store::load`].
     async fn ledger(&self, scope: &Scope) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
-        let loaded = self
-            .load(scope, &Query::all().kind(RecordKind::Ledger))
-            .await?;
-        Ok(loaded
-            .into_records()
-            .filter_map(Record::into_ledger)
-            .collect())
+        let all = whole(
+            self.load(scope, &Query::all().kind(RecordKind::Ledger))
+                .await?,
+        )?;
+        Ok(all.into_records().filter_map(Record::into_ledger).collect())
     }
 
     /// The turns, in order.
@@ -229,13 +259,11 @@ pub trait StoreExt: Store {
     /// # Errors
     /// As [`Store::load`].
     async fn turns(&self, scope: &Scope) -> Result<Vec<Arc<TurnRecord>>, StoreError> {
-        let loaded = self
-            .load(scope, &Query::all().kind(RecordKind::Turn))
-            .await?;
-        Ok(loaded
-            .into_records()
-            .filter_map(Record::into_turn)
-            .collect())
+        let all = whole(
+            self.load(scope, &Query::all().kind(RecordKind::Turn))
+                .await?,
+        )?;
+        Ok(all.into_records().filter_map(Record::into_turn).collect())
     }
 
     /// The gates where turns wait or have waited, in order.
@@ -243,13 +271,11 @@ pub trait StoreExt: Store {
     /// # Errors
     /// As [`Store::load`].
     async fn gates(&self, scope: &Scope) -> Result<Vec<Arc<GateRecord>>, StoreError> {
-        let loaded = self
-            .load(scope, &Query::all().kind(RecordKind::Gate))
-            .await?;
-        Ok(loaded
-            .into_records()
-            .filter_map(Record::into_gate)
-            .collect())
+        let all = whole(
+            self.load(scope, &Query::all().kind(RecordKind::Gate))
+                .await?,
+        )?;
+        Ok(all.into_records().filter_map(Record::into_gate).collect())
     }
 
     /// Who runs a turn of this conversation, or did so last.
@@ -311,3 +337,22 @@ pub trait StoreExt: Store {
 }
 
 impl<S: Store + ?Sized> StoreExt for S {}
+
+/// Fails if anything of it is damaged: the caller gets no list with a silent gap.
+fn whole(mut loaded: Loaded) -> Result<Loaded, StoreError> {
+    match loaded.damaged.is_empty() {
+        true => Ok(loaded),
+        false => Err(StoreError::damaged(loaded.damaged.swap_remove(0))),
+    }
+}
+
+/// The highest fence that was set in a scope. Asked by a batch without changes whose fence is lower than any other.
+pub(crate) async fn fence_of<S: Store + ?Sized>(
+    store: &S,
+    scope: &Scope,
+) -> Result<u64, StoreError> {
+    match store.apply(scope, Batch::new().fence(0)).await {
+        Ok(_) => Ok(0),
+        Err(error) => error.fenced_by().ok_or(error),
+    }
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -13,6 +14,7 @@ use super::{
     Batch, Change, Loaded, Position, Query, Revision, Scope, ScopeFilter, Store, StoreError, Stored,
 };
 use crate::record::{Record, RecordKind};
+use crate::spool::Spool;
 
 /// Keeps records in memory, for as long as it lives. Clones share it.
 ///
@@ -35,25 +37,17 @@ struct Kept {
     revision: u64,
     fence: u64,
     last: u64,
-    /// In order; what was deleted leaves a gap until there are too many.
-    places: Vec<Place>,
+    /// The records of each kind by their positions, so that a query for some kinds passes over no others.
+    kinds: BTreeMap<RecordKind, BTreeMap<u64, Record>>,
     /// Where each record stands.
     index: IndexSet<Indexed>,
 }
 
-struct Place {
-    position: u64,
-    record: Option<Record>,
-}
-
-/// A record by its kind and id, and which of the places is its own.
+/// A record by its kind and id, and its position.
 struct Indexed {
     record: Record,
-    place: usize,
+    position: u64,
 }
-
-/// Gaps that are not worth closing.
-const FEW_GAPS: usize = 32;
 
 #[async_trait]
 impl Store for MemoryStore {
@@ -96,6 +90,22 @@ impl Store for MemoryStore {
             .map(|(scope, _)| scope.clone())
             .collect())
     }
+
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        let scopes = self.0.read();
+        let holds = |kept: &Mutex<Kept>| kept.lock().index.contains(&(kind, id));
+        let holding = scopes.iter().filter(|(_, kept)| holds(kept));
+        Ok(holding.map(|(scope, _)| scope.clone()).collect())
+    }
+
+    fn is_persistent(&self) -> bool {
+        false
+    }
+
+    /// Records are stored as they are, with their readers.
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        None
+    }
 }
 
 impl Kept {
@@ -121,75 +131,71 @@ impl Kept {
 
     fn put(&mut self, record: Record) {
         let found = self.index.get(&(record.kind(), record.id()));
-        let place = found.map_or(self.places.len(), |found| found.place);
-        match self.places.get_mut(place) {
-            Some(place) => place.record = Some(record.clone()),
-            None => {
-                self.last += 1;
-                self.places.push(Place {
-                    position: self.last,
-                    record: Some(record.clone()),
-                });
-            }
-        }
-        self.index.replace(Indexed { record, place });
+        let position = found.map_or(self.last + 1, |found| found.position);
+        self.last = self.last.max(position);
+        let of_kind = self.kinds.entry(record.kind()).or_default();
+        of_kind.insert(position, record.clone());
+        self.index.replace(Indexed { record, position });
     }
 
     fn delete(&mut self, kind: RecordKind, id: &str) {
         let Some(taken) = self.index.swap_take(&(kind, id)) else {
             return;
         };
-        if let Some(place) = self.places.get_mut(taken.place) {
-            place.record = None;
+        if let Some(of_kind) = self.kinds.get_mut(&kind) {
+            of_kind.remove(&taken.position);
         }
-        // Closing gaps touches everything: done when half is gone, it costs no more than the deletions did.
-        let gaps = self.places.len() - self.index.len();
-        if gaps > FEW_GAPS && gaps > self.index.len() {
-            self.close_gaps();
-        }
-    }
-
-    fn close_gaps(&mut self) {
-        self.places.retain(|place| place.record.is_some());
-        let records = (0..).zip(self.places.iter());
-        self.index = records
-            .filter_map(|(place, it)| {
-                let record = it.record.clone()?;
-                Some(Indexed { record, place })
-            })
-            .collect();
     }
 
     fn load(&self, query: &Query) -> Loaded {
-        let after = query.after.map_or(0, |after| after.0);
-        let before = query.before.map_or(u64::MAX, |before| before.0);
-        let found: Vec<&Place> = match &query.ids {
-            Some(ids) => {
-                let found = self.find(&query.kinds, ids).into_iter();
-                let within = found
-                    .filter(|place| (after.saturating_add(1)..before).contains(&place.position));
-                few(within, query)
-            }
-            None => {
-                let place_of = |position: u64| {
-                    let earlier = |place: &Place| place.position < position;
-                    self.places.partition_point(earlier)
-                };
-                let first = place_of(after.saturating_add(1));
-                let within = self.places.get(first..place_of(before).max(first));
-                let wanted = |place: &&Place| {
-                    let kind = place.record.as_ref().map(Record::kind);
-                    kind.is_some_and(|kind| query.kinds.is_empty() || query.kinds.contains(&kind))
-                };
-                few(within.unwrap_or_default().iter().filter(wanted), query)
-            }
+        let first = query.after.map_or(0, |after| after.0.saturating_add(1));
+        let last = query.before.map_or(u64::MAX, |before| before.0);
+        let within = first..last.max(first);
+        let mut found: Vec<(u64, &Record)> = match &query.ids {
+            Some(ids) => self.find(&query.kinds, ids, &within),
+            None => self.range(query, &within),
         };
-        let records = found.into_iter().filter_map(Place::stored).collect();
-        Loaded::new(records, Revision(self.revision))
+        // Most of it is in order already: one run for each kind.
+        found.sort_by_key(|(position, _)| *position);
+        let most = query.limit.unwrap_or(usize::MAX);
+        let skipped = match query.newest {
+            true => found.len().saturating_sub(most),
+            false => 0,
+        };
+        let found = found.into_iter().skip(skipped).take(most);
+        let records = found.map(|(at, record)| Stored::new(Position(at), record.clone()));
+        Loaded::new(records.collect(), Revision(self.revision))
     }
 
-    /// The places of these ids, in order, each once.
-    fn find(&self, kinds: &[RecordKind], ids: &[String]) -> Vec<&Place> {
+    /// The records of the query's kinds at these positions, of each kind no more than are asked for.
+    fn range(&self, query: &Query, within: &Range<u64>) -> Vec<(u64, &Record)> {
+        let most = query.limit.unwrap_or(usize::MAX);
+        let mut found = Vec::new();
+        let wanted = |kind: &RecordKind| query.kinds.is_empty() || query.kinds.contains(kind);
+        for (_, of_kind) in self.kinds.iter().filter(|(kind, _)| wanted(kind)) {
+            let records = of_kind.range(within.clone());
+            let records = records.map(|(position, record)| (*position, record));
+            match query.newest {
+                false => found.extend(records.take(most)),
+                true => {
+                    let from = found.len();
+                    found.extend(records.rev().take(most));
+                    if let Some(newest) = found.get_mut(from..) {
+                        newest.reverse();
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The records of these ids at these positions, each once.
+    fn find(
+        &self,
+        kinds: &[RecordKind],
+        ids: &[String],
+        within: &Range<u64>,
+    ) -> Vec<(u64, &Record)> {
         let kinds = match kinds {
             [] => RecordKind::ALL,
             kinds => kinds,
@@ -197,34 +203,14 @@ impl Kept {
         let named = ids
             .iter()
             .flat_map(|id| kinds.iter().map(move |kind| (*kind, id.as_str())));
-        let mut found: Vec<usize> = named
-            .filter_map(|name| self.index.get(&name))
-            .map(|found| found.place)
+        let found = named.filter_map(|name| self.index.get(&name));
+        let mut found: Vec<_> = found
+            .filter(|found| within.contains(&found.position))
+            .map(|found| (found.position, &found.record))
             .collect();
-        found.sort_unstable();
-        found.dedup();
+        found.sort_by_key(|(position, _)| *position);
+        found.dedup_by_key(|(position, _)| *position);
         found
-            .into_iter()
-            .filter_map(|place| self.places.get(place))
-            .collect()
-    }
-}
-
-/// As many as the query wants: the oldest or the newest of them, in order either way.
-fn few<'p>(found: impl DoubleEndedIterator<Item = &'p Place>, query: &Query) -> Vec<&'p Place> {
-    let most = query.limit.unwrap_or(usize::MAX);
-    if !query.newest {
-        return found.take(most).collect();
-    }
-    let mut newest: Vec<&Place> = found.rev().take(most).collect();
-    newest.reverse();
-    newest
-}
-
-impl Place {
-    fn stored(&self) -> Option<Stored> {
-        let record = self.record.clone()?;
-        Some(Stored::new(Position(self.position), record))
     }
 }
 

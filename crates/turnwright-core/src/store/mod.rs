@@ -1,6 +1,6 @@
 //! Where a conversation's records are kept.
 //!
-//! [`Store`] asks for three methods, so that you can write one for your own database; what is comfortable stands in
+//! [`Store`] asks for a few methods, so that you can write one for your own database; what is comfortable stands in
 //! [`StoreExt`]. [`MemoryStore`] keeps records for as long as it lives:
 //!
 //! ```
@@ -33,7 +33,10 @@
 //!
 //! ```
 //! use async_trait::async_trait;
+//! use std::sync::Arc;
 //! use std::sync::atomic::{AtomicU64, Ordering};
+//! use turnwright_core::spool::Spool;
+//! use turnwright_core::RecordKind;
 //! use turnwright_core::store::{Batch, Loaded, MemoryStore, Query, Revision, Scope, ScopeFilter, Store, StoreError};
 //!
 //! struct Counted<S>(S, AtomicU64);
@@ -50,6 +53,15 @@
 //!     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
 //!         self.0.scopes(filter).await
 //!     }
+//!     async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+//!         self.0.holding(kind, id).await
+//!     }
+//!     fn is_persistent(&self) -> bool {
+//!         self.0.is_persistent()
+//!     }
+//!     fn spool(&self) -> Option<Arc<dyn Spool>> {
+//!         self.0.spool()
+//!     }
 //! }
 //!
 //! let store: Box<dyn Store> = Box::new(Counted(MemoryStore::default(), AtomicU64::new(0)));
@@ -57,9 +69,10 @@
 //!
 //! # A conversation that outlives its process
 //!
-//! Three things must last, and be given to the runner that goes on with it: the **store**; the **spool** with the results
-//! themselves, the same one by which the store reopens records ([`Reopen`](crate::record::Reopen)); and the **secret**, if
-//! prompts are to stay as they were, byte for byte, for a provider's cache.
+//! Three things must last, and be given to the runner that goes on with it: the **store**; the **spool** with large results and
+//! media, the same one from which the store reopens records ([`Reopen`](crate::record::Reopen)); and the **secret**, if
+//! prompts are to stay as they were, byte for byte, for a provider's cache. A runner uses the spool of its store
+//! ([`Store::spool`]); only a store that has none needs one set here.
 //!
 //! ```no_run
 //! use turnwright_core::spool::DiskSpool;
@@ -83,6 +96,7 @@ mod batch;
 mod error;
 mod ext;
 mod memory;
+mod observed;
 mod pages;
 mod query;
 
@@ -95,13 +109,18 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::record::RecordKind;
+use crate::spool::Spool;
 
 pub use batch::{Batch, Change};
 pub use error::StoreError;
 pub use ext::StoreExt;
 pub use memory::MemoryStore;
+pub use observed::observe_lease;
 pub use pages::Pages;
-pub use query::{Loaded, Position, Query, ScopeFilter, Stored};
+pub use query::{DamagedRecord, Loaded, Position, Query, ScopeFilter, Stored};
+
+pub(crate) use ext::fence_of;
+pub(crate) use observed::observe_damaged;
 
 /// Keeps records by scope, kind and id.
 ///
@@ -126,6 +145,8 @@ pub trait Store: Send + Sync {
     /// that is asked for twice is given once. The revision is that of the scope, whatever was found; a scope that was
     /// never written has no records and revision 0.
     ///
+    /// A record that cannot be read does not make the others unreadable: it stands in [`Loaded::damaged`].
+    ///
     /// # Errors
     /// Whatever the store says.
     async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError>;
@@ -136,27 +157,49 @@ pub trait Store: Send + Sync {
     /// Whatever the store says.
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError>;
 
-    /// The scopes that hold a record of this kind and id, in the order of their names' bytes. Looks into one scope after
-    /// the other unless you know a shorter way.
+    /// The scopes that hold a record of this kind and id, damaged ones included, in the order of their names' bytes.
+    ///
+    /// [`TurnRunner::resume`](crate::TurnRunner::resume) finds the conversation of a turn with it. A store with an index on
+    /// kind and id answers at once. One that has none can call [`holding_by_scan`]. A store around another passes this on.
     ///
     /// # Errors
     /// Whatever the store says.
-    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
-        let query = Query::all().kind(kind).ids([id]);
-        let mut filter = ScopeFilter::all().limit(SCOPES_AT_ONCE);
-        let mut found = Vec::new();
-        loop {
-            let scopes = self.scopes(&filter).await?;
-            let more = scopes.len() >= SCOPES_AT_ONCE;
-            filter.after = scopes.last().cloned();
-            for scope in scopes {
-                if !self.load(&scope, &query).await?.records.is_empty() {
-                    found.push(scope);
-                }
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError>;
+
+    /// Whether stored records survive the end of the process. A runner whose store is persistent needs a spool that is, too. A store
+    /// that wraps another one returns what that one returns.
+    fn is_persistent(&self) -> bool;
+
+    /// The spool from which loaded records read their results and media, if the store has one: the spool of its
+    /// [`Reopen`](crate::record::Reopen). Runners write results to it. `None` if records are never encoded, or if the runner is
+    /// given the same spool separately. A store that wraps another one returns what that one returns.
+    fn spool(&self) -> Option<Arc<dyn Spool>>;
+}
+
+/// Implements [`Store::holding`] without an index: reads from one scope after the other, so it takes time in proportion to
+/// the number of scopes. For small stores.
+///
+/// # Errors
+/// Whatever the store says.
+pub async fn holding_by_scan<S: Store + ?Sized>(
+    store: &S,
+    kind: RecordKind,
+    id: &str,
+) -> Result<Vec<Scope>, StoreError> {
+    let query = Query::all().kind(kind).ids([id]);
+    let mut filter = ScopeFilter::all().limit(SCOPES_AT_ONCE);
+    let mut found = Vec::new();
+    loop {
+        let scopes = store.scopes(&filter).await?;
+        let more = scopes.len() >= SCOPES_AT_ONCE;
+        filter.after = scopes.last().cloned();
+        for scope in scopes {
+            if store.load(&scope, &query).await?.count() > 0 {
+                found.push(scope);
             }
-            if !more {
-                return Ok(found);
-            }
+        }
+        if !more {
+            return Ok(found);
         }
     }
 }
@@ -183,6 +226,14 @@ macro_rules! pass_on {
 
             async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
                 (**self).holding(kind, id).await
+            }
+
+            fn is_persistent(&self) -> bool {
+                (**self).is_persistent()
+            }
+
+            fn spool(&self) -> Option<Arc<dyn Spool>> {
+                (**self).spool()
             }
         }
     )+};

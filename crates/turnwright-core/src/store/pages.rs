@@ -3,7 +3,7 @@
 use std::fmt;
 use std::vec;
 
-use super::{Position, Query, Scope, Store, StoreError, Stored};
+use super::{Loaded, Query, Scope, Store, StoreError, Stored};
 
 /// The most records that are held at once, unless told.
 const USUAL: usize = 256;
@@ -18,7 +18,7 @@ pub struct Pages<'s, S: ?Sized> {
     scope: &'s Scope,
     query: Query,
     size: usize,
-    page: vec::IntoIter<Stored>,
+    page: vec::IntoIter<Result<Stored, StoreError>>,
     left: usize,
 }
 
@@ -43,28 +43,30 @@ impl<'s, S: Store + ?Sized> Pages<'s, S> {
     /// The next record, or `None` after the last.
     ///
     /// # Errors
-    /// As [`Store::load`]. Asked again, it tries again from the same place.
+    /// [`StoreError::damaged_record`] for a record that cannot be read: asked again, it goes on with the next one. Else as
+    /// [`Store::load`]: asked again, it tries again from the same place.
     pub async fn next(&mut self) -> Option<Result<Stored, StoreError>> {
         if let Some(stored) = self.page.next() {
-            return Some(Ok(stored));
+            return Some(stored);
         }
         self.query.limit = Some(self.size.min(self.left));
         if self.left == 0 {
             return None;
         }
         let loaded = match self.store.load(self.scope, &self.query).await {
-            Ok(loaded) => loaded.records,
+            Ok(loaded) => loaded,
             Err(error) => return Some(Err(error)),
         };
-        let last = loaded.last().map(|stored: &Stored| stored.position);
-        self.turn(last, loaded.len());
-        self.page = loaded.into_iter();
-        self.page.next().map(Ok)
+        self.turn(&loaded);
+        self.page = in_order(loaded).into_iter();
+        self.page.next()
     }
 
     /// Goes on after what was read. A page that is not full was the last.
-    fn turn(&mut self, last: Option<Position>, read: usize) {
+    fn turn(&mut self, loaded: &Loaded) {
+        let last = loaded.bounds().map(|(_, last)| last);
         self.query.after = last.or(self.query.after);
+        let read = loaded.count();
         let full = self.query.limit.is_some_and(|limit| read >= limit);
         self.left = if full {
             self.left.saturating_sub(read)
@@ -72,6 +74,23 @@ impl<'s, S: Store + ?Sized> Pages<'s, S> {
             0
         };
     }
+}
+
+/// Readable and damaged records together, by their places.
+fn in_order(loaded: Loaded) -> Vec<Result<Stored, StoreError>> {
+    let Loaded {
+        records, damaged, ..
+    } = loaded;
+    let mut all: Vec<_> = records
+        .into_iter()
+        .map(|stored| (stored.position, Ok(stored)))
+        .collect();
+    if !damaged.is_empty() {
+        let damaged = damaged.into_iter();
+        all.extend(damaged.map(|it| (it.position, Err(StoreError::damaged(it)))));
+        all.sort_by_key(|(place, _)| *place);
+    }
+    all.into_iter().map(|(_, one)| one).collect()
 }
 
 impl<S: ?Sized> fmt::Debug for Pages<'_, S> {

@@ -1,7 +1,11 @@
 //! What is read.
 
+use std::fmt;
+
 use super::{Revision, Scope};
+use crate::error::Error;
 use crate::record::{Record, RecordKind};
+use crate::schema::escape;
 
 /// Which records are read. All of them unless told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,20 +103,107 @@ impl Stored {
 pub struct Loaded {
     /// The records, in order.
     pub records: Vec<Stored>,
+    /// The records that the query selects and that cannot be read, in order. They count towards its limit.
+    pub damaged: Vec<DamagedRecord>,
     /// The revision of the scope that they are of.
     pub revision: Revision,
+}
+
+/// A stored record that cannot be read: its bytes changed, or this release cannot decode them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DamagedRecord {
+    /// Its place.
+    pub position: Position,
+    /// Its kind, if the store still knows it.
+    pub kind: Option<RecordKind>,
+    /// Its id.
+    pub id: String,
+    /// Why it cannot be read. Names fields and nothing of their content.
+    pub reason: String,
 }
 
 impl Loaded {
     /// These records, of this revision.
     #[must_use]
     pub fn new(records: Vec<Stored>, revision: Revision) -> Self {
-        Loaded { records, revision }
+        Loaded {
+            records,
+            damaged: Vec::new(),
+            revision,
+        }
     }
 
-    /// The records without their places.
+    /// Adds what came of decoding one row: the record, or a [`DamagedRecord`] that names it. For stores that decode
+    /// records with [`Record::from_value`] or [`Record::from_json`].
+    pub fn add(
+        &mut self,
+        position: Position,
+        kind: RecordKind,
+        id: &str,
+        decoded: Result<Record, Error>,
+    ) {
+        match decoded {
+            Ok(record) => self.records.push(Stored::new(position, record)),
+            Err(error) => self.damaged.push(DamagedRecord::new(
+                position,
+                Some(kind),
+                id,
+                error.message(),
+            )),
+        }
+    }
+
+    /// The records without their places. Leaves out those that are damaged.
     pub fn into_records(self) -> impl Iterator<Item = Record> + Send {
         self.records.into_iter().map(|stored| stored.record)
+    }
+
+    /// How many records the query selected, damaged ones included. A page with fewer than its limit is the last.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.records.len() + self.damaged.len()
+    }
+
+    /// The first and the last place that the query selected, damaged records included.
+    #[must_use]
+    pub fn bounds(&self) -> Option<(Position, Position)> {
+        let places = self.records.iter().map(|stored| stored.position);
+        let places = places.chain(self.damaged.iter().map(|damaged| damaged.position));
+        places.fold(None, |bounds, place| match bounds {
+            None => Some((place, place)),
+            Some((first, last)) => Some((first.min(place), last.max(place))),
+        })
+    }
+}
+
+impl DamagedRecord {
+    /// A record that cannot be read, and why.
+    #[must_use]
+    pub fn new(
+        position: Position,
+        kind: Option<RecordKind>,
+        id: impl Into<String>,
+        reason: impl Into<String>,
+    ) -> Self {
+        DamagedRecord {
+            position,
+            kind,
+            id: id.into(),
+            reason: reason.into(),
+        }
+    }
+}
+
+impl fmt::Display for DamagedRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.kind.map_or("record", RecordKind::as_str);
+        let (id, place) = (escape(&self.id, 80), self.position.0);
+        write!(
+            f,
+            "the {kind} `{id}` at place {place} is damaged: {}",
+            self.reason
+        )
     }
 }
 

@@ -24,7 +24,7 @@ use crate::schema::{IntoSchema, Limits, Rejection, Schema, SchemaProblem, escape
 use crate::unknown::FindOut;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5 * 60);
-const LONGEST_NAME: usize = 64;
+pub(crate) const LONGEST_NAME: usize = 64;
 
 /// Makes a [`Tool`]: see [`Tool::typed`] and [`Tool::dynamic`].
 ///
@@ -45,6 +45,7 @@ pub struct ToolBuilder<A> {
     on_collision: OnCollision,
     effects: Effects,
     timeout: Option<Duration>,
+    max_result_bytes: Option<u64>,
     concurrency: Concurrency,
     approval: Option<Arc<dyn ApprovalPolicy>>,
     find_out: Option<Arc<dyn FindOut>>,
@@ -95,6 +96,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
             on_collision: OnCollision::Throw,
             effects: Effects::Writes,
             timeout: Some(DEFAULT_TIMEOUT),
+            max_result_bytes: None,
             concurrency: Concurrency::Parallel,
             approval: None,
             find_out: None,
@@ -204,6 +206,13 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
+    /// The most bytes that are kept of a result: see
+    /// [`TurnRunnerBuilder::max_result_bytes`](crate::turn::TurnRunnerBuilder::max_result_bytes). Default: the runner's bound.
+    pub fn max_result_bytes(mut self, bytes: u64) -> Self {
+        self.max_result_bytes = Some(bytes);
+        self
+    }
+
     /// Beside what it may run.
     pub fn concurrency(mut self, concurrency: Concurrency) -> Self {
         self.concurrency = concurrency;
@@ -248,6 +257,12 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
                     .to_owned(),
             );
         }
+        if self.max_result_bytes == Some(0) {
+            wrong.push("max_result_bytes: is zero, so that no result could be kept".to_owned());
+        }
+        if let Some(why) = self.meta.refused() {
+            wrong.push(format!("meta: {why}"));
+        }
         let mut problems: Vec<SchemaProblem> = Vec::new();
         let mut source = None;
         match (self.schema, self.handler) {
@@ -268,6 +283,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
                     on_collision: self.on_collision,
                     effects: self.effects,
                     timeout: self.timeout,
+                    max_result_bytes: self.max_result_bytes,
                     concurrency: self.concurrency,
                     approval: self.approval,
                     find_out: self.find_out,

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::dot_path;
+use crate::schema::{Inadmissible, admit};
 
 /// Facts about a tool, by dot path, interpreted by nobody here: scopes, flags, hints for telemetry.
 ///
@@ -19,13 +20,13 @@ use crate::dot_path;
 /// assert_eq!(meta.get_as::<Vec<String>>("rbac.scopes"), Some(vec!["read".to_owned()]));
 /// ```
 #[derive(Clone, Default, PartialEq)]
-pub struct Meta(Option<Arc<Map<String, Value>>>);
+pub struct Meta(Option<Result<Arc<Map<String, Value>>, Inadmissible>>);
 
 impl Meta {
     /// What stands at `path`.
     #[must_use]
     pub fn get(&self, path: &str) -> Option<&Value> {
-        dot_path::get(self.0.as_deref()?, path)
+        dot_path::get(self.facts()?, path)
     }
 
     /// What stands at `path`, as a type; `None` if nothing does, or something else.
@@ -37,28 +38,37 @@ impl Meta {
     /// Whether anything was said at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.as_deref().is_none_or(Map::is_empty)
+        self.facts().is_none_or(Map::is_empty)
+    }
+
+    fn facts(&self) -> Option<&Map<String, Value>> {
+        self.0.as_ref()?.as_deref().ok()
+    }
+
+    /// Why it was not taken, if it was not.
+    pub(super) fn refused(&self) -> Option<Inadmissible> {
+        self.0.as_ref()?.as_ref().err().copied()
     }
 }
 
 impl From<Value> for Meta {
-    /// An object as it is; anything else under the key `value`.
+    /// An object as it is; anything else under the key `value`. A value that [`admit`] refuses is dropped, and
+    /// [`ToolBuilder::build`](crate::ToolBuilder::build) says why.
     fn from(value: Value) -> Self {
-        match value {
-            Value::Object(map) => Meta(Some(Arc::new(map))),
-            Value::Null => Meta::default(),
-            other => Meta(Some(Arc::new(Map::from_iter([(
-                "value".to_owned(),
-                other,
-            )])))),
-        }
+        let facts = match admit(value) {
+            Ok(Value::Null) => return Meta::default(),
+            Ok(Value::Object(map)) => Ok(Arc::new(map)),
+            Ok(other) => Ok(Arc::new(Map::from_iter([("value".to_owned(), other)]))),
+            Err(why) => Err(why),
+        };
+        Meta(Some(facts))
     }
 }
 
 impl fmt::Debug for Meta {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set()
-            .entries(self.0.iter().flat_map(|map| map.keys()))
+            .entries(self.facts().into_iter().flat_map(Map::keys))
             .finish()
     }
 }

@@ -26,12 +26,14 @@
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```
 
+mod bound;
 mod builder;
 mod call_id;
 mod canonical;
 mod effects;
 mod error;
 mod handler;
+mod json;
 mod meta;
 mod output;
 
@@ -55,8 +57,9 @@ pub use output::{
     ToolOutput,
 };
 
+pub(crate) use builder::LONGEST_NAME;
 pub(crate) use call_id::{digest_of, of_raw, of_unread, of_value};
-pub(crate) use canonical::Hex;
+pub(crate) use canonical::{HashSink, Hex, Sink};
 pub(crate) use handler::{BoundHandler, Handler, HandlerResult, Work};
 
 use crate::approval::ApprovalPolicy;
@@ -64,7 +67,9 @@ use crate::artifact::{ArtifactKind, Inline};
 use crate::call::ToolExecutor;
 use crate::dispatch::DispatchContext;
 use crate::error::Error;
-use crate::schema::{CheckedArgs, ExternalCheck, Fault, Faults, RawArgs, Schema};
+use crate::schema::{
+    CheckedArgs, ExternalCheck, Fault, Faults, MAX_DEPTH, RawArgs, Schema, inspect,
+};
 use crate::unknown::FindOut;
 
 /// A capability that a model may call: a name, a description, a schema, and a handler that nothing but the call path
@@ -91,6 +96,7 @@ struct Facts {
     on_collision: OnCollision,
     effects: Effects,
     timeout: Option<Duration>,
+    max_result_bytes: Option<u64>,
     concurrency: Concurrency,
     approval: Option<Arc<dyn ApprovalPolicy>>,
     find_out: Option<Arc<dyn FindOut>>,
@@ -202,6 +208,12 @@ impl Tool {
         self.0.facts.timeout
     }
 
+    /// The most bytes that are kept of a result. `None` where the runner's bound applies.
+    #[must_use]
+    pub fn max_result_bytes(&self) -> Option<u64> {
+        self.0.facts.max_result_bytes
+    }
+
     /// Beside what it may run.
     #[must_use]
     pub fn concurrency(&self) -> Concurrency {
@@ -261,7 +273,13 @@ impl Tool {
     /// `E_INVALID_TOOL_ARGS` with all faults at once; the rule `deserialize` means that the schema accepts what the type
     /// does not.
     pub fn probe(&self, args: &Value) -> Result<CheckedArgs, Error> {
-        self.check_and_bind(args.clone().into())
+        // Looked at first: copying recurses.
+        let admitted = inspect(args, MAX_DEPTH).map_err(|why| {
+            let message = format!("cannot be checked: the value {why}");
+            Faults::from(Fault::new("", "value", message))
+        });
+        admitted
+            .and_then(|()| self.check_and_bind(args.clone().into()))
             .map(|(checked, _)| checked)
             .map_err(|faults| self.refusal(faults))
     }

@@ -9,10 +9,12 @@ use bytes::Bytes;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
+use super::bound::{Admitted, Bound, Truncated};
 use super::error::ToolError;
+use super::json;
 use crate::artifact::ArtifactKind;
 use crate::media::Media;
-use crate::spool::ByteReader;
+use crate::spool::{ByteReader, Hashing};
 
 /// What is read from a reader at once.
 const PIECE: u64 = 64 * 1024;
@@ -117,7 +119,7 @@ impl fmt::Debug for Body {
     }
 }
 
-/// Anything that serialises, returned as JSON.
+/// Anything that serialises, returned as JSON of at most 128 levels. A call whose result is deeper fails.
 ///
 /// ```
 /// use turnwright_core::{ArtifactKind, IntoToolResult, Json};
@@ -149,9 +151,18 @@ pub struct Json<T>(pub T);
 /// assert_eq!(all, b"one\ntwo\n");
 /// # Ok::<(), std::io::Error>(()) }).unwrap();
 /// ```
-pub struct ByteStream(Source);
+pub struct ByteStream {
+    source: Source,
+    bound: Option<Bound>,
+    /// What was read and given back: it comes first.
+    unread: Option<Bytes>,
+    /// Takes part in every piece that is read.
+    hashing: Option<Hashing>,
+}
 
 enum Source {
+    /// Nothing more comes.
+    Ended,
     Channel {
         pieces: mpsc::Receiver<io::Result<Bytes>>,
         torn: Arc<AtomicBool>,
@@ -188,7 +199,7 @@ impl ByteStream {
     pub fn channel(pieces: usize) -> (ByteSender, ByteStream) {
         let (sender, receiver) = mpsc::channel(pieces.max(1));
         let torn = Arc::new(AtomicBool::new(false));
-        let stream = ByteStream(Source::Channel {
+        let stream = ByteStream::from(Source::Channel {
             pieces: receiver,
             torn: Arc::clone(&torn),
         });
@@ -199,12 +210,75 @@ impl ByteStream {
     /// All that a reader has, piece by piece, read as it is asked for.
     #[must_use]
     pub fn of_reader(reader: Arc<dyn ByteReader>) -> Self {
-        ByteStream(Source::Reader { reader, at: 0 })
+        ByteStream::from(Source::Reader { reader, at: 0 })
+    }
+
+    /// The same stream, ended after `most` bytes. Its sender then finds it closed.
+    pub(super) fn bounded(self, most: u64, truncated: Truncated) -> Self {
+        ByteStream {
+            bound: Some(Bound::new(most, truncated)),
+            ..self
+        }
     }
 
     /// The next piece, or `None` at the end.
     pub async fn next(&mut self) -> Option<io::Result<Bytes>> {
-        match &mut self.0 {
+        let piece = match self.unread.take() {
+            Some(unread) => Some(Ok(unread)),
+            None => self.next_within_bound().await,
+        };
+        if let (Some(hashing), Some(Ok(piece))) = (&self.hashing, &piece) {
+            hashing.put(piece);
+        }
+        piece
+    }
+
+    async fn next_within_bound(&mut self) -> Option<io::Result<Bytes>> {
+        loop {
+            let piece = match (self.source.next().await, &mut self.bound) {
+                (piece, None) => return piece,
+                (Some(Err(error)), Some(_)) => return Some(Err(error)),
+                (Some(Ok(piece)), Some(bound)) => bound.admit(piece),
+                (None, Some(bound)) => return bound.finish().map(Ok),
+            };
+            match piece {
+                Admitted::Piece(piece) if piece.is_empty() => {}
+                Admitted::Piece(piece) => return Some(Ok(piece)),
+                Admitted::Last(piece) => {
+                    self.source = Source::Ended;
+                    return Some(Ok(piece));
+                }
+            }
+        }
+    }
+
+    /// Gives bytes back: they are the next piece.
+    pub(crate) fn unread(&mut self, bytes: Bytes) {
+        self.unread = Some(bytes);
+    }
+
+    /// The same stream, whose pieces are hashed as they are read.
+    pub(crate) fn hashed(mut self, hashing: Hashing) -> Self {
+        self.hashing = Some(hashing);
+        self
+    }
+}
+
+impl From<Source> for ByteStream {
+    fn from(source: Source) -> Self {
+        ByteStream {
+            source,
+            bound: None,
+            unread: None,
+            hashing: None,
+        }
+    }
+}
+
+impl Source {
+    async fn next(&mut self) -> Option<io::Result<Bytes>> {
+        match self {
+            Source::Ended => None,
             Source::Channel { pieces, torn } => match pieces.recv().await {
                 None if torn.swap(false, Ordering::AcqRel) => {
                     Some(Err(io::Error::other("whoever made the stream panicked")))
@@ -337,13 +411,13 @@ outputs! {
     Vec<Media>, media => Ok(ToolOutput::media(media));
 }
 
-impl<T: Serialize> IntoToolOutput for Json<T> {
+impl<T: Serialize + 'static> IntoToolOutput for Json<T> {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(serde_json::to_string(&self.0)?).of_kind(ArtifactKind::JSON))
+        Ok(ToolOutput::text(json::write(self.0)?).of_kind(ArtifactKind::JSON))
     }
 }
 
-impl<T: Serialize> IntoToolResult for Json<T> {
+impl<T: Serialize + 'static> IntoToolResult for Json<T> {
     fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
         self.into_tool_output()
     }

@@ -43,19 +43,9 @@ fn looks_beyond_ascii(c: char) -> Looks {
     }
 }
 
-/// Control, format and default-ignorable characters, fillers, noncharacters.
+/// Control characters, and whatever else is not seen.
 pub(super) fn is_unseen(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{AD}'
-            | '\u{600}'..='\u{605}' | '\u{61C}' | '\u{6DD}' | '\u{70F}' | '\u{890}'..='\u{891}' | '\u{8E2}'
-            | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' | '\u{180B}'..='\u{180F}'
-            | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
-            | '\u{3164}' | '\u{FDD0}'..='\u{FDEF}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}'
-            | '\u{FFF0}'..='\u{FFFC}'
-            | '\u{110BD}' | '\u{110CD}' | '\u{13430}'..='\u{1343F}' | '\u{1BCA0}'..='\u{1BCA3}'
-            | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
-        || (c as u32) & 0xFFFE == 0xFFFE
+    c.is_control() || crate::schema::is_unseen(c)
 }
 
 /// Accents and all else that is written over, under or around another character.
@@ -63,10 +53,12 @@ pub(super) fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
 
+/// The characters that Unicode counts as dashes, and those that confusables.txt (Unicode 16.0) counts as confusable with a
+/// hyphen, an em dash, an underscore or a macron: as they are once they are decomposed.
 fn is_dash(c: char) -> bool {
     matches!(
         c,
-        '¯' | '˗' | 'ˍ' | '֊' | '־' | '۔' | '᐀' | 'ᐨ' | '᠆' | '‐'
+        '¯' | 'ˉ' | '˗' | 'ˍ' | 'ߺ' | 'ᅳ' | '⎺'..='⎽' | '▁' | '㇐' | 'ꟷ' | '֊' | '־' | '۔' | '᐀' | 'ᐨ' | '᠆' | '‐'
             ..='―'
                 | '‗'
                 | '‾'
@@ -94,7 +86,6 @@ fn is_dash(c: char) -> bool {
                 | '〰'
                 | '゠'
                 | 'ー'
-                | 'ㅡ'
                 | '一'
                 | '\u{10EAD}'
     )
@@ -145,5 +136,26 @@ pub(super) fn for_each_part(c: char, mut part: impl FnMut(char)) {
         // They decompose to a space with a line above or below.
         '¯' | '‾' | '‗' => part(c),
         _ => unicode_normalization::char::decompose_compatible(c, part),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Characters are decomposed before anything looks at them, so that an entry which decomposes to something else has no
+    /// effect.
+    #[test]
+    fn every_entry_is_found_after_decomposition() {
+        for c in (0..=u32::from(char::MAX)).filter_map(char::from_u32) {
+            let alone = looks_beyond_ascii(c);
+            if c.is_ascii() || matches!(alone, Looks::Other | Looks::Nothing) {
+                continue;
+            }
+            let mut parts = Vec::new();
+            for_each_part(c, |part| parts.push(looks(part)));
+            parts.retain(|part| *part != Looks::Nothing);
+            assert_eq!(parts, [alone], "U+{:04X}", u32::from(c));
+        }
     }
 }

@@ -7,15 +7,19 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::TurnContext;
-use super::hold::{Hold, is_gone};
+use super::hold::Hold;
 use super::records::in_time;
 use crate::call::left_open;
 use crate::error::{Error, ErrorCode};
+use crate::event::Level;
 use crate::record::{
     CallState, GateState, Lease, Message, Record, RecordKind, TurnRecord, TurnState,
 };
 use crate::schema::escape;
-use crate::store::{Batch, Change, Loaded, Position, Query, Revision, Store};
+use crate::store::{
+    Batch, Change, DamagedRecord, Loaded, Position, Query, Revision, Store, StoreError, fence_of,
+    observe_damaged, observe_lease,
+};
 use crate::within::{Cut, TimeLimit, within};
 
 /// How often it is tried against others that write the same conversation.
@@ -25,6 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How soon it looks again; longer each time.
 const FIRST_LOOK: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+/// After so long, operators are told what is being waited for.
+const QUIET: Duration = Duration::from_secs(1);
 
 /// A conversation in which nobody runs a turn.
 pub(super) struct Free {
@@ -56,17 +62,25 @@ impl TurnContext {
         message: Option<Arc<Message>>,
         stash: Vec<(String, Value)>,
     ) -> Result<(), Error> {
-        let said = message.map(Record::Message);
-        let Some(store) = self.store() else {
-            return self.write(said.into_iter().collect(), Vec::new()).await;
+        let mut said = message.map(Record::Message);
+        let mut record = TurnRecord::begin(Arc::clone(self.shared_id()), stash);
+        record.outer_tiers = self.outer_tiers();
+        let record = Arc::new(record);
+        self.set_nonce(record.nonce.clone());
+        let Some(store) = self.record_store() else {
+            let said: Vec<Change> = said.into_iter().map(Change::Put).collect();
+            self.keep_changes(&said);
+            return Ok(());
         };
-        let record = Arc::new(TurnRecord::begin(Arc::clone(self.shared_id()), stash));
         let (mut tries, mut fence) = (0, 1);
         loop {
             let free = self.wait_until_free(&**store, fence).await?;
             // Its calls would have the effect keys of those that were.
             if let Some((_, known)) = &free.known {
                 return Err(exists(known));
+            }
+            if let Some(message) = said.take() {
+                said = Some(self.keep_media_of(message).await?);
             }
             let mut changes = self.given_up(&**store, &free).await?;
             let hold = self.hold_on(&free, Arc::clone(&record));
@@ -116,24 +130,35 @@ impl TurnContext {
         }
     }
 
+    /// Tells operators of records that cannot be read.
+    pub(crate) fn warn_of(&self, damaged: &[DamagedRecord]) {
+        if let Some(first) = damaged.first() {
+            let more = match damaged.len() - 1 {
+                0 => String::new(),
+                more => format!(" ({more} more are damaged too)"),
+            };
+            self.warn(format!("the turn goes on without it: {first}{more}"));
+        }
+    }
+
     pub(super) async fn read(&self, store: &dyn Store, query: &Query) -> Result<Loaded, Error> {
         let loaded = async { store.load(self.scope(), query).await };
         Ok(in_time(self, loaded).await??)
     }
 
-    /// Waits until nobody runs a turn of this conversation: for a moment if somebody does, and until their lease is over if they
-    /// are gone.
+    /// Waits until nobody holds this conversation: for a moment if a live process does, and until its lease has expired if
+    /// it is gone. A lease that cannot be read counts as held by another process for as long as this turn's own would be.
     ///
     /// `least` is the lowest fence that will do: where a conversation was emptied, its lease is gone and its fence is not.
     pub(super) async fn wait_until_free(
         &self,
         store: &dyn Store,
-        least: u64,
+        mut least: u64,
     ) -> Result<Free, Error> {
         let query = Query::all().kind(RecordKind::Lease).kind(RecordKind::Turn);
         let query = query.ids([Lease::ID, self.turn_id()]);
         let (mut pause, mut waited) = (FIRST_LOOK, Duration::ZERO);
-        let mut first_seen = None;
+        let (mut first_seen, mut told) = (None, false);
         loop {
             let loaded = self.read(store, &query).await?;
             let mut free = Free {
@@ -145,34 +170,78 @@ impl TurnContext {
             let mut lease = None;
             for one in loaded.records {
                 match one.record {
-                    Record::Lease(found) if found.id() == Lease::ID => lease = Some(found),
+                    Record::Lease(found) if found.id() == Lease::ID => lease = Some(Ok(found)),
                     Record::Turn(turn) if turn.id() == self.turn_id() => {
                         free.known = Some((one.position, turn));
                     }
                     _ => {}
                 }
             }
+            for one in loaded.damaged {
+                match one.kind {
+                    Some(RecordKind::Lease) if one.id == Lease::ID => lease = Some(Err(one)),
+                    Some(RecordKind::Turn) if one.id == self.turn_id() => {
+                        return Err(StoreError::damaged(one).into());
+                    }
+                    _ => {}
+                }
+            }
             let Some(lease) = lease else {
+                if least <= 1 && free.revision > Revision(0) {
+                    // It was written before. Only the store knows with which fence.
+                    let asked = async { fence_of(store, self.scope()).await };
+                    least = in_time(self, asked).await??.saturating_add(1).max(2);
+                    continue;
+                }
                 return Ok(free);
             };
-            let Some(left) = lease.left().filter(|_| !is_gone(&lease)) else {
-                free.fence = lease.fence.saturating_add(1).max(least);
-                free.left.clone_from(&lease.turn_id);
+            let left = match &lease {
+                Ok(lease) => observe_lease(self.scope(), lease),
+                Err(damaged) => observe_damaged(self.scope(), damaged, self.setup().lease),
+            };
+            let Some(left) = left else {
+                match lease {
+                    Ok(lease) => {
+                        free.fence = lease.fence.saturating_add(1).max(least);
+                        free.left.clone_from(&lease.turn_id);
+                    }
+                    Err(damaged) if least <= 1 => {
+                        // Only the store knows which fence it had. With the same one, its holder would not be refused.
+                        self.warn(format!("{damaged}; it is replaced"));
+                        let asked = async { fence_of(store, self.scope()).await };
+                        least = in_time(self, asked).await??.saturating_add(1).max(2);
+                        continue;
+                    }
+                    Err(_) => {}
+                }
                 return Ok(free);
             };
-            // Whoever renews it is alive. One that nobody renews is over before long: its process is gone.
-            let seen = (lease.fence, lease.until);
+            // A holder that renews its lease is alive.
+            let seen = lease.as_ref().map_or((0, 0, None), |lease| {
+                (lease.fence, lease.renewals, Some(lease.until))
+            });
             let renewed = *first_seen.get_or_insert(seen) != seen;
             if renewed && waited >= PATIENCE || self.cancellation().is_cancelled() {
                 return Err(held(&lease, left));
             }
-            let never = std::future::pending::<()>();
-            let time = TimeLimit::from_now(Some(pause));
-            if let Err(Cut::NoTimer) = within(time, self.cancellation(), never).await {
-                return Err(held(&lease, left));
+            if !told && waited >= QUIET {
+                told = true;
+                self.log(Level::Info, waiting(&lease, left));
             }
+            self.pause(pause.min(left)).await;
             waited += pause;
             pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Waits so long, or until the turn is cancelled.
+    async fn pause(&self, time: Duration) {
+        let never = std::future::pending::<()>();
+        let limit = TimeLimit::from_now(Some(time));
+        if let Err(Cut::NoTimer) = within(limit, self.cancellation(), never).await {
+            // A runtime without a timer must be able to wait for a lease too.
+            let slept = tokio::task::spawn_blocking(move || std::thread::sleep(time));
+            let _ = within(TimeLimit::none(), self.cancellation(), slept).await;
         }
     }
 
@@ -183,19 +252,23 @@ impl TurnContext {
             return Ok(Vec::new());
         };
         let query = Query::all().kind(RecordKind::Turn).ids([&**left]);
-        let found = self.read(store, &query).await?.records.into_iter().next();
-        let Some((place, Record::Turn(turn))) = found.map(|one| (one.position, one.record)) else {
+        let found = self.read(store, &query).await?;
+        // One that is damaged stays as it is: where it stands is known all the same.
+        let Some((place, _)) = found.bounds() else {
             return Ok(Vec::new());
         };
+        let turn = found.into_records().find_map(Record::into_turn);
         let query = Query::all().kind(RecordKind::ToolCall);
         let query = query.kind(RecordKind::Ledger).kind(RecordKind::Gate);
         let loaded = self.read(store, &query.after(place)).await?;
+        self.warn_of(&loaded.damaged);
+        let doubtful = loaded.damaged.iter().any(is_ledger);
         let mut changes = Vec::new();
-        if turn.state() == TurnState::Running {
+        if let Some(turn) = turn.filter(|turn| turn.state() == TurnState::Running) {
             let given_up = turn.ended(TurnState::Abandoned, None);
             changes.push(Change::Put(Arc::new(given_up).into()));
         }
-        let (closed, unknown) = closed(loaded.into_records(), left);
+        let (closed, unknown) = closed(loaded.into_records(), left, doubtful);
         changes.extend(closed.into_iter().map(Change::Put));
         let calls = match unknown {
             0 => "none of its calls is in doubt".to_owned(),
@@ -209,8 +282,17 @@ impl TurnContext {
     }
 }
 
-/// What a turn left open, closed; and how many of its calls are unknown.
-fn closed(records: impl Iterator<Item = Record>, turn_id: &str) -> (Vec<Record>, usize) {
+fn is_ledger(damaged: &DamagedRecord) -> bool {
+    damaged.kind == Some(RecordKind::Ledger)
+}
+
+/// What a turn left open, closed; and how many of its calls are unknown. Where it is doubtful what the ledger says, all
+/// of them are.
+fn closed(
+    records: impl Iterator<Item = Record>,
+    turn_id: &str,
+    doubtful: bool,
+) -> (Vec<Record>, usize) {
     let (mut closed, mut open) = (Vec::new(), Vec::new());
     let mut begun = HashSet::new();
     for record in records {
@@ -226,9 +308,13 @@ fn closed(records: impl Iterator<Item = Record>, turn_id: &str) -> (Vec<Record>,
             _ => {}
         }
     }
-    let unknown = begun.len();
+    let may_have_begun = |call: &str| doubtful || begun.contains(call);
+    let doubted = open
+        .iter()
+        .filter(|call| !begun.contains(call.id()) && doubtful);
+    let unknown = begun.len() + doubted.count();
     closed.extend(open.into_iter().map(|call| {
-        let settled = left_open(begun.contains(call.id()));
+        let settled = left_open(may_have_begun(call.id()));
         Record::from(call.closed(settled))
     }));
     (closed, unknown)
@@ -242,11 +328,27 @@ fn exists(known: &TurnRecord) -> Error {
     Error::new(ErrorCode::TurnExists, message)
 }
 
-fn held(lease: &Lease, left: Duration) -> Error {
-    let turn = lease.turn_id().unwrap_or_default();
-    let seconds = left.as_secs().saturating_add(1);
+/// A lease, or what is wrong with it.
+type Found = Result<Arc<Lease>, DamagedRecord>;
+
+fn turn_of(lease: &Found) -> String {
+    let turn = lease.as_ref().ok().and_then(|lease| lease.turn_id());
+    turn.map_or("a turn".to_owned(), |id| {
+        format!("the turn `{}`", escape(id, 80))
+    })
+}
+
+fn waiting(lease: &Found, left: Duration) -> String {
+    let (turn, seconds) = (turn_of(lease), left.as_secs().saturating_add(1));
+    format!(
+        "{turn} holds this conversation, or its process is gone: waiting up to {seconds} s for a sign of life"
+    )
+}
+
+fn held(lease: &Found, left: Duration) -> Error {
+    let (turn, seconds) = (turn_of(lease), left.as_secs().saturating_add(1));
     let message = format!(
-        "the turn `{turn}` of this conversation runs: wait for its end, or, if its process is gone, for {seconds} s until its lease is over"
+        "{turn} of this conversation runs: wait for its end, or, if its process is gone, for {seconds} s until its lease has expired"
     );
     Error::new(ErrorCode::TurnHeld, message)
 }

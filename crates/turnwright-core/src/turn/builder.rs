@@ -15,7 +15,6 @@ use crate::middleware::{Hydrate, hydrate};
 use crate::pipeline::{Middleware, Pipeline};
 use crate::record::{Lease, Wrong};
 use crate::registry::ToolRegistry;
-use crate::spool::MemorySpool;
 use crate::store::{MemoryStore, Store};
 use crate::tool::Tool;
 use crate::trust::ConversationSecret;
@@ -49,7 +48,6 @@ impl TurnRunnerBuilder {
     pub(super) fn new(executor: Arc<dyn Executor>) -> Self {
         let setup = Setup {
             store: Some(Arc::new(MemoryStore::default())),
-            spool: Arc::new(MemorySpool::default()),
             ..Setup::default()
         };
         TurnRunnerBuilder {
@@ -69,7 +67,10 @@ impl TurnRunnerBuilder {
 
     setup_methods!();
 
-    /// Where records are kept. In memory unless told.
+    /// Sets the store for the records of conversations. Results go to its spool, if it has one; a persistent store without one
+    /// needs a persistent [`spool`](Self::spool). Default: a [`MemoryStore`].
+    ///
+    /// A turn without [`TurnInput::conversation`](crate::TurnInput::conversation) writes nothing here.
     pub fn store(mut self, store: impl Store + 'static) -> Self {
         self.setup.store = Some(Arc::new(store));
         self
@@ -81,9 +82,11 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// For how long a turn holds its conversation unless it renews that, which it does long before: when a process dies, others
-    /// may take its turn up after so long. 30 seconds unless told. Whoever was away for longer, and meanwhile lost the
+    /// Sets the lease duration. The runner renews the lease while the turn is running. If the process dies, another process
+    /// can go on once it has seen no renewal for this long. A process that was away for longer, and meanwhile lost its
     /// turn, can write nothing more for it.
+    ///
+    /// Default: 30 seconds.
     pub fn lease(mut self, term: Duration) -> Self {
         self.setup.lease = term;
         self
@@ -213,12 +216,18 @@ impl TurnRunnerBuilder {
         if self.remembers && !self.turn_input.iter().any(|layer| Hydrate::is(&**layer)) {
             self.turn_input.insert(0, Arc::new(hydrate()));
         }
+        self.setup.take_spool_of_store();
         let mut wrong = Wrong::default();
         let setup = &self.setup;
         wrong.check(
             "iteration_limit",
             setup.iteration_limit > 0,
             "is zero: no turn could begin",
+        );
+        wrong.check(
+            "max_result_bytes",
+            setup.max_result_bytes > 0,
+            "is zero: no result could be kept",
         );
         wrong.check(
             "parallel_calls",
@@ -239,6 +248,7 @@ impl TurnRunnerBuilder {
         wrong.check("lease", holds, "must be from 100 milliseconds to an hour");
         let lasts = self.deadline.is_none_or(|limit| !limit.is_zero());
         wrong.check("deadline", lasts, "is zero: no turn could end in time");
+        check_spool(setup, &mut wrong);
         wrong.finish(ErrorCode::InvalidTurnRunner, "runner")?;
         if setup.secret.is_none() {
             ConversationSecret::of_process().map_err(|error| {
@@ -267,6 +277,28 @@ impl TurnRunnerBuilder {
             stream_capacity: self.stream_capacity,
         }))
     }
+}
+
+/// Checks that results can be read for as long as the records that name them.
+fn check_spool(setup: &Setup, wrong: &mut Wrong) {
+    let Some(store) = &setup.store else { return };
+    let of_store = store.spool().is_some();
+    wrong.check(
+        "spool",
+        !(of_store && setup.spool_given),
+        "the store has its own spool, and reads results from it: remove `.spool(…)`, and pass the spool to the store instead",
+    );
+    let lasts = !store.is_persistent() || setup.spool.is_persistent();
+    let why = match of_store {
+        true => {
+            "the store is persistent but its spool is not, so results would be lost on restart: open the store with a `DiskSpool`"
+        }
+        false => {
+            "the store is persistent but the spool is not, so results would be lost on restart: add \
+             `.spool(DiskSpool::open(\"results\").await?)`, and open the store with the same spool"
+        }
+    };
+    wrong.check("spool", lasts, why);
 }
 
 /// What can be given as a tool: a [`Tool`], or what making one gave.

@@ -13,6 +13,7 @@ use tokio::sync::mpsc::error::TrySendError;
 
 use super::answer::AnswerFormat;
 use super::hold::Hold;
+use super::outer::Outer;
 use super::records::Records;
 use super::setup::Setup;
 use super::state::State;
@@ -23,7 +24,7 @@ use crate::artifact::ArtifactLimits;
 use crate::call::{CallIds, Id};
 use crate::cancel::Cancellation;
 use crate::event::{EventBus, EventKind, Level, Usage};
-use crate::gate::{GateTable, GatesBefore};
+use crate::gate::{GateTable, GatesBefore, TurnGates};
 use crate::registry::ToolRegistry;
 use crate::spool::Spool;
 use crate::stash::Stash;
@@ -45,8 +46,7 @@ struct Inner {
     ordinals: AtomicU64,
     usage: Mutex<Used>,
     stop: Mutex<Option<Stop>>,
-    gates: Arc<GateTable>,
-    own_gates: bool,
+    gates: TurnGates,
     /// Whoever reads what the turn says, until it has ended.
     stream: Mutex<Option<mpsc::Sender<TurnEvent>>>,
     /// What closes calls that were dropped on their way, and runs those that run side by side.
@@ -65,12 +65,16 @@ struct Inner {
     per_turn: Mutex<State>,
     /// Its hold on the conversation, once it has begun.
     hold: OnceLock<Hold>,
+    /// See [`TurnRecord::nonce`](crate::record::TurnRecord), once it has begun under a runner.
+    nonce: OnceLock<Arc<str>>,
     /// Something that it had to write was not written.
     unwritten: AtomicBool,
     /// Somebody else has the turn now.
     taken_over: AtomicBool,
     /// The gates at which it waited before it was taken up again.
     gates_before: GatesBefore,
+    /// The taint that came from outside when the turn was begun, once it is resumed.
+    taint_before: OnceLock<Taint>,
 }
 
 /// What was used of models: by the turn itself, and by turns that were made for its calls.
@@ -84,6 +88,8 @@ struct Used {
 pub(crate) struct TurnParts {
     pub(crate) id: Arc<str>,
     pub(crate) scope: Scope,
+    /// Whether the store and the spool of the setup keep what the turn makes. If not, it lives in memory.
+    pub(crate) kept: bool,
     pub(crate) setup: Arc<Setup>,
     pub(crate) tools: ToolRegistry,
     pub(crate) stash: Stash,
@@ -91,8 +97,10 @@ pub(crate) struct TurnParts {
     pub(crate) cancellation: Cancellation,
     pub(crate) stream: Option<mpsc::Sender<TurnEvent>>,
     pub(crate) answer: Option<Arc<AnswerFormat>>,
-    /// Those of the turn that it is made for: whoever answers there answers here.
-    pub(crate) gates: Option<Arc<GateTable>>,
+    /// The turn of the call that it runs under.
+    pub(crate) outer: Option<Outer>,
+    /// Whether the policies and the taint of outer turns apply to it.
+    pub(crate) inherits: bool,
     /// Where it runs, and where what it leaves behind is brought to its end.
     pub(crate) runtime: Option<Handle>,
 }
@@ -102,8 +110,11 @@ impl TurnContext {
         TurnContext(Arc::new(Inner {
             stream: Mutex::new(parts.stream.take()),
             ids: CallIds::new(&parts.id),
-            own_gates: parts.gates.is_none(),
-            gates: parts.gates.take().unwrap_or_default(),
+            // Whoever answers for the outer turn answers for this one.
+            gates: match &parts.outer {
+                Some(outer) => outer.turn.turn_gates().below(),
+                None => TurnGates::default(),
+            },
             parts,
             records: RwLock::default(),
             ordinals: AtomicU64::new(0),
@@ -117,9 +128,11 @@ impl TurnContext {
             store_hangs: AtomicBool::new(false),
             per_turn: Mutex::default(),
             hold: OnceLock::new(),
+            nonce: OnceLock::new(),
             unwritten: AtomicBool::new(false),
             taken_over: AtomicBool::new(false),
             gates_before: GatesBefore::default(),
+            taint_before: OnceLock::new(),
         }))
     }
 
@@ -129,7 +142,8 @@ impl TurnContext {
         &self.0.parts.id
     }
 
-    /// Where its records are kept: the conversation.
+    /// The conversation that it belongs to: where its records are kept. One of its own if its input named none; then
+    /// nothing is kept there.
     #[must_use]
     pub fn scope(&self) -> &Scope {
         &self.0.parts.scope
@@ -159,16 +173,26 @@ impl TurnContext {
         &self.0.parts.cancellation
     }
 
-    /// Where records are kept, if anywhere.
+    /// The runner's store, if there is one. A turn whose input named no conversation writes nothing there by itself, but
+    /// reaches what other conversations keep there.
     #[must_use]
     pub fn store(&self) -> Option<&Arc<dyn Store>> {
         self.setup().store.as_ref()
     }
 
-    /// Where results are kept.
+    /// The store that keeps the records of this turn, if one does.
+    pub(crate) fn record_store(&self) -> Option<&Arc<dyn Store>> {
+        self.store().filter(|_| self.0.parts.kept)
+    }
+
+    /// Where the results of this turn are kept. Of a turn whose input named no conversation that is memory, for as long as
+    /// its outcome or a reader holds them.
     #[must_use]
     pub fn spool(&self) -> &Arc<dyn Spool> {
-        &self.setup().spool
+        match self.0.parts.kept {
+            true => &self.setup().spool,
+            false => &self.setup().unkept,
+        }
     }
 
     /// The id under which the spool keeps the result of a call. A spool may serve many conversations, whose turns may have the
@@ -216,10 +240,12 @@ impl TurnContext {
         self.0.parts.answer.as_deref()
     }
 
-    /// How tainted the prompt is as it stands: every tier in it, earlier turns included.
+    /// How tainted the prompt is as it stands: every tier in it, earlier turns included. For a turn that runs under a call
+    /// it includes the taint of the outer prompt when the turn was started: see
+    /// [`TurnInput::under`](crate::TurnInput::under).
     #[must_use]
     pub fn taint(&self) -> Taint {
-        let mut taint = Taint::default();
+        let mut taint = self.outer_taint().unwrap_or_default();
         for call in self.tool_calls() {
             taint.add_tool_call(&call);
         }
@@ -271,8 +297,8 @@ impl TurnContext {
         });
     }
 
-    /// Says that an operator should look at something that stopped nothing.
-    pub(crate) fn warn(&self, message: impl Into<String>) {
+    /// Emits a [`Warning`](crate::event::EventKind::Warning) event: an operator should look at something that stopped nothing.
+    pub fn warn(&self, message: impl Into<String>) {
         let words = telemetry::warning(self, message);
         self.tell(|| EventKind::Warning {
             message: words.into_string(),
@@ -323,9 +349,7 @@ impl TurnContext {
     pub(super) fn end(&self) {
         self.0.ended.store(true, Ordering::Release);
         self.cancellation().cancel();
-        if self.0.own_gates {
-            self.gates().end();
-        }
+        self.0.gates.end();
         drop(self.0.stream.lock().take());
         self.events().end();
     }
@@ -338,6 +362,18 @@ impl TurnContext {
     pub(super) fn set_hold(&self, hold: Hold) {
         // A turn begins once.
         let _ = self.0.hold.set(hold);
+    }
+
+    /// What tells the idempotency keys of its calls from those of another turn of the same name, if it has that.
+    pub(crate) fn nonce(&self) -> Option<&str> {
+        self.0.nonce.get().map(|nonce| &**nonce)
+    }
+
+    pub(super) fn set_nonce(&self, nonce: Option<Arc<str>>) {
+        if let Some(nonce) = nonce {
+            // A turn begins once.
+            let _ = self.0.nonce.set(nonce);
+        }
     }
 
     /// Whether what happens at its gates is to be noted.
@@ -383,15 +419,45 @@ impl TurnContext {
     }
 
     pub(crate) fn setup(&self) -> &Setup {
+        self.shared_setup()
+    }
+
+    pub(super) fn shared_setup(&self) -> &Arc<Setup> {
         &self.0.parts.setup
+    }
+
+    pub(super) fn outer(&self) -> Option<&Outer> {
+        self.0.parts.outer.as_ref()
+    }
+
+    pub(super) fn inherits(&self) -> bool {
+        self.0.parts.inherits
+    }
+
+    pub(super) fn taint_before(&self) -> Option<&Taint> {
+        self.0.taint_before.get()
+    }
+
+    pub(super) fn set_taint_before(&self, taint: Taint) {
+        // A turn is resumed once.
+        let _ = self.0.taint_before.set(taint);
     }
 
     pub(crate) fn records(&self) -> &RwLock<Records> {
         &self.0.records
     }
 
-    pub(crate) fn gates(&self) -> &Arc<GateTable> {
+    pub(crate) fn gates(&self) -> &GateTable {
+        self.0.gates.table()
+    }
+
+    pub(super) fn turn_gates(&self) -> &TurnGates {
         &self.0.gates
+    }
+
+    /// This turn and those around it, whose gates are the same.
+    pub(crate) fn and_outer(&self) -> impl Iterator<Item = &TurnContext> {
+        std::iter::successors(Some(self), |turn| turn.outer().map(|outer| &outer.turn))
     }
 
     pub(crate) fn tasks(&self) -> &Tasks {

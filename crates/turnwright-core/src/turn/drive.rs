@@ -109,7 +109,7 @@ impl Begins {
 /// Keeps the turn's hold on its conversation while it is played.
 async fn holding<T>(turn: &TurnContext, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
-    let pause = turn.store().map(|_| turn.setup().lease / 3);
+    let pause = turn.record_store().map(|_| turn.setup().lease / 3);
     loop {
         match within(TimeLimit::from_now(pause), None, work.as_mut()).await {
             Ok(done) => return done,
@@ -280,7 +280,7 @@ impl Play<'_> {
         loop {
             // Iterations that wait for nobody are not to keep the turn from being called off.
             tokio::task::coop::consume_budget().await;
-            let most = self.plan.setup.iteration_limit;
+            let most = ctx.most_iterations();
             if ctx.iteration() >= most {
                 return Err(Ended::Limit(Limit::Iterations(most)).into());
             }

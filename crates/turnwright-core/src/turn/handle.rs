@@ -186,7 +186,7 @@ impl TurnHandle {
     pub fn gates(&self) -> Gates {
         match &self.gates {
             Some(gates) => gates.clone(),
-            None => Gates::new(Arc::default()),
+            None => Gates::of_unbegun(),
         }
     }
 

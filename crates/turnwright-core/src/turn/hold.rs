@@ -1,8 +1,7 @@
 //! What a turn holds of its conversation: nobody else runs a turn there meanwhile.
 
-use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
@@ -11,47 +10,8 @@ use tokio::time::Instant;
 use super::TurnContext;
 use super::outcome::Ended;
 use crate::error::{Error, ErrorCode};
-use crate::record::{Lease, Record, TurnFailure, TurnRecord, TurnState, new_id};
-use crate::store::Change;
-
-/// Whoever holds a conversation in this process, by their numbers: one that is not among them is gone.
-static ALIVE: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
-static LAST: AtomicU64 = AtomicU64::new(0);
-/// The name of this process, which no other has.
-static PROCESS: LazyLock<String> = LazyLock::new(new_id);
-
-/// Who holds a conversation.
-struct Owner(u64);
-
-impl Owner {
-    fn new() -> Self {
-        let number = LAST.fetch_add(1, Ordering::Relaxed);
-        ALIVE.lock().get_or_insert_default().insert(number);
-        Owner(number)
-    }
-
-    fn name(&self) -> Arc<str> {
-        format!("{}-{}", *PROCESS, self.0).into()
-    }
-}
-
-impl Drop for Owner {
-    fn drop(&mut self) {
-        if let Some(alive) = &mut *ALIVE.lock() {
-            alive.remove(&self.0);
-        }
-    }
-}
-
-/// Whether whoever held the conversation was of this process and is gone: their runtime was shut down while the turn ran.
-pub(super) fn is_gone(lease: &Lease) -> bool {
-    let number = lease.owner().strip_prefix(PROCESS.as_str());
-    let number = number.and_then(|rest| rest.strip_prefix('-')?.parse().ok());
-    number.is_some_and(|number: u64| {
-        let alive = ALIVE.lock();
-        !alive.as_ref().is_some_and(|alive| alive.contains(&number))
-    })
-}
+use crate::record::{Lease, Owner, Record, RecordKind, TurnFailure, TurnRecord, TurnState};
+use crate::store::{Change, Query};
 
 /// A turn's hold on its conversation.
 pub(super) struct Hold {
@@ -61,6 +21,8 @@ pub(super) struct Hold {
     term: Duration,
     /// Since when that is counted.
     renewed: Mutex<Since>,
+    /// How often the lease was written: a reader sees by it that the holder lives, whatever the wall clocks say.
+    renewals: AtomicU64,
     /// The turn as the store has it.
     record: Mutex<Arc<TurnRecord>>,
 }
@@ -94,6 +56,7 @@ impl Hold {
             fence,
             term,
             renewed: Mutex::new(Since::now()),
+            renewals: AtomicU64::new(0),
             record: Mutex::new(record),
         }
     }
@@ -117,7 +80,13 @@ impl Hold {
             fence: self.fence,
             until: now.checked_add(term).unwrap_or(now),
             term,
+            renewals: self.renewals.fetch_add(1, Ordering::Relaxed),
         }
+    }
+
+    /// Whether a record is this hold's own lease.
+    fn wrote(&self, record: &Record) -> bool {
+        matches!(record, Record::Lease(lease) if lease.fence == self.fence && lease.owner == self.owner.name())
     }
 
     /// Whether it is time to renew it: long before it is over.
@@ -158,25 +127,41 @@ impl TurnContext {
     pub(crate) async fn renew(&self) -> Result<(), Error> {
         if self.hold().is_some_and(Hold::is_due) && !self.has_ended() {
             // The lease itself is added where it is written. One that fails ends the turn, as every write does.
-            self.write(Vec::new(), Vec::new()).await?;
+            self.write(Vec::new()).await?;
         }
         Ok(())
     }
 
     /// Makes sure that the turn is still this process's to run: for a handler that took long before it acts, since a process may
-    /// have been stopped meanwhile, and another may have taken the turn over. Renews the turn's hold if that is due.
+    /// have been stopped meanwhile, and another may have taken the turn over, or deleted the conversation. Asks the store each
+    /// time, and renews the lease if that is due.
     ///
     /// # Errors
     /// `E_TURN_TAKEN_OVER`: do nothing more. `E_STORE_ERROR` if the store cannot say.
     pub async fn ensure_held(&self) -> Result<(), Error> {
-        self.renew().await?;
-        match self.is_taken_over() {
-            true => Err(Error::new(
-                ErrorCode::TurnTakenOver,
-                "somebody else has taken this conversation over, or deleted it",
-            )),
-            false => Ok(()),
+        let (Some(hold), Some(store)) = (self.hold(), self.store()) else {
+            return Ok(());
+        };
+        if !self.is_taken_over() {
+            let query = Query::all().kind(RecordKind::Lease).ids([Lease::ID]);
+            let loaded = self.read(&**store, &query).await?;
+            if !loaded.damaged.is_empty() {
+                // The store refuses this if somebody else has taken over, and else it mends the record.
+                let lease = Record::from(Arc::new(hold.lease()));
+                self.write(vec![lease]).await?;
+            } else if loaded.into_records().any(|it| hold.wrote(&it)) {
+                self.renew().await?;
+            } else {
+                self.note_taken_over();
+            }
         }
+        if !self.is_taken_over() {
+            return Ok(());
+        }
+        let message = "another process has taken this conversation over, or deleted it: this turn stops, and stores nothing any more";
+        let error = Error::new(ErrorCode::TurnTakenOver, message);
+        self.fail(error.clone());
+        Err(error)
     }
 
     /// Whether somebody else may have the turn by now.
@@ -198,7 +183,7 @@ impl TurnContext {
         let left = self.has_unwritten().then(|| Arc::clone(self.shared_id()));
         let lease = hold.lease_of(left, Duration::ZERO);
         let records = vec![Arc::new(record).into(), Arc::new(lease).into()];
-        if let Err(error) = self.write(records, Vec::new()).await {
+        if let Err(error) = self.write(records).await {
             let why = error.message();
             self.warn(format!("the end of the turn could not be stored: {why}"));
         }

@@ -13,6 +13,8 @@ use crate::error::{Error, ErrorCode};
 use crate::event::Event;
 use crate::media::Media;
 use crate::record::{Message, Wrong};
+use crate::schema::admit;
+use crate::stash::refused;
 use crate::tool::Tool;
 
 /// What a turn begins with. Text is what the user says.
@@ -32,12 +34,16 @@ pub struct TurnInput {
     pub(super) conversation: Option<Arc<str>>,
     pub(super) turn_id: Option<Arc<str>>,
     pub(super) stash: Vec<(String, Value)>,
+    /// Why the first value for the stash that was not admitted was not.
+    not_stashed: Option<Error>,
     pub(super) tools: Vec<Result<Tool, Error>>,
     pub(super) observers: Vec<Arc<Observe>>,
     pub(super) cancellation: Option<Cancellation>,
     pub(super) deadline: Option<Duration>,
     /// The call that this turn is made for.
     pub(super) under: Option<ToolContext>,
+    /// Whether the policies and the taint of the turns around it apply.
+    pub(super) inherits: bool,
     /// The turn is there already, and is taken up again.
     pub(super) resumes: bool,
 }
@@ -72,11 +78,13 @@ impl TurnInput {
             conversation: None,
             turn_id: None,
             stash: Vec::new(),
+            not_stashed: None,
             tools: Vec::new(),
             observers: Vec::new(),
             cancellation: None,
             deadline: None,
             under: None,
+            inherits: true,
             resumes: false,
         }
     }
@@ -96,7 +104,10 @@ impl TurnInput {
         self
     }
 
-    /// The conversation that it belongs to: where its records are kept. One of its own unless told.
+    /// Names the conversation that the turn belongs to: the runner's store and spool keep its records and results there.
+    ///
+    /// By default a turn has a conversation of its own, with a generated id, that is not stored. Its records and results
+    /// live for as long as the turn and its [`TurnOutcome`](super::TurnOutcome), and it cannot be resumed.
     pub fn conversation(mut self, id: impl Into<Arc<str>>) -> Self {
         self.conversation = Some(id.into());
         self
@@ -109,9 +120,14 @@ impl TurnInput {
         self
     }
 
-    /// Puts a value into the turn's stash, at a dot path.
+    /// Puts a value into the turn's stash, at a dot path. The turn does not begin with a value that
+    /// [`Stash::set`](crate::Stash::set) refuses.
     pub fn stash(mut self, path: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.stash.push((path.into(), value.into()));
+        let path = path.into();
+        match admit(value.into()) {
+            Ok(value) => self.stash.push((path, value)),
+            Err(why) => drop(self.not_stashed.get_or_insert(refused(&path, why))),
+        }
         self
     }
 
@@ -127,9 +143,25 @@ impl TurnInput {
         self
     }
 
-    /// The turn is made for a call: a sub-agent as a tool. It is called off with that call, the turn of the call waits for its
-    /// end, what it uses of a model counts there too, it has a conversation of its own, and whoever answers at that turn's gates answers for this one. Its words are somebody else's: return them as they are, and they
-    /// stand in the fence of what a tool returned.
+    /// Runs the turn under a call: a sub-agent as a tool. The inner turn has a conversation of its own, which is stored only
+    /// if you name it. It is cancelled with
+    /// the call, the outer turn waits for its end, and its usage counts for the outer turn too.
+    ///
+    /// The rules of the outer turn apply to the inner one, at any depth:
+    ///
+    /// - Policies of the outer runners review every call of the inner turn, the outermost first, before the inner runner's
+    ///   own and the tool's. They see the call in its inner turn: `call.context()` is the inner dispatch, and
+    ///   [`outer_tools`](crate::TurnContext::outer_tools) says under which tools it runs.
+    /// - If an outer policy asks, the approver of that runner answers, or of one further outside, but never the inner one.
+    ///   If an inner policy asks and the inner runner has no approver, the nearest outer one answers.
+    /// - Gates of the inner turn open at the outer turn: on its stream, and at its [`Gates`](crate::gate::Gates).
+    /// - The inner prompt is as tainted as the outer prompt was when the inner turn was started, and more if the inner turn
+    ///   reads more.
+    ///
+    /// [`without_outer_rules`](Self::without_outer_rules) turns off the policies, approvers and the taint.
+    ///
+    /// Return the inner turn's answer as it is: it is the result of an untrusted tool, in the fence of one, unless the tool
+    /// says that it is `trusted`. Do not say that of an agent that reads what others wrote.
     ///
     /// ```
     /// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolError, TurnInput, TurnRunner};
@@ -153,6 +185,15 @@ impl TurnInput {
     pub fn under(mut self, call: &ToolContext) -> Self {
         self.cancellation = Some(call.cancellation().clone());
         self.under = Some(call.clone());
+        self
+    }
+
+    /// Runs the turn without the policies, the approvers and the taint of the turns around it: see
+    /// [`under`](Self::under). Its gates still open at the outer turn.
+    ///
+    /// For an inner runner that you trust to guard itself. Whatever made the outer model call it may be in its input.
+    pub fn without_outer_rules(mut self) -> Self {
+        self.inherits = false;
         self
     }
 
@@ -190,6 +231,9 @@ impl TurnInput {
             }
         }
         wrong.finish(ErrorCode::InvalidTurnContext, "turn's input")?;
+        if let Some(error) = &self.not_stashed {
+            return Err(error.clone());
+        }
         match &self.says {
             Says::Nothing => Ok(None),
             Says::Message(message) => Ok(Some(Arc::clone(message))),

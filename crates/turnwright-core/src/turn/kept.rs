@@ -19,6 +19,8 @@ pub(super) struct Kept<T> {
 pub(super) struct One<T> {
     pub(super) record: Arc<T>,
     pub(super) place: Place,
+    /// Its place, or where it was last replaced in this turn: what always holds is listed there.
+    pub(super) changed: Place,
     stored: Option<InStore<T>>,
     /// The change with which it came.
     change: u64,
@@ -130,6 +132,7 @@ impl<T> Kept<T> {
             if came == Came::Stored {
                 (one.stored, stored_before) = store(one.stored.take());
             }
+            one.changed = counts.place(came);
             let before = std::mem::replace(&mut one.record, record);
             return [Some(before), stored_before];
         }
@@ -138,9 +141,11 @@ impl<T> Kept<T> {
             Came::Stored => store(left),
             Came::Before | Came::Now => (None, None),
         };
+        let place = counts.place(came);
         let one = One {
             record,
-            place: counts.place(came),
+            place,
+            changed: place,
             stored,
             change: self.changes,
         };

@@ -14,13 +14,13 @@ use crate::record::{Message, Record, Thought, ToolCall};
 pub struct TurnOutcome {
     /// The turn.
     pub turn_id: Arc<str>,
-    /// The conversation that it belongs to.
+    /// The conversation that it belongs to. A generated id if the input named none; nothing is stored under it.
     pub conversation: Arc<str>,
     /// How it ended.
     pub ended: Ended,
     /// The last words of the model in this turn, complete ones; empty if there are none.
     pub text: String,
-    /// What the turn stored, in order: what the store holds of it, save for the books that it keeps
+    /// What the turn stored, in order: what the store holds of it if its conversation was named, save for the books that it keeps
     /// ([`RecordKind::is_bookkeeping`](crate::RecordKind::is_bookkeeping)).
     pub records: Vec<Record>,
     /// What it used of the model.

@@ -60,7 +60,11 @@ macro_rules! records {
             fn all(&self) -> Vec<Record> {
                 let mut all: Vec<(Place, Record)> = Vec::new();
                 $(for one in self.$field.all() {
-                    all.push((one.place, Record::$kind(Arc::clone(&one.record))));
+                    let place = match RecordKind::$kind.is_standing() {
+                        true => one.changed,
+                        false => one.place,
+                    };
+                    all.push((place, Record::$kind(Arc::clone(&one.record))));
                 })+
                 in_order(all)
             }
@@ -95,7 +99,7 @@ macro_rules! records {
                 /// # Errors
                 /// `E_STORE_ERROR`: the turn does not have it either then.
                 pub async fn $store(&self, record: Arc<$record>) -> Result<(), Error> {
-                    self.write(vec![Record::$kind(record)], Vec::new()).await
+                    self.write(vec![Record::$kind(record)]).await
                 }
 
                 #[doc = concat!("Takes one of the ", $what, " out of this turn and out of the store. `false` if there is none of that id.")]
@@ -105,7 +109,7 @@ macro_rules! records {
                 pub async fn $forget(&self, id: &str) -> Result<bool, Error> {
                     let known = self.records().read().$field.has(id);
                     let change = Change::Delete(RecordKind::$kind, id.to_owned());
-                    self.apply(vec![change], Vec::new()).await?;
+                    self.apply(vec![change]).await?;
                     Ok(known)
                 }
 
@@ -150,6 +154,7 @@ fn in_order<P: Ord>(mut all: Vec<(P, Record)>) -> Vec<Record> {
 
 impl TurnContext {
     /// Every record of this turn as it is now, of all kinds, in the order in which they came: those of earlier turns first.
+    /// A standing instruction or a memory that was replaced in this turn is listed where it was last replaced.
     #[must_use]
     pub fn timeline(&self) -> Vec<Record> {
         self.records().read().all()
@@ -206,34 +211,32 @@ impl TurnContext {
         }
     }
 
-    /// Stores records, all or none, adds them to this turn, and then says so to whoever reads its stream.
-    pub(crate) async fn write(
-        &self,
-        records: Vec<Record>,
-        says: Vec<TurnEvent>,
-    ) -> Result<(), Error> {
-        self.apply(records.into_iter().map(Change::Put).collect(), says)
+    /// Stores records, all or none, adds them to this turn, and then emits the events that they have on its stream.
+    pub(crate) async fn write(&self, records: Vec<Record>) -> Result<(), Error> {
+        self.apply(records.into_iter().map(Change::Put).collect())
             .await
     }
 
     /// Makes changes in the store and in this turn. Once begun it is brought to its end, also if nobody waits for it any
     /// more: what the store holds is what the turn has. A turn that cannot keep its records cannot go on, whoever wanted to
     /// write: a store that fails ends it.
-    async fn apply(&self, changes: Vec<Change>, says: Vec<TurnEvent>) -> Result<(), Error> {
-        let Some(store) = self.store() else {
+    async fn apply(&self, changes: Vec<Change>) -> Result<(), Error> {
+        if self.has_ended() {
+            let message = "the turn has ended: what comes after it is another turn's";
+            return Err(Error::new(ErrorCode::InvalidTurnContext, message));
+        }
+        let Some(store) = self.record_store() else {
             self.keep_changes(&changes);
-            return self.say(says).await;
+            self.say(&changes).await;
+            return Ok(());
         };
         if self.store_hangs() {
             let message = "the store did not answer before, and is not asked again";
             return Err(Error::new(ErrorCode::Store, message));
         }
-        if self.has_ended() {
-            let message = "the turn has ended: what comes after it is another turn's";
-            return Err(Error::new(ErrorCode::InvalidTurnContext, message));
-        }
         let (turn, store) = (self.clone(), Arc::clone(store));
         let mut work = Box::pin(async move {
+            let changes = turn.keep_media_in(changes).await?;
             // One after the other, in the order in which they were begun.
             let writing = turn.writes().lock().await;
             let mut batch = Batch::from(changes.clone());
@@ -271,7 +274,8 @@ impl TurnContext {
             }
             turn.keep_changes(&changes);
             drop(writing);
-            turn.say(says).await
+            turn.say(&changes).await;
+            Ok(())
         });
         // Most stores answer at once, and then no task is needed.
         match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
@@ -289,11 +293,16 @@ impl TurnContext {
         }
     }
 
-    async fn say(&self, says: Vec<TurnEvent>) -> Result<(), Error> {
-        for event in says {
-            self.emit(|| event).await;
+    /// Emits the events of what was stored. Every write comes through here, so a record is on the stream however it was
+    /// stored.
+    async fn say(&self, changes: &[Change]) {
+        for change in changes {
+            if let Change::Put(record) = change
+                && let Some(event) = TurnEvent::of_record(record)
+            {
+                self.emit(|| event).await;
+            }
         }
-        Ok(())
     }
 
     pub(super) fn keep_changes(&self, changes: &[Change]) {

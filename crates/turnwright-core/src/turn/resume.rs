@@ -15,7 +15,7 @@ use crate::call::Left;
 use crate::error::{Error, ErrorCode};
 use crate::record::{Message, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::escape;
-use crate::store::{Change, Position, Query, Store};
+use crate::store::{Change, Position, Query, Scope, Store, StoreError, StoreExt as _};
 
 /// How often it is tried against others that write the same conversation.
 const MOST_TRIES: usize = 100;
@@ -34,6 +34,17 @@ struct Found {
     place: Position,
     /// Where the next turn of the conversation begins, if there was one.
     next: Option<Position>,
+}
+
+impl Found {
+    /// What stands behind the turn, up to the next one.
+    fn own(&self) -> Query {
+        let query = Query::all().after(self.place);
+        match self.next {
+            Some(next) => query.before(next),
+            None => query,
+        }
+    }
 }
 
 impl TurnRunner {
@@ -66,7 +77,8 @@ impl TurnRunner {
     ///     Ok(())
     /// })
     /// .build()?;
-    /// let failed = runner.run(TurnInput::new("Hello?").turn_id("turn-1")).await;
+    /// let hello = TurnInput::new("Hello?").conversation("chat-1").turn_id("turn-1");
+    /// let failed = runner.run(hello).await;
     /// assert!(!failed.is_answered());
     ///
     /// REACHABLE.store(true, Ordering::Relaxed);
@@ -75,7 +87,7 @@ impl TurnRunner {
     /// ```
     ///
     /// # Errors
-    /// `E_UNKNOWN_TURN` if the store has none of this id, or several conversations have: name yours by
+    /// `E_UNKNOWN_TURN` if the store has none of this id (a turn whose input named no conversation is not stored), or several conversations have: name yours by
     /// [`TurnRunner::resume_with`]. What else may stand in its way is told by its outcome: `E_TURN_HELD` while somebody else
     /// runs it, `E_TURN_NOT_RESUMABLE` once the conversation went on without it.
     pub async fn resume(&self, turn_id: &str) -> Result<Turn, Error> {
@@ -106,8 +118,13 @@ impl TurnRunner {
 
     async fn to_resume(&self, turn_id: &str, input: TurnInput) -> Result<TurnInput, Error> {
         let input = input.resuming(turn_id)?;
-        if input.conversation.is_some() {
-            return Ok(input);
+        if let Some(conversation) = &input.conversation {
+            let scope = Scope::new(Arc::clone(conversation));
+            let found = match self.store() {
+                Some(store) => store.get(&scope, RecordKind::Turn, turn_id).await?,
+                None => None,
+            };
+            return found.map(|_| input).ok_or_else(|| unknown(turn_id, &scope));
         }
         let scope = self.conversation_of(turn_id).await?;
         Ok(input.conversation(scope))
@@ -122,7 +139,9 @@ impl TurnRunner {
         match found.as_slice() {
             [only] => Ok(only.as_str().to_owned()),
             [] => {
-                let message = format!("the store has no turn `{shown}`");
+                let message = format!(
+                    "the store has no turn `{shown}`: it never ran here, was deleted, or was started without `TurnInput::conversation`, and such turns are not stored"
+                );
                 Err(Error::new(ErrorCode::UnknownTurn, message))
             }
             several => {
@@ -139,8 +158,8 @@ impl TurnRunner {
 impl TurnContext {
     /// Takes the turn up again. `None` if it has its answer, and nothing is left to do.
     pub(super) async fn take_up(&self) -> Result<Option<Resumed>, Error> {
-        let Some(store) = self.store() else {
-            return Err(unknown(self));
+        let Some(store) = self.record_store() else {
+            return Err(unknown(self.turn_id(), self.scope()));
         };
         let (mut tries, mut fence) = (0, 1);
         let found = loop {
@@ -152,10 +171,11 @@ impl TurnContext {
             }
             // Nor need anybody wait for what cannot be taken up.
             resumable(self, &found)?;
+            self.inherit_again(&found.turn)?;
             let free = self.wait_until_free(&**store, fence).await?;
             // As it is by now: whoever ran it may have come to its end meanwhile.
             let Some((place, turn)) = free.known.clone() else {
-                return Err(unknown(self));
+                return Err(unknown(self.turn_id(), self.scope()));
             };
             if turn.state() == TurnState::Answered {
                 continue;
@@ -163,6 +183,7 @@ impl TurnContext {
             let next = self.next_after(&**store, place).await?;
             let found = Found { turn, place, next };
             resumable(self, &found)?;
+            self.check_calls(&**store, &found).await?;
             let record = Arc::new(found.turn.again());
             let hold = self.hold_on(&free, Arc::clone(&record));
             let changes = vec![
@@ -178,6 +199,7 @@ impl TurnContext {
                 Taken::FencedBy(by) => fence = by.saturating_add(1),
             }
         };
+        self.set_nonce(found.turn.nonce.clone());
         for (path, value) in &found.turn.stash {
             if !self.stash().has(path) {
                 self.stash().set(path, value.clone())?;
@@ -210,9 +232,13 @@ impl TurnContext {
     /// The turn as it is stored.
     async fn found(&self, store: &dyn Store) -> Result<Found, Error> {
         let query = Query::all().kind(RecordKind::Turn).ids([self.turn_id()]);
-        let found = self.read(store, &query).await?.records.into_iter().next();
+        let mut loaded = self.read(store, &query).await?;
+        if let Some(damaged) = loaded.damaged.pop() {
+            return Err(StoreError::damaged(damaged).into());
+        }
+        let found = loaded.records.pop();
         let Some((place, Record::Turn(turn))) = found.map(|one| (one.position, one.record)) else {
-            return Err(unknown(self));
+            return Err(unknown(self.turn_id(), self.scope()));
         };
         let next = self.next_after(store, place).await?;
         Ok(Found { turn, place, next })
@@ -226,16 +252,29 @@ impl TurnContext {
     ) -> Result<Option<Position>, Error> {
         let query = Query::all().kind(RecordKind::Turn).after(place).limit(1);
         let later = self.read(store, &query).await?;
-        Ok(later.records.first().map(|next| next.position))
+        Ok(later.bounds().map(|(next, _)| next))
+    }
+
+    /// Refuses a turn of which a call, or its line in the ledger, cannot be read: nobody could say which calls have begun.
+    async fn check_calls(&self, store: &dyn Store, found: &Found) -> Result<(), Error> {
+        let query = found.own().kind(RecordKind::ToolCall);
+        let loaded = self.read(store, &query.kind(RecordKind::Ledger)).await?;
+        match loaded.damaged.first() {
+            None => Ok(()),
+            Some(damaged) => {
+                let id = escape(self.turn_id(), 80);
+                let message = format!(
+                    "the turn `{id}` cannot be taken up again: {damaged}. Say something new in the conversation: it goes on"
+                );
+                Err(Error::new(ErrorCode::TurnNotResumable, message))
+            }
+        }
     }
 
     /// Loads what the turn stored: it has it again.
     async fn load_own(&self, store: &dyn Store, found: &Found) -> Result<Left, Error> {
-        let mut query = Query::all().after(found.place);
-        if let Some(next) = found.next {
-            query = query.before(next);
-        }
-        let loaded = self.read(store, &query).await?;
+        let loaded = self.read(store, &found.own()).await?;
+        self.warn_of(&loaded.damaged);
         let mut left = Left::default();
         let mut own = Vec::new();
         for record in loaded.into_records() {
@@ -273,11 +312,8 @@ fn resumable(turn: &TurnContext, found: &Found) -> Result<(), Error> {
     Err(Error::new(ErrorCode::TurnNotResumable, message))
 }
 
-fn unknown(turn: &TurnContext) -> Error {
-    let (id, scope) = (
-        escape(turn.turn_id(), 80),
-        escape(turn.scope().as_str(), 80),
-    );
+fn unknown(turn_id: &str, scope: &Scope) -> Error {
+    let (id, scope) = (escape(turn_id, 80), escape(scope.as_str(), 80));
     let message = format!("the conversation `{scope}` has no turn `{id}`");
     Error::new(ErrorCode::UnknownTurn, message)
 }

@@ -13,6 +13,7 @@ use super::drive::{Begins, drive};
 use super::handle::{Turn, TurnHandle, TurnStream};
 use super::input::TurnInput;
 use super::outcome::TurnOutcome;
+use super::outer::Outer;
 use super::setup::Setup;
 use crate::cancel::Cancellation;
 use crate::dispatch::{DispatchContext, Executor};
@@ -62,6 +63,33 @@ impl TurnRunner {
     }
 
     /// Runs a turn to its end. Dropping the future calls the turn off.
+    ///
+    /// What the turn said, called and got is stored if the input names a conversation
+    /// ([`TurnInput::conversation`](super::TurnInput::conversation)). A turn without one, such as `runner.run("…")`, lives in
+    /// memory: its outcome has its records and results, nothing is left of them once that is dropped, and the turn cannot
+    /// be resumed.
+    ///
+    /// ```
+    /// use turnwright_core::store::{ScopeFilter, Store as _};
+    /// use turnwright_core::{DispatchContext, MemoryStore, TurnInput, TurnRunner};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let store = MemoryStore::default();
+    /// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    ///     ctx.answer("Hello.").await?;
+    ///     Ok(())
+    /// })
+    /// .store(store.clone())
+    /// .build()?;
+    ///
+    /// let outcome = runner.run("Hello!").await;
+    /// assert_eq!(outcome.messages().count(), 2);
+    /// assert!(store.scopes(&ScopeFilter::all()).await?.is_empty());
+    ///
+    /// runner.run(TurnInput::new("Hello!").conversation("chat-1")).await;
+    /// assert_eq!(store.scopes(&ScopeFilter::all()).await?.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
         self.launch(input.into(), None, None).outcome().await
     }
@@ -153,11 +181,16 @@ impl TurnRunner {
         parts.runtime = Some(runtime.clone());
         let turn = TurnContext::new(parts);
         // Before the task: it may come to a gate at once.
-        let gates = Gates::new(Arc::clone(turn.gates()));
+        let gates = Gates::new(turn.turn_gates().clone());
         let cancellation = turn.cancellation().clone();
         let span = TurnSpan::start(&*self.0.executor, &turn, begins.message());
+        // Also where the task is dropped before its end, by a runtime that is shut down.
+        let ends = EndOnDrop(turn.clone());
         let work = drive(Arc::clone(&self.0), turn, begins, deadline);
-        let work = span.around(work);
+        let work = span.around(async move {
+            let _ends = ends;
+            work.await
+        });
         let task = match under {
             None => runtime.spawn(work),
             Some(call) => {
@@ -182,7 +215,9 @@ impl TurnRunner {
     ) -> Result<TurnParts, Error> {
         let tools = self.0.tools.fork();
         for tool in input.tools {
-            tools.register(tool?)?;
+            let advice = "the runner or the input has one of this name. Rename the input's tool, or replace the \
+                          runner's from middleware with `ctx.tools().register_overwriting(tool)`";
+            tools.register_or(tool?, advice)?;
         }
         let stash = Stash::new();
         for (path, value) in input.stash {
@@ -199,6 +234,7 @@ impl TurnRunner {
         Ok(TurnParts {
             id: Arc::clone(turn_id),
             scope: Scope::new(Arc::clone(conversation)),
+            kept: input.conversation.is_some(),
             setup: Arc::clone(&self.0.setup),
             tools,
             stash,
@@ -206,9 +242,19 @@ impl TurnRunner {
             cancellation,
             stream: None,
             answer: None,
-            gates: input.under.map(|call| Arc::clone(call.gates())),
+            outer: (input.under.as_ref()).map(|call| Outer::new(call, input.inherits)),
+            inherits: input.inherits,
             runtime: None,
         })
+    }
+}
+
+/// Ends a turn when its task is gone, so that nobody waits for its stream or its gates.
+struct EndOnDrop(TurnContext);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 

@@ -13,6 +13,8 @@ use crate::unknown::FindOut;
 
 /// What stands in a prompt itself unless told.
 const INLINE_LIMIT: u64 = 4 * 1024;
+/// The most bytes of one result.
+const MAX_RESULT_BYTES: u64 = 64 * 1024 * 1024;
 /// Calls that run at once unless told.
 const PARALLEL_CALLS: usize = 16;
 /// How long somebody has to answer unless told.
@@ -32,11 +34,16 @@ pub(crate) struct Setup {
     pub(crate) unknown_calls: Option<Arc<dyn FindOut>>,
     pub(crate) recalls_answers: bool,
     pub(crate) spool: Arc<dyn Spool>,
+    /// The program chose the spool.
+    pub(crate) spool_given: bool,
+    /// The spool of turns that no conversation was named for.
+    pub(crate) unkept: Arc<dyn Spool>,
     pub(crate) secret: Option<ConversationSecret>,
     pub(crate) policies: Vec<Arc<dyn ApprovalPolicy>>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) approval_timeout: Duration,
     pub(crate) inline_limit: u64,
+    pub(crate) max_result_bytes: u64,
     pub(crate) artifact_limits: ArtifactLimits,
     pub(crate) parallel_calls: usize,
     pub(crate) iteration_limit: u32,
@@ -47,18 +54,22 @@ pub(crate) struct Setup {
 
 impl Default for Setup {
     fn default() -> Self {
+        let unkept: Arc<dyn Spool> = Arc::new(Unkept::default());
         Setup {
             store: None,
             store_timeout: STORE_TIMEOUT,
             lease: LEASE,
             unknown_calls: None,
             recalls_answers: true,
-            spool: Arc::new(Unkept),
+            spool: Arc::clone(&unkept),
+            spool_given: false,
+            unkept,
             secret: None,
             policies: Vec::new(),
             approver: None,
             approval_timeout: APPROVAL_TIMEOUT,
             inline_limit: INLINE_LIMIT,
+            max_result_bytes: MAX_RESULT_BYTES,
             artifact_limits: ArtifactLimits::default(),
             parallel_calls: PARALLEL_CALLS,
             iteration_limit: ITERATION_LIMIT,
@@ -69,12 +80,25 @@ impl Default for Setup {
     }
 }
 
+impl Setup {
+    /// Takes the spool of the store, unless another one was given.
+    pub(crate) fn take_spool_of_store(&mut self) {
+        let own = self.store.as_ref().and_then(|store| store.spool());
+        if let Some(own) = own.filter(|_| !self.spool_given) {
+            self.spool = own;
+        }
+    }
+}
+
 /// What the builders that make a [`Setup`] have in common.
 macro_rules! setup_methods {
     () => {
-        /// Where results are kept. In memory unless told.
+        /// Sets the spool for the results and media of conversations. Default: the spool of the store if it has one. Otherwise
+        /// memory, at most 1 GiB in all, each result for as long as a record holds it: a
+        /// [`MemoryStore`](crate::store::MemoryStore) that deletes a conversation releases its results.
         pub fn spool(mut self, spool: impl crate::spool::Spool + 'static) -> Self {
             self.setup.spool = std::sync::Arc::new(spool);
+            self.setup.spool_given = true;
             self
         }
 
@@ -109,6 +133,16 @@ macro_rules! setup_methods {
         /// more becomes a handle.
         pub fn inline_limit(mut self, bytes: u64) -> Self {
             self.setup.inline_limit = bytes;
+            self
+        }
+
+        /// The most bytes that are kept of one result, where the tool has no bound of its own
+        /// ([`ToolBuilder::max_result_bytes`](crate::tool::ToolBuilder::max_result_bytes)). Text, bytes and streams are cut
+        /// off there, up to three bytes earlier so that no character is split. The record says so
+        /// ([`ToolCall::is_truncated`](crate::record::ToolCall::is_truncated)), the model is told, and operators get a
+        /// warning. The sender of a stream finds it closed. Default: 64 MiB.
+        pub fn max_result_bytes(mut self, bytes: u64) -> Self {
+            self.setup.max_result_bytes = bytes;
             self
         }
 

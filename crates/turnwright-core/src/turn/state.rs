@@ -73,12 +73,14 @@ impl TurnContext {
     /// ```
     ///
     /// # Errors
-    /// `E_INVALID_TURN_CONTEXT` if it was given none.
+    /// `E_MISSING_STATE` if it was given none. The model is told that the tool is misconfigured.
     pub fn state<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Error> {
         self.setup().state.get().ok_or_else(|| {
             let name = type_name::<T>();
-            let message = format!("there is no state of type `{name}`: give it with `.state(…)` where the runner is built");
-            Error::new(ErrorCode::InvalidTurnContext, message)
+            let message = format!(
+                "there is no state of type `{name}`: call `.state(value)` with one where the runner is built"
+            );
+            Error::new(ErrorCode::MissingState, message)
         })
     }
 }

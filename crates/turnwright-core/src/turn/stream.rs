@@ -20,11 +20,11 @@ use crate::within::{TimeLimit, within};
 pub enum TurnEvent {
     /// A piece of what the model says.
     MessageDelta(Delta),
-    /// A message is complete, and stored.
+    /// A message of the model was stored, by whatever part of the program. One that is stored again comes again.
     Message(Arc<Message>),
     /// A piece of what the model thinks.
     ThoughtDelta(Delta),
-    /// A thought is complete, and stored.
+    /// A thought was stored.
     Thought(Arc<Thought>),
     /// A piece of the arguments of a call that the model proposes.
     ToolCallDelta {
@@ -63,9 +63,13 @@ pub enum TurnEvent {
         /// How: `resolved`, `rejected`, `timedOut` or `aborted`.
         how: &'static str,
     },
-    /// A call is settled, and stored. Calls that run together come in the order in which they end; their records are in the
-    /// proposed order.
+    /// A settled call was stored: by the call path, or by hand with
+    /// [`store_tool_call`](crate::TurnContext::store_tool_call). Calls that run together come in the order in which they end;
+    /// their records are in the proposed order.
     ToolCall(Arc<ToolCall>),
+    /// A call of a response that was cut off is stored. It was not executed and never will be: its record has no result,
+    /// [`is_cut_off`](ToolCall::is_cut_off) and [`is_error`](ToolCall::is_error) are true.
+    ToolCallIncomplete(Arc<ToolCall>),
     /// The pieces under this id so far are void: what follows begins anew.
     Discarded {
         /// The id of the pieces.
@@ -97,6 +101,23 @@ impl Delta {
 }
 
 impl TurnEvent {
+    /// The event of a record that was stored, if its kind has one: messages of the model, thoughts, and calls that are
+    /// settled or were cut off.
+    pub(super) fn of_record(record: &Record) -> Option<Self> {
+        match record {
+            Record::Message(message) if message.is_answer() => {
+                Some(TurnEvent::Message(Arc::clone(message)))
+            }
+            Record::Thought(thought) => Some(TurnEvent::Thought(Arc::clone(thought))),
+            Record::ToolCall(call) if call.is_open() => None,
+            Record::ToolCall(call) if call.is_complete() => {
+                Some(TurnEvent::ToolCall(Arc::clone(call)))
+            }
+            Record::ToolCall(call) => Some(TurnEvent::ToolCallIncomplete(Arc::clone(call))),
+            _ => None,
+        }
+    }
+
     /// The name of the event.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -108,21 +129,22 @@ impl TurnEvent {
             TurnEvent::ToolCallDelta { .. } => "toolCallDelta",
             TurnEvent::ToolCallStarted { .. } => "toolCallStarted",
             TurnEvent::ToolCallProgress { .. } => "toolCallProgress",
-            TurnEvent::GateOpened(_) => "gateOpened",
-            TurnEvent::GateClosed { .. } => "gateClosed",
+            TurnEvent::GateOpened(_) => "turnGateOpen",
+            TurnEvent::GateClosed { .. } => "turnGateClosed",
             TurnEvent::ToolCall(_) => "toolCall",
+            TurnEvent::ToolCallIncomplete(_) => "toolCallIncomplete",
             TurnEvent::Discarded { .. } => "discarded",
         }
     }
 }
 
 impl Serialize for TurnEvent {
-    /// As an object whose `event` is its name: for whoever reads from afar. A record stands in it as
-    /// [`Record::to_value`] writes it.
+    /// As an object whose `event` is its name. A record is in it as [`Record::to_value`] writes it, but of a result behind a
+    /// handle only the kind, the length and the spool id are shown: it may have any size.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let name = self.name();
         let record = |record: Record| {
-            let written = record.to_value().map_err(S::Error::custom);
+            let written = record.to_event_value().map_err(S::Error::custom);
             written.map(|record| json!({ "event": name, "record": record }))
         };
         let event = match self {
@@ -153,7 +175,9 @@ impl Serialize for TurnEvent {
             TurnEvent::Discarded { id } => json!({ "event": name, "id": id }),
             TurnEvent::Message(message) => record(Record::from(Arc::clone(message)))?,
             TurnEvent::Thought(thought) => record(Record::from(Arc::clone(thought)))?,
-            TurnEvent::ToolCall(call) => record(Record::from(Arc::clone(call)))?,
+            TurnEvent::ToolCall(call) | TurnEvent::ToolCallIncomplete(call) => {
+                record(Record::from(Arc::clone(call)))?
+            }
         };
         event.serialize(serializer)
     }
@@ -197,7 +221,9 @@ impl fmt::Debug for TurnEvent {
             TurnEvent::ToolCallProgress { id, .. } => debug.field("id", id),
             TurnEvent::Message(record) => debug.field("id", &record.id()),
             TurnEvent::Thought(record) => debug.field("id", &record.id()),
-            TurnEvent::ToolCall(record) => debug.field("id", &record.id()),
+            TurnEvent::ToolCall(record) | TurnEvent::ToolCallIncomplete(record) => {
+                debug.field("id", &record.id())
+            }
             TurnEvent::Discarded { id } => debug.field("id", id),
         };
         debug.finish()
@@ -213,6 +239,8 @@ impl fmt::Debug for Delta {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::{ArtifactKind, SpooledArtifact};
+    use crate::record::ToolResults;
 
     #[test]
     fn what_is_said_can_be_sent_on_as_json() {
@@ -236,9 +264,32 @@ mod tests {
             (&event["event"], &event["record"]["text"]),
             (&json!("message"), &json!("Hello"))
         );
+        let call = ToolCall::builder("look", "{").cut_off(true).build();
+        let event = written(TurnEvent::ToolCallIncomplete(call.unwrap()));
+        assert_eq!(
+            (&event["event"], &event["record"]["tool"]),
+            (&json!("toolCallIncomplete"), &json!("look"))
+        );
         assert_eq!(
             written(TurnEvent::Discarded { id: "m".into() }),
             json!({ "event": "discarded", "id": "m" })
         );
+    }
+
+    #[test]
+    fn an_event_shows_an_inline_result_and_describes_one_behind_a_handle() {
+        let event = |content: String, inline: bool| {
+            let artifact = SpooledArtifact::in_memory(content, ArtifactKind::TEXT);
+            let call = ToolCall::builder("look", "{}")
+                .results(ToolResults::Artifacts(vec![artifact]))
+                .inline(inline)
+                .build();
+            let event = TurnEvent::ToolCall(call.unwrap());
+            serde_json::to_value(event).unwrap()["record"]["results"].clone()
+        };
+        let described = json!({ "artifacts": [{ "kind": "text", "bytes": 3_000_000 }] });
+        assert_eq!(event("x".repeat(3_000_000), false), described);
+        let shown = event("short".to_owned(), true);
+        assert_eq!(shown["artifacts"][0]["text"], "short");
     }
 }

@@ -19,6 +19,7 @@ mod telemetry;
 mod text_differential;
 mod turn;
 mod turn_property;
+mod values;
 
 /// Says something that is to be seen of a test that passes too: straight to the stream, since what goes through the
 /// macros is shown of failures only.

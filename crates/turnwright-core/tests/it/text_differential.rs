@@ -284,4 +284,8 @@ impl ByteReader for Far {
             .bytes
             .slice(start..at(range.end).min(start + self.most)))
     }
+
+    fn read_now(&self, _at: u64, _into: &mut [u8]) -> Option<io::Result<usize>> {
+        None
+    }
 }

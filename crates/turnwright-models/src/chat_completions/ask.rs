@@ -124,7 +124,7 @@ impl Adapter {
         let sent = unless_due(deadline, alarm.as_mut(), self.transport.send(request)).await;
         let mut response = sent
             .ok_or_else(|| too_long(self.request_timeout))?
-            .map_err(Failure::broken)?;
+            .map_err(|error| Failure::broken(self.without_secrets(error)))?;
         if !(200..300).contains(&response.status) {
             return Err(Box::pin(self.refused(response)).await);
         }
@@ -135,20 +135,21 @@ impl Adapter {
         let mut said_all = None;
         let rest = loop {
             let mut silence = from_now(self.idle_timeout);
-            if collector.so_far().is_whole() {
+            if collector.so_far().has_ended() {
                 // What may follow, most often the usage, follows at once.
                 silence = *said_all.get_or_insert(from_now(self.idle_timeout.min(LONGEST_GRACE)));
             }
             let due = silence.min(deadline);
             let piece = match unless_due(due, alarm.as_mut(), response.body.next()).await {
                 Some(piece) => piece,
-                None if collector.so_far().is_whole() => return Ok(()),
+                None if collector.so_far().has_ended() => return Ok(()),
                 None if silence < deadline => return Err(silent(self.idle_timeout)),
                 None => return Err(too_long(self.request_timeout)),
             };
             size += piece
                 .as_ref()
                 .map_or(0, |it| it.as_ref().map_or(0, Bytes::len));
+            let broke = matches!(piece, Some(Err(_)));
             let read = match &piece {
                 Some(Ok(_)) if size > self.max_body => Err(too_large(self.max_body)),
                 Some(Ok(bytes)) => decoder.push(bytes, &mut deltas),
@@ -160,9 +161,12 @@ impl Adapter {
             }
             collector.extend(deltas.drain(..));
             match read {
-                // All was said before the connection broke. What the server itself takes back was not said.
+                // All was said before the connection broke. What the server itself takes back was not said, and calls are not
+                // made if an event after them cannot be read: it may have taken them back.
                 Err(error)
-                    if error.code() != ErrorCode::ModelServer && collector.so_far().is_whole() =>
+                    if error.code() != ErrorCode::ModelServer
+                        && collector.so_far().has_ended()
+                        && (broke || collector.so_far().tool_calls.is_empty()) =>
                 {
                     return Ok(());
                 }
@@ -189,11 +193,13 @@ impl Adapter {
         }
     }
 
+    /// The error without anything that is secret here, also in its causes.
     fn without_secrets(&self, error: Error) -> Error {
-        let scrubbed = self.scrubbed(error.message());
-        match scrubbed == error.message() {
+        let said = error.with_causes();
+        let clean = self.scrubbed(&said);
+        match clean == said {
             true => error,
-            false => Error::new(error.code(), scrubbed).with_kind(error.kind()),
+            false => Error::new(error.code(), clean).with_kind(error.kind()),
         }
     }
 }

@@ -11,10 +11,10 @@ use url::Url;
 use super::habits::Habits;
 use super::media::{self, MediaPolicy};
 use super::options::Options;
-use super::secrets::Secrets;
 use super::tools::WrittenTools;
 use super::{ChatCompletions, decode};
 use crate::http::{Client, ClientBuilder, Transport, parse_url};
+use crate::redact::{Redactor, credentials};
 use crate::retry::RetryPolicy;
 use crate::sse;
 
@@ -72,7 +72,7 @@ pub(super) struct Adapter {
     pub(super) from: String,
     pub(super) headers: Vec<(String, String)>,
     /// What must never be seen, wherever a server puts it.
-    pub(super) secrets: Secrets,
+    pub(super) redactor: Redactor,
     pub(super) transport: Arc<dyn Transport>,
     pub(super) retry: RetryPolicy,
     pub(super) request_timeout: Duration,
@@ -314,7 +314,8 @@ impl ChatCompletionsBuilder {
         self
     }
 
-    /// The most bytes that one media may have. 20 MiB unless told.
+    /// Sets the most bytes that one media may have. A larger one is described to the model, with a warning event; with
+    /// [`MediaPolicy::Throw`] the turn fails. Default: 20 MiB.
     pub fn max_media_bytes(mut self, bytes: u64) -> Self {
         self.max_media = bytes;
         self
@@ -362,17 +363,12 @@ impl ChatCompletionsBuilder {
         let endpoint = endpoint(&self.base_url, &self.query)?;
         let from = origin_and_path(&endpoint);
         let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-        let mut secrets = Secrets::default();
         if let Some(key) = self.api_key {
             let key = key.trim();
             headers.push(("authorization".to_owned(), format!("Bearer {key}")));
-            secrets.add(key);
-        }
-        for (_, value) in &self.headers {
-            secrets.add(value);
         }
         headers.extend(self.headers);
-        secrets.add_url(&endpoint);
+        let redactor = redactor(&headers, &endpoint, self.client.proxy_url());
         let transport = match self.transport {
             Some(transport) => transport,
             // A proxy of the environment is not for what runs on this machine.
@@ -383,7 +379,7 @@ impl ChatCompletionsBuilder {
         let adapter = Adapter {
             from,
             headers,
-            secrets,
+            redactor,
             transport,
             retry: self.retry,
             request_timeout: self.request_timeout,
@@ -411,6 +407,39 @@ impl ChatCompletionsBuilder {
         })
     }
 }
+
+/// What must not be seen of a request and of the proxies that it may go through.
+fn redactor(headers: &[(String, String)], endpoint: &Url, proxy: Option<&str>) -> Redactor {
+    let pairs = headers.iter().map(|(name, value)| (&**name, &**value));
+    let mut secrets = credentials(pairs, endpoint);
+    let environment = PROXIES.iter().filter_map(|name| std::env::var(name).ok());
+    for proxy in environment.chain(proxy.map(str::to_owned)) {
+        if let Ok(url) = Url::parse(proxy.trim()) {
+            secrets.extend(credentials([], &url));
+        }
+    }
+    let mut redactor = Redactor::new(SECRET);
+    for secret in secrets.iter().filter(|it| it.len() >= SHORTEST_SECRET) {
+        redactor.add(secret);
+    }
+    redactor
+}
+
+/// What is written where a secret was.
+const SECRET: &str = "[secret]";
+
+/// Shorter values are found in too many texts that hold no secret.
+const SHORTEST_SECRET: usize = 4;
+
+/// The variables that can name a proxy, with its password.
+const PROXIES: [&str; 6] = [
+    "HTTPS_PROXY",
+    "https_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+];
 
 /// Where requests go: the base URL and the name of the resource, unless it stands there already.
 fn endpoint(base: &str, query: &[(String, String)]) -> Result<Url, Error> {

@@ -14,16 +14,19 @@ use turnwright_core::{BoxError, DispatchContext, Error, ErrorCode, ErrorKind, Us
 use super::ask::Asked;
 use super::body::{Body, answer_in_words, response_format};
 use super::builder::Adapter;
-use super::decode::{Cut, Reply, ReplyCall};
+use super::decode::{Cut, Reply, ReplyCall, shown};
 use super::habits::Habits;
 use super::live::Live;
 use super::options::Options;
 use super::write::{ChatWriter, DETAILS, FIELD, WireMessage};
 use super::{ChatCompletions, PROTOCOL, STASH_KEY, tools, window};
-use crate::render::{ResponseState, Standing, Transcript};
+use turnwright_core::transcript::{ResponseState, Standing, Transcript};
 
 /// Responses in a row that may be cut off in the middle of a call before the turn ends.
 const MOST_CUTS: u32 = 3;
+
+/// The most characters of a finish reason that are quoted.
+const LONGEST_REASON: usize = 60;
 
 /// What is kept for a turn, for each server that it asks.
 #[derive(Default)]
@@ -130,7 +133,7 @@ impl ChatCompletions {
             }
             Standing::new(text).explain_fences(adapter.explains_fences)
         };
-        let mut writer = ChatWriter::new(adapter, renderer, &mut kept.ids);
+        let mut writer = ChatWriter::new(adapter, renderer, &mut kept.ids, ctx.turn());
         kept.transcript
             .update(&ctx.timeline(), system, &mut writer)
             .await
@@ -153,41 +156,76 @@ impl ChatCompletions {
             ctx.reporter()
                 .usage(reply.usage.unwrap_or(Usage::tokens(0, 0)));
         }
+        let has_calls = !reply.tool_calls.is_empty();
         let mut state = ResponseState::new(&*self.adapter.from);
-        // A server that ends its streams without a reason has said all that it has to say, as far as words go.
-        let complete = whole
-            || (failed.is_none() && reply.tool_calls.is_empty() && reply.finish_reason.is_none());
+        // Words are complete unless the response is known to be cut off; calls only if it is known not to be.
+        let complete = whole || (failed.is_none() && !has_calls && reply.cut().is_none());
         if !complete {
             state = state.cut(why_cut(&reply, failed.as_ref()));
         }
-        let answers = complete && reply.tool_calls.is_empty() && !reply.text.is_empty();
+        let answers = complete && !has_calls && !reply.text.is_empty();
         self.keep_words(&reply, live, &state, answers).await?;
-        if whole {
+        if whole && has_calls {
             kept.cuts = 0;
-            if reply.tool_calls.is_empty() {
-                return end(ctx, &reply);
-            }
             let calls = reply.tool_calls.into_iter();
             let calls = calls.map(|call| propose(ctx, call, &state).nothing_is_no_arguments());
             ctx.call_tools(calls.collect::<Vec<_>>()).await;
             return Ok(());
         }
-        let cut_in_calls = !reply.tool_calls.is_empty();
+        if complete {
+            kept.cuts = 0;
+            if !whole {
+                let ended = self.how_it_ended(&reply);
+                let message = format!("{ended}: its text is taken for the answer");
+                ctx.log(Level::Warn, message);
+            }
+            return end(ctx, &reply);
+        }
         for call in &reply.tool_calls {
             Box::pin(propose(ctx, call.clone(), &state).keep_incomplete()).await?;
         }
         kept.cuts += 1;
-        match failed {
-            Some(error) => Err(error),
-            None if complete => {
-                let message = "the response has no finish reason: it was taken for whole";
-                ctx.log(Level::Warn, message);
-                end(ctx, &reply)
-            }
-            // The model is told, and tries again.
-            None if cut_in_calls && kept.cuts < MOST_CUTS => Ok(()),
-            None => ctx.nack(incomplete(&reply)),
+        if let Some(error) = failed {
+            return Err(error);
         }
+        let ended = self.how_it_ended(&reply);
+        if has_calls {
+            let count = reply.tool_calls.len();
+            let message =
+                format!("{ended}: its calls ({count}) are kept as incomplete and not executed");
+            ctx.log(Level::Warn, message);
+        }
+        // The model is told, and tries again.
+        match has_calls && kept.cuts < MOST_CUTS {
+            true => Ok(()),
+            false => ctx.nack(incomplete(&reply, &ended)),
+        }
+    }
+
+    /// How a response ended that is not known to be complete, for operators.
+    fn how_it_ended(&self, reply: &Reply) -> String {
+        match reply.finish_reason.as_deref() {
+            None => "the response has no finish reason".to_owned(),
+            Some(_) if reply.has_ended() => {
+                let reason = self.quoted_reason(reply);
+                format!("the finish reason {reason} is not known to end a complete response")
+            }
+            Some(_) if reply.cut().is_none() => {
+                "the response went on after its finish reason, and did not come to an end"
+                    .to_owned()
+            }
+            Some(_) => {
+                let reason = self.quoted_reason(reply);
+                format!("the response was cut off (finish reason {reason})")
+            }
+        }
+    }
+
+    /// The server's reason, which can be any text.
+    fn quoted_reason(&self, reply: &Reply) -> String {
+        let reason = reply.finish_reason.as_deref().unwrap_or_default();
+        let reason = self.adapter.scrubbed(reason);
+        format!("\"{}\"", shown(&reason, LONGEST_REASON))
     }
 
     /// What was thought and said, as records. `answers` says that it is the answer.
@@ -249,33 +287,37 @@ fn propose(
     }
 }
 
+/// Why a response is not complete, for the model.
 fn why_cut(reply: &Reply, failed: Option<&Error>) -> &'static str {
     match (failed, reply.cut()) {
         (Some(_), _) => "the connection broke",
         (None, Some(Cut::Length)) => "it came to the limit of tokens",
         (None, Some(Cut::Filter)) => "a filter of the provider stopped it",
         (None, Some(Cut::Failure)) => "the provider failed",
-        (None, None) => "it has no finish reason",
+        (None, None) if reply.finish_reason.is_none() => "it has no finish reason",
+        (None, None) if reply.has_ended() => "its finish reason is not known",
+        (None, None) => "it went on after its finish reason",
     }
 }
 
-fn incomplete(reply: &Reply) -> Error {
+/// The error of a response that is not complete, which ended in this way.
+fn incomplete(reply: &Reply, ended: &str) -> Error {
     let (kind, message) = match reply.cut() {
         Some(Cut::Length) => (
             ErrorKind::Unavailable,
-            "the response came to the limit of tokens before it was whole: allow more with `max_completion_tokens` (or `max_tokens`), or ask for less",
+            "the response came to the limit of tokens before it was whole: allow more with `max_completion_tokens` (or `max_tokens`), or ask for less".to_owned(),
         ),
         Some(Cut::Filter) => (
             ErrorKind::Denied,
-            "a filter of the provider stopped the response before it was whole",
+            "a filter of the provider stopped the response before it was whole".to_owned(),
         ),
         Some(Cut::Failure) => (
             ErrorKind::Unavailable,
-            "the provider stopped the response before it was whole: try again later",
+            "the provider stopped the response before it was whole: try again later".to_owned(),
         ),
         None => (
             ErrorKind::Unavailable,
-            "the response ended before it was whole: there is no finish reason",
+            format!("the response ended before it was whole, so its calls were not executed: {ended}"),
         ),
     };
     Error::new(ErrorCode::ResponseIncomplete, message).with_kind(kind)

@@ -151,15 +151,12 @@ impl Adapter {
 
     /// A text of the server's without anything that is secret here: some repeat the key that they refuse.
     pub(super) fn scrubbed(&self, text: &str) -> String {
-        self.secrets.taken_out_of(text)
+        self.redactor.text(text)
     }
 
     /// An id that may be anything, as one that may stand in a log.
     fn plain_id(&self, id: &str) -> String {
-        let plain = id
-            .chars()
-            .filter(char::is_ascii_graphic)
-            .take(MOST_OF_AN_ID);
-        self.scrubbed(&plain.collect::<String>())
+        let plain: String = id.chars().filter(char::is_ascii_graphic).collect();
+        self.scrubbed(&plain).chars().take(MOST_OF_AN_ID).collect()
     }
 }

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use turnwright_core::schema::admit;
 use turnwright_core::trust::neutralise;
 use turnwright_core::{Error, ErrorCode, Media, MediaKind};
 
@@ -34,12 +35,25 @@ pub(super) fn usually_shown(media: &Media) -> bool {
     }
 }
 
+/// Why a media cannot be part of a message.
+pub(super) enum Unwritten {
+    /// It may not be sent.
+    Refused(Error),
+    /// It has more bytes than one media may have.
+    TooLarge(Error),
+    /// Its bytes cannot be read: they may be gone for good, and the conversation must go on.
+    Unreadable(std::io::Error),
+}
+
 /// The media as a part of a message.
-pub(super) async fn part(media: &Media, adapter: &Adapter) -> Result<Value, Error> {
+pub(super) async fn part(media: &Media, adapter: &Adapter) -> Result<Value, Unwritten> {
     let data = base64(media, adapter.max_media).await?;
     let told = adapter.media_part.as_ref();
     if let Some(part) = told.and_then(|write| write(media, &data)) {
-        return Ok(part);
+        return admit(part).map_err(|why| {
+            let message = format!("the part that `media_part` returned cannot be sent: {why}");
+            Unwritten::Refused(Error::new(ErrorCode::UnsupportedMedia, message))
+        });
     }
     // Without parameters, in which a comma would begin other data.
     let mime = essence(media.mime_type());
@@ -60,22 +74,19 @@ pub(super) async fn part(media: &Media, adapter: &Adapter) -> Result<Value, Erro
 }
 
 /// All of its bytes, and no more than may be.
-async fn base64(media: &Media, most: u64) -> Result<String, Error> {
-    let unreadable = |error: std::io::Error| {
-        let message = format!("the {} {} cannot be read", media.kind(), named(media));
-        Error::new(ErrorCode::UnsupportedMedia, message).with_source(error)
-    };
-    let mut stream = media.stream().await.map_err(unreadable)?;
+async fn base64(media: &Media, most: u64) -> Result<String, Unwritten> {
+    let mut stream = media.stream().await.map_err(Unwritten::Unreadable)?;
     let mut bytes = Vec::new();
     while let Some(piece) = stream.next().await {
-        bytes.extend_from_slice(&piece.map_err(unreadable)?);
+        bytes.extend_from_slice(&piece.map_err(Unwritten::Unreadable)?);
         if bytes.len() as u64 > most {
             let message = format!(
                 "the {} {} has more than {most} bytes: make it smaller, or allow more with `max_media_bytes`",
                 media.kind(),
                 named(media)
             );
-            return Err(Error::new(ErrorCode::UnsupportedMedia, message));
+            let error = Error::new(ErrorCode::UnsupportedMedia, message);
+            return Err(Unwritten::TooLarge(error));
         }
     }
     Ok(STANDARD.encode(bytes))

@@ -24,7 +24,6 @@ mod habits;
 mod live;
 mod media;
 mod options;
-mod secrets;
 mod spelling;
 mod tools;
 mod window;

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
+use turnwright_core::schema::admit;
 use turnwright_core::{Error, ErrorCode};
 
 /// One table makes the parameters, how each is set, and how two sets of them become one.
@@ -168,13 +169,15 @@ impl Options {
     /// A parameter that is not known here, passed through as it is.
     ///
     /// # Errors
-    /// `E_INVALID_MODEL_CONFIG` for one that is known, or that the battery writes itself.
+    /// `E_INVALID_MODEL_CONFIG` for one that is known, that the battery writes itself, or whose value [`admit`] refuses.
     pub fn extra(
         mut self,
         name: impl Into<String>,
         value: impl Into<Value>,
     ) -> Result<Self, Error> {
-        self.extra.insert(name.into(), value.into());
+        let name = name.into();
+        let value = admitted(&name, value.into())?;
+        self.extra.insert(name, value);
         self.check()?;
         Ok(self)
     }
@@ -185,7 +188,8 @@ impl Options {
     /// # Errors
     /// `E_INVALID_MODEL_CONFIG` for a function, or what is no object with a `type`.
     pub fn provider_tool(mut self, tool: impl Into<Value>) -> Result<Self, Error> {
-        self.provider_tools.push(tool.into());
+        let tool = admitted("provider_tools", tool.into())?;
+        self.provider_tools.push(tool);
         self.check()?;
         Ok(self)
     }
@@ -265,6 +269,14 @@ impl Options {
         let told = self.max_completion_tokens.or(self.max_tokens);
         told.unwrap_or(0)
     }
+}
+
+/// A value that can be sent.
+fn admitted(name: &str, value: Value) -> Result<Value, Error> {
+    admit(value).map_err(|why| {
+        let message = format!("{} {why}", Value::from(name));
+        Error::new(ErrorCode::InvalidModelConfig, message)
+    })
 }
 
 /// The most of a complaint about options that is shown.

@@ -8,13 +8,15 @@ use serde_json::{Map, Value, json};
 use turnwright_core::artifact::text::TokenCount;
 use turnwright_core::record::{Author, Message, Retrieved, Thought, ToolResults};
 use turnwright_core::trust::{Part, Renderer, neutralise};
-use turnwright_core::{Error, ErrorCode, Media, ToolCall};
+use turnwright_core::{Error, ErrorCode, Media, ToolCall, TurnContext};
 
 use super::PROTOCOL;
 use super::builder::{Adapter, ReturnReasoning, SystemRole};
-use super::media::{self, MediaPolicy};
+use super::media::{self, MediaPolicy, Unwritten};
 use super::spelling::{is_usable, made_id, wire_arguments, wire_name};
-use crate::render::{Entry, ModelResponse, ResponseState, Standing, Writer, set_in};
+use turnwright_core::transcript::{
+    Entry, ModelResponse, ResponseState, Standing, Writer, indented,
+};
 
 /// A message as it goes over the wire.
 #[derive(Debug)]
@@ -112,6 +114,7 @@ pub(super) struct ChatWriter<'a> {
     renderer: Renderer,
     /// The ids of calls that stand in the prompt: none stands there twice.
     used: &'a mut HashSet<String>,
+    turn: &'a TurnContext,
 }
 
 impl<'a> ChatWriter<'a> {
@@ -119,11 +122,13 @@ impl<'a> ChatWriter<'a> {
         adapter: &'a Adapter,
         renderer: Renderer,
         used: &'a mut HashSet<String>,
+        turn: &'a TurnContext,
     ) -> Self {
         ChatWriter {
             adapter,
             renderer,
             used,
+            turn,
         }
     }
 
@@ -161,21 +166,57 @@ impl<'a> ChatWriter<'a> {
         if parts.is_empty() {
             return Ok(Vec::new());
         }
+        let mut readable: Vec<(Part, Option<Value>)> = Vec::with_capacity(parts.len());
+        for part in parts {
+            let Part::Media(media) = &part else {
+                readable.push((part, None));
+                continue;
+            };
+            match Box::pin(media::part(media, self.adapter)).await {
+                Ok(value) => readable.push((part, Some(value))),
+                Err(Unwritten::Refused(error)) => return Err(error),
+                Err(Unwritten::TooLarge(error))
+                    if self.adapter.media_policy == MediaPolicy::Throw =>
+                {
+                    return Err(error);
+                }
+                Err(Unwritten::TooLarge(error)) => {
+                    let why = error.message();
+                    let warning = format!("the model gets a description of a media instead: {why}");
+                    self.turn.warn(warning);
+                    // The text before it says that the media follows.
+                    readable.pop();
+                    let described = self.renderer.too_large_media(media);
+                    readable.extend(described.into_iter().map(|part| (part, None)));
+                }
+                Err(Unwritten::Unreadable(error)) => {
+                    self.turn.warn(format!(
+                        "the bytes of the {} {} cannot be read, so the model gets its description instead: {error}",
+                        media.kind(),
+                        media::named(media)
+                    ));
+                    readable.pop();
+                    let described = self.renderer.unavailable_media(media);
+                    readable.extend(described.into_iter().map(|part| (part, None)));
+                }
+            }
+        }
         // Text alone as a string; with media as a list of parts.
-        if parts.iter().all(|part| matches!(part, Part::Text(_))) {
+        if readable.iter().all(|(_, media)| media.is_none()) {
+            let parts = readable.into_iter().map(|(part, _)| part).collect();
             let (role, content) = ("user", &*joined(parts));
             return Ok(vec![WireMessage::new(Role::User, &Said { role, content })]);
         }
         let (mut content, mut words, mut media) = (Vec::new(), String::new(), 0);
-        for part in parts {
+        for part in readable {
             match part {
-                Part::Text(text) => {
+                (Part::Text(text), _) => {
                     words.push_str(&text);
                     content.push(json!({ "type": "text", "text": text }));
                 }
-                Part::Media(it) => {
+                (_, Some(value)) => {
                     media += 1;
-                    content.push(Box::pin(media::part(&it, self.adapter)).await?);
+                    content.push(value);
                 }
                 _ => {}
             }
@@ -413,16 +454,18 @@ impl Writer for ChatWriter<'_> {
                 self.user(self.renderer.retrievable(found).await).await
             }
             Entry::Instruction(instruction) => {
-                let text = set_in(instruction.text());
+                let text = indented(instruction.text());
                 let text = format!("{NOTE}From now on this holds too:\n- {text}");
                 self.user(vec![Part::Text(text)]).await
             }
             Entry::Memory(memory) => {
-                let text = set_in(memory.text());
+                let text = indented(memory.text());
                 let text = format!("{NOTE}This is remembered now:\n- {text}");
                 self.user(vec![Part::Text(text)]).await
             }
             Entry::Response(response) => self.response(response).await,
+            // A kind of entry that this protocol does not know has nothing to say on its wire.
+            _ => Ok(Vec::new()),
         }
     }
 

@@ -63,6 +63,14 @@ impl ClientBuilder {
         self
     }
 
+    /// The address of the proxy that was set.
+    pub(crate) fn proxy_url(&self) -> Option<&str> {
+        match &self.proxy {
+            Proxy::At(url) => Some(url),
+            Proxy::Environment | Proxy::None => None,
+        }
+    }
+
     /// Through no proxy unless one was told.
     pub(crate) fn no_proxy_unless_told(self) -> Self {
         match self.proxy {

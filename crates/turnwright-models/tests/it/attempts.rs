@@ -315,7 +315,25 @@ async fn what_a_server_calls_an_error_counts_beside_what_it_says() {
 async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
     let key = "sk-very-secret-key-123456789";
     let long = format!("{}{key}", "x".repeat(490));
-    let cases: [(&str, Answer); 4] = [
+    let says = |text: &str| refuses(400, text);
+    let cases: [(&str, Answer); 8] = [
+        ("masked", says("Incorrect key sk-very-secr***.")),
+        (
+            "cut off in the middle",
+            says("key sk-very-secret-ke, really"),
+        ),
+        (
+            // Of "user:sk-very-secret-key-123456789".
+            "as base64",
+            says("got 'Basic dXNlcjpzay12ZXJ5LXNlY3JldC1rZXktMTIzNDU2Nzg5' instead"),
+        ),
+        (
+            "as an unknown finish reason",
+            Answer::Stream(vec![
+                json!({ "delta": { "tool_calls": [{ "index": 0, "id": "a", "function": { "name": "f", "arguments": "{}" } }] } }),
+                json!({ "delta": {}, "finish_reason": key }),
+            ]),
+        ),
         (
             "in the id",
             Answer::Status(
@@ -341,17 +359,29 @@ async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
         ),
     ];
     for (place, answer) in cases {
-        let script = Script::new([answer]);
+        let script = Script::new([answer.clone(), answer.clone(), answer]);
         let model = script
             .builder()
             .header("authorization", format!("Bearer {key}"))
             .retry(RetryPolicy::never())
             .build()
             .unwrap();
-        let runner = TurnRunner::builder(model).build().unwrap();
+        let logs = Arc::new(Mutex::new(String::new()));
+        let told = Arc::clone(&logs);
+        let runner = TurnRunner::builder(model)
+            .observer(move |event: &Event| {
+                let mut told = told.lock().unwrap();
+                *told += &format!("{:?}", event.kind);
+            })
+            .build()
+            .unwrap();
         let error = runner.run("Hello").await.ended.error().unwrap();
         let said = format!("{error} {error:?} {}", error.with_causes());
-        assert!(!said.contains("sk-very"), "{place}: {said}");
+        let said = said + &*logs.lock().unwrap();
+        assert!(said.contains("[secret]"), "{place}: {said}");
+        for part in ["sk-very", "secret-k", "LXNlY3JldC1r"] {
+            assert!(!said.contains(part), "{place}: {said}");
+        }
         assert!(!said.contains(['\u{9b}', '\u{202e}']), "{place}: {said}");
     }
     let script = Script::new([refuses(

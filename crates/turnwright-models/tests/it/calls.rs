@@ -6,8 +6,12 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 use turnwright_core::record::ToolResults;
 use turnwright_core::{
-    Ended, ErrorCode, Event, EventKind, RepairKind, Tool, ToolContext, TurnOutcome, TurnRunner,
+    Ended, ErrorCode, Event, EventKind, RepairKind, Tool, ToolContext, TurnEvent, TurnOutcome,
+    TurnRunner,
 };
+use turnwright_models::ChatCompletions;
+use turnwright_models::retry::RetryPolicy;
+use turnwright_testkit::server::{self, Server, Step};
 
 use crate::script::{Answer, Script, calls, calls_of, says};
 
@@ -134,6 +138,163 @@ async fn the_calls_of_a_response_that_was_cut_off_are_kept_and_not_made_and_the_
                 "{text}"
             );
         }
+    }
+}
+
+/// The messages that were logged.
+fn logging() -> (
+    impl Fn(&Event) + Send + Sync + 'static,
+    Arc<Mutex<Vec<String>>>,
+) {
+    let logs = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&logs);
+    let note = move |event: &Event| {
+        if let EventKind::Log { message, .. } = &event.kind {
+            told.lock().unwrap().push(message.clone());
+        }
+    };
+    (note, logs)
+}
+
+#[tokio::test]
+async fn calls_run_only_where_the_finish_reason_is_known_to_end_a_whole_response() {
+    let reasons = [
+        (json!("stop"), true),
+        (json!("tool_calls"), true),
+        (json!("function_call"), true),
+        (json!("tool_use"), true),
+        (json!(" length "), false),
+        (json!(" "), false),
+        (json!(1), false),
+        (json!(" tool_calls"), false),
+        (json!("content_filtered"), false),
+        (json!("guardrail_intervened"), false),
+        (json!("server_error"), false),
+        (json!("something_new"), false),
+    ];
+    for (reason, runs) in reasons {
+        let (tool, given) = noting();
+        let piece = json!({ "index": 0, "id": "a", "function": { "name": "note", "arguments": "{\"n\": 1}" } });
+        let script = Script::new([
+            Answer::Stream(vec![
+                json!({ "delta": { "tool_calls": [piece] } }),
+                json!({ "delta": {}, "finish_reason": reason }),
+            ]),
+            says("Done."),
+        ]);
+        let (note, logs) = logging();
+        let runner = TurnRunner::builder(script.model())
+            .tool(tool)
+            .observer(note)
+            .build()
+            .unwrap();
+        let mut turn = runner.start("Go.");
+        let mut heard = Vec::new();
+        while let Some(event) = turn.next().await {
+            match event {
+                TurnEvent::ToolCall(call) => {
+                    assert!(call.is_complete() && !call.is_error());
+                    heard.push("complete");
+                }
+                TurnEvent::ToolCallIncomplete(call) => {
+                    assert!(call.is_cut_off() && call.is_error() && !call.is_complete());
+                    heard.push("incomplete");
+                }
+                TurnEvent::ToolCallStarted { .. } => heard.push("started"),
+                _ => {}
+            }
+        }
+        assert_eq!(turn.await.text, "Done.", "{reason}");
+        let logs = logs.lock().unwrap();
+        match runs {
+            true => {
+                assert_eq!(*given.lock().unwrap(), [json!({ "n": 1 })], "{reason}");
+                assert_eq!(heard, ["started", "complete"], "{reason}");
+                assert!(logs.is_empty(), "{logs:?}");
+            }
+            false => {
+                assert!(given.lock().unwrap().is_empty(), "{reason}");
+                assert_eq!(heard, ["incomplete"], "{reason}");
+                let named = reason.as_str().map_or("1", str::trim);
+                assert!(
+                    logs[0].contains(named) && logs[0].contains("not executed"),
+                    "{logs:?}"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn words_that_end_for_a_reason_that_is_not_known_are_an_answer_with_a_warning() {
+    let script = Script::new([Answer::Stream(vec![
+        json!({ "delta": { "content": "Here." } }),
+        json!({ "delta": {}, "finish_reason": "something\n_new" }),
+    ])]);
+    let (note, logs) = logging();
+    let runner = TurnRunner::builder(script.model())
+        .observer(note)
+        .build()
+        .unwrap();
+    assert_eq!(runner.run("Go.").await.into_answer().unwrap(), "Here.");
+    let logs = logs.lock().unwrap();
+    assert_eq!(logs.len(), 1);
+    assert!(
+        logs[0].contains("\"something _new\" is not known"),
+        "{logs:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_model_that_always_ends_for_a_reason_that_is_not_known_ends_the_turn_with_that_reason() {
+    let (tool, given) = noting();
+    let cut = || calls_of("something_new", [("note", "{}".to_owned())]);
+    let script = Script::new([cut(), cut(), cut(), says("Never asked.")]);
+    let outcome = run(&script, tool).await;
+    let error = outcome.error().unwrap();
+    assert_eq!(error.code(), ErrorCode::ResponseIncomplete);
+    assert!(error.message().contains("something_new"), "{error}");
+    assert!(given.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_call_that_comes_after_the_reason_is_not_made_if_the_connection_then_breaks() {
+    let call = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [{ "index": 0, "id": "a", "function": { "name": "note", "arguments": "{\"n\": 1}" } }] } }] });
+    let finish = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] });
+    let events = |chunks: &[&Value]| server::Answer::sse(chunks.iter().map(ToString::to_string));
+    let broken = |rest: &'static str| events(&[&call, &finish]).body(rest);
+    let answers = [
+        (events(&[&finish, &call]).step(Step::Reset), 0),
+        (events(&[&finish, &call]).step(Step::Close), 0),
+        (events(&[&finish, &call]), 0),
+        // Said again, or ended by `[DONE]`, the reason counts for the call too.
+        (events(&[&finish, &call, &finish]).step(Step::Reset), 1),
+        (events(&[&finish, &call]).body("data: [DONE]\n\n"), 1),
+        (events(&[&call, &finish]).step(Step::Reset), 1),
+        // What cannot be read after the reason may have taken the call back.
+        (broken(r#"data: {"error":{"message":"overloaded, resp"#), 0),
+        (broken("data: <html>502 Bad Gateway</html>\n\n"), 0),
+        (broken("data: [ERROR] upstream died\n\n"), 0),
+        (broken("event: Error\ndata: {}\n\n"), 0),
+        (broken("data: [{\"error\":{\"message\":\"boom\"}}]\n\n"), 0),
+    ];
+    for (at, (answer, runs)) in answers.into_iter().enumerate() {
+        let (tool, given) = noting();
+        let done =
+            json!({ "choices": [{ "message": { "content": "Done." }, "finish_reason": "stop" }] });
+        let server = Server::script([answer, server::Answer::json(200, done)])
+            .await
+            .unwrap();
+        let model = ChatCompletions::builder(format!("{}/v1", server.url()))
+            .model("test-model")
+            .retry(RetryPolicy::never())
+            .build()
+            .unwrap();
+        let runner = TurnRunner::builder(model).tool(tool).build().unwrap();
+        let outcome = runner.run("Go.").await;
+        assert_eq!(given.lock().unwrap().len(), runs, "{at}");
+        let calls: Vec<_> = outcome.tool_calls().collect();
+        assert_eq!((calls.len(), calls[0].is_cut_off()), (1, runs == 0), "{at}");
     }
 }
 

@@ -52,7 +52,7 @@ async fn a_turn_that_was_recorded_can_be_played_again_without_a_server_and_witho
     .await;
     assert_eq!(recorded.text, "It rains in both.");
     // The last piece of a response is read behind the turn's back.
-    for _ in 0..100 {
+    for _ in 0..6_000 {
         if std::fs::read_to_string(&file)
             .is_ok_and(|text| text.matches("\"response\"").count() == 2)
         {

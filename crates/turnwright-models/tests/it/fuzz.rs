@@ -282,6 +282,8 @@ struct Sums {
     slots: usize,
     details: usize,
     whole: Option<bool>,
+    /// Something came after the reason, and no end after that.
+    goes_on: bool,
     done: bool,
     usage: Option<Usage>,
 }
@@ -304,7 +306,7 @@ fn judge_deltas(rng: &mut Rng, tally: &mut Tally) {
     let details = reply.reasoning_details.iter();
     let details = details.map(|item| item["text"].as_str().map_or(0, str::len));
     assert_eq!(details.sum::<usize>(), sums.details);
-    assert_eq!(reply.is_whole(), sums.whole == Some(true));
+    assert_eq!(reply.is_whole(), sums.whole == Some(true) && !sums.goes_on);
     assert_eq!(reply.done, sums.done);
     assert_eq!(reply.usage, sums.usage);
     let how = if reply.is_whole() {
@@ -318,7 +320,9 @@ fn judge_deltas(rng: &mut Rng, tally: &mut Tally) {
 fn random_delta(rng: &mut Rng, sums: &mut Sums) -> Delta {
     let text = ["", "a", "äöü", "{\"x\":", "}", "\n"];
     let text = (*rng.pick(&text)).to_owned();
-    match rng.below(9) {
+    let kind = rng.below(9);
+    sums.goes_on |= matches!(kind, 0..=2 | 7..) && sums.whole.is_some();
+    match kind {
         0 => {
             sums.text += text.len();
             Delta::Text(text)
@@ -349,9 +353,12 @@ fn random_delta(rng: &mut Rng, sums: &mut Sums) -> Delta {
                 "length",
                 "content_filter",
                 "error",
+                " stop",
+                "something_new",
             ]);
             let whole = matches!(reason, "stop" | "tool_calls");
             if !reason.is_empty() {
+                sums.goes_on = false;
                 sums.whole = Some(whole && sums.whole.unwrap_or(true));
             }
             Delta::Finish(reason.to_owned())
@@ -366,6 +373,7 @@ fn random_delta(rng: &mut Rng, sums: &mut Sums) -> Delta {
         }
         6 => {
             sums.done = true;
+            sums.goes_on = false;
             Delta::Done
         }
         _ => {

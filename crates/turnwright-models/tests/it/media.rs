@@ -1,8 +1,15 @@
 //! Media as parts of messages.
 
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
 use serde_json::{Value, json};
+use turnwright_core::event::EventKind;
+use turnwright_core::media::MediaReader;
 use turnwright_core::spool::MemoryReader;
-use turnwright_core::{Media, MediaKind, Tool, ToolContext, TrustTier, TurnInput, TurnRunner};
+use turnwright_core::{
+    ByteStream, Event, Media, MediaKind, Tool, ToolContext, TrustTier, TurnInput, TurnRunner,
+};
 use turnwright_models::chat_completions::MediaPolicy;
 
 use crate::script::{Script, calls, says};
@@ -98,7 +105,8 @@ async fn what_the_server_cannot_be_shown_is_described_left_out_or_refused() {
 #[tokio::test]
 async fn a_media_that_is_too_large_is_refused_before_all_of_it_is_read() {
     let script = Script::new([says("Never.")]);
-    let model = script.builder().max_media_bytes(10).build().unwrap();
+    let model = script.builder().max_media_bytes(10);
+    let model = model.unsupported_media(MediaPolicy::Throw).build().unwrap();
     let runner = TurnRunner::builder(model).build().unwrap();
     let large = Media::user_attachment(
         MediaKind::Image,
@@ -114,6 +122,51 @@ async fn a_media_that_is_too_large_is_refused_before_all_of_it_is_read() {
         error.contains("more than 10 bytes") && error.contains("max_media_bytes"),
         "{error}"
     );
+    assert!(script.bodies().is_empty());
+}
+
+#[tokio::test]
+async fn a_media_that_is_too_large_is_described_and_the_conversation_goes_on() {
+    let script = Script::new([says("I cannot see it."), says("Hello.")]);
+    let model = script.builder().max_media_bytes(10).build().unwrap();
+    let runner = TurnRunner::builder(model).remembering().build().unwrap();
+    let large = Media::user_attachment(
+        MediaKind::Image,
+        "image/png",
+        "p.png",
+        MemoryReader::new(vec![0; 11]),
+    );
+    let input = |text: &str| TurnInput::new(text).conversation("c");
+    let first = input("Look.").media(large.build().unwrap());
+    assert!(runner.run(first).await.is_answered());
+    assert!(runner.run(input("Never mind.")).await.is_answered());
+    for body in script.bodies() {
+        let sent = body.to_string();
+        assert!(sent.contains("cannot be shown: it is too large"), "{sent}");
+        assert!(!sent.contains("base64,"), "{sent}");
+    }
+}
+
+/// A part of 100,000 levels, which `media_part` of a program could return.
+#[tokio::test]
+async fn a_part_that_is_too_deep_is_refused_and_overflows_nothing() {
+    let script = Script::new([says("Never.")]);
+    let model = script.builder().media_part(|_: &Media, _: &str| {
+        let nested = (0..100_000).fold(json!(0), |inner, _| Value::Array(vec![inner]));
+        Some(nested)
+    });
+    let runner = TurnRunner::builder(model.build().unwrap()).build().unwrap();
+    let picture = Media::user_attachment(
+        MediaKind::Image,
+        "image/png",
+        "p.png",
+        MemoryReader::new(vec![0; 11]),
+    );
+    let outcome = runner
+        .run(TurnInput::new("Look.").media(picture.build().unwrap()))
+        .await;
+    let error = outcome.error().unwrap().with_causes();
+    assert!(error.contains("media_part"), "{error}");
     assert!(script.bodies().is_empty());
 }
 
@@ -191,4 +244,62 @@ async fn a_server_that_wants_media_otherwise_gets_them_so() {
         json!({ "type": "document_url", "document_url": "YWJj" })
     );
     assert_eq!(parts[4]["type"], "image_url");
+}
+
+#[tokio::test]
+async fn a_media_whose_bytes_are_gone_is_described_and_the_turn_goes_on() {
+    let policies = [MediaPolicy::Throw, MediaPolicy::Describe, MediaPolicy::Drop];
+    for policy in policies {
+        let script = Script::new([says("I see."), says("Still here.")]);
+        let model = script.builder().unsupported_media(policy).build().unwrap();
+        let warnings = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&warnings);
+        let runner = TurnRunner::builder(model)
+            .remembering()
+            .observer(move |event: &Event| {
+                if let EventKind::Warning { message, .. } = &event.kind {
+                    heard.lock().unwrap().push(message.clone());
+                }
+            })
+            .build()
+            .unwrap();
+        let gone = Media::user_attachment(MediaKind::Image, "image/png", "cat.png", Gone)
+            .derived("caption", "A cat.", TrustTier::ThirdPartyPrivate)
+            .build()
+            .unwrap();
+        let here = media(MediaKind::Image, "image/png", "dog.png");
+        let input = TurnInput::new("Look.").media(gone).media(here);
+        let outcome = runner.run(input.conversation("chat")).await;
+        assert_eq!(outcome.text, "I see.", "{policy:?}: {outcome:?}");
+        let content = script.values()[0]["messages"][1]["content"].clone();
+        let parts = content.as_array().unwrap();
+        let text = |at: usize| parts[at]["text"].as_str().unwrap();
+        assert!(
+            text(1).contains("its bytes are not available") && text(1).contains("cat.png"),
+            "{content}"
+        );
+        assert!(text(2).contains("A cat."), "{content}");
+        assert!(text(3).contains("follows"), "{content}");
+        assert_eq!(parts[4]["type"], "image_url");
+        assert_eq!(parts.len(), 5, "nothing announces the media that is gone");
+        let warned = warnings.lock().unwrap().clone();
+        assert!(
+            warned[0].contains("cat.png") && warned[0].contains("burnt"),
+            "{warned:?}"
+        );
+
+        let input = TurnInput::new("And now?").conversation("chat");
+        assert_eq!(runner.run(input).await.text, "Still here.");
+    }
+}
+
+/// A reader whose bytes are gone.
+#[derive(Debug)]
+struct Gone;
+
+#[async_trait]
+impl MediaReader for Gone {
+    async fn open(&self) -> std::io::Result<ByteStream> {
+        Err(std::io::Error::other("burnt"))
+    }
 }

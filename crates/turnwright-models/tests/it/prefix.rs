@@ -344,6 +344,89 @@ async fn memories_stand_as_they_were_when_the_turn_began_and_a_change_stands_whe
     );
 }
 
+/// The last prompt, a word for each message after the system prompt.
+fn outline(script: &Script) -> Vec<String> {
+    let last = script.values().pop().unwrap();
+    let messages = last["messages"].as_array().unwrap();
+    let line = |message: &Value| {
+        let text = message["content"].as_str().unwrap_or_default();
+        match message["role"].as_str().unwrap() {
+            "user" => text.lines().last().unwrap_or_default().to_owned(),
+            role => role.to_owned(),
+        }
+    };
+    messages[1..].iter().map(line).collect()
+}
+
+#[tokio::test]
+async fn what_changes_in_a_turn_follows_the_result_after_which_it_changed() {
+    let script = Script::new([
+        calls([("learn", json!({ "n": 1 })), ("word", json!({ "n": 1 }))]),
+        calls([("word", json!({ "n": 2 }))]),
+        says("Done."),
+    ]);
+    // A tool changes a memory while another call of the same response runs.
+    let learn = tool("learn")
+        .handler(|_: Value, ctx: ToolContext| async move {
+            let memory = Memory::new("Likes coffee.").id("likes").build().unwrap();
+            ctx.store_memory(memory).await.unwrap();
+            "learnt"
+        })
+        .build()
+        .unwrap();
+    let store = Arc::new(MemoryStore::default());
+    let scope = Scope::new("c");
+    let likes = Memory::new("Likes tea.").id("likes").build().unwrap();
+    store.put(&scope, likes).await.unwrap();
+    let layer = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
+        let n = ctx.iteration();
+        let note = |text: &str| StandingInstruction::new(text);
+        ctx.add_instruction(note(&format!("step {n}")).id("r").build()?);
+        ctx.add_instruction(note("Be brief.").id("same").build()?);
+        if n == 2 {
+            // Loaded in mid-turn, from an earlier one.
+            ctx.hydrate([note("Be kind.").id("late").build()?.into()]);
+            let found = Retrievable::text("Tea grows.", TrustTier::FirstParty).id("found");
+            ctx.add_retrievable(found.build()?);
+        }
+        ctx.add_instruction(note(&format!("other {n}")).id("s").build()?);
+        next.run().await
+    };
+    let runner = TurnRunner::builder(script.model())
+        .store(store)
+        .tools([learn, word()])
+        .turn_input(hydrate())
+        .dispatch_input(layer)
+        .build()
+        .unwrap();
+    let outcome = runner.run(TurnInput::new("Go.").conversation("c")).await;
+    assert_eq!(outcome.text, "Done.", "{:?}", outcome.error());
+    for pair in script.bodies().windows(2) {
+        begins_with(&pair[1], &pair[0], "a request");
+    }
+    let mut outline = outline(&script);
+    assert!(outline[6].starts_with("</tw-"), "{outline:?}");
+    outline[6] = "found".to_owned();
+    assert_eq!(
+        outline,
+        [
+            "Go.",
+            "assistant",
+            "tool",
+            "tool",
+            "- Likes coffee.",
+            "- step 2",
+            "found",
+            "- other 2",
+            "- Be kind.",
+            "assistant",
+            "tool",
+            "- step 3",
+            "- other 3",
+        ]
+    );
+}
+
 #[tokio::test]
 async fn what_is_taken_away_on_purpose_is_not_sent_again() {
     let script = Script::new([

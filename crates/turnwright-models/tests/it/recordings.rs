@@ -9,9 +9,6 @@ use turnwright_models::chat_completions::decode::{Decoder, decode, error_message
 use crate::rng::Rng;
 use crate::wire::{Recorded, chat_completions, collect, decode_pieces, folder};
 
-/// Streams that need their own comparison.
-const MIXED: &str = "streams of several answers";
-
 #[test]
 fn every_recorded_response_says_what_is_expected_of_it() {
     let Some(recorded) = chat_completions() else {
@@ -31,16 +28,10 @@ fn every_recorded_response_says_what_is_expected_of_it() {
         }
     }
     let count = recorded.len();
-    let mixed = tally.get(MIXED).copied().unwrap_or_default();
     crate::say(format_args!(
         "{} of {count} recorded responses say what is expected of them: {tally:?}",
-        count - mixed - differences.len()
+        count - differences.len()
     ));
-    if mixed > 0 {
-        crate::say(format_args!(
-            "{mixed} more hold several answers: here the first counts, and what is expected mixes them all into one"
-        ));
-    }
     assert_eq!(expected.len(), count, "a response for every line");
     assert!(
         differences.is_empty(),
@@ -60,41 +51,10 @@ fn found(response: &Recorded) -> (&'static str, Value) {
     let content_type = response.content_type.as_deref();
     let reply = decode(content_type, response.body.as_bytes()).map(|reply| reply.to_value());
     let reply = reply.unwrap_or_else(|error| json!({ "error": error.to_string() }));
-    if !response.is_stream() {
-        return ("bodies", reply);
+    match response.is_stream() {
+        true => ("streams", reply),
+        false => ("bodies", reply),
     }
-    let Some((first, as_one)) = several_answers(&response.body) else {
-        return ("streams", reply);
-    };
-    // Asked for several answers, a server mixes them in one stream. The other decoder reads them as though they were one;
-    // here only the first counts. That this is all the difference there is, is what can be checked.
-    assert_eq!(reply["text"], first, "{}", response.name());
-    let as_one = decode(content_type, as_one.as_bytes()).unwrap();
-    (MIXED, as_one.to_value())
-}
-
-/// Of a stream of several answers the text of the first, and the stream with all of them as the first.
-fn several_answers(stream: &str) -> Option<(String, String)> {
-    let mut first = String::new();
-    let mut several = false;
-    let mut as_one = String::new();
-    for line in stream.lines() {
-        let chunk = line.strip_prefix("data:").map(str::trim);
-        let Some(Ok(mut chunk)) = chunk.map(serde_json::from_str::<Value>) else {
-            as_one.push_str(line);
-            as_one.push('\n');
-            continue;
-        };
-        for choice in chunk["choices"].as_array_mut().unwrap() {
-            match choice["index"] == 0 {
-                true => first.push_str(choice["delta"]["content"].as_str().unwrap_or_default()),
-                false => several = true,
-            }
-            choice["index"] = json!(0);
-        }
-        as_one.push_str(&format!("data: {chunk}\n"));
-    }
-    several.then_some((first, as_one))
 }
 
 fn expected() -> BTreeMap<(String, usize), Value> {

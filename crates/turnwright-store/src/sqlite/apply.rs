@@ -1,8 +1,7 @@
 //! One batch, within a transaction of the caller's.
 
-use rusqlite::{Connection, params};
-use turnwright_core::media::Media;
-use turnwright_core::record::{Record, RecordKind, Retrieved, ToolResults};
+use rusqlite::{Connection, ToSql, params};
+use turnwright_core::record::{Record, RecordKind};
 
 use super::encode::{Encoded, Put, Row, is_begun};
 use super::failure::Failure;
@@ -125,9 +124,6 @@ fn forget_bytes(conn: &Connection, row: i64, kind: RecordKind) -> Result<(), Fai
 
 fn name_bytes(conn: &Connection, row: i64, record: &Record) -> Result<(), Failure> {
     for (place, artifact) in record.artifacts().iter().enumerate() {
-        let mut statement = conn.prepare_cached(
-            "INSERT INTO artifacts (record, place, kind, bytes, spool_id) VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?;
         let kind = artifact.kind();
         let values = params![
             row,
@@ -136,9 +132,9 @@ fn name_bytes(conn: &Connection, row: i64, record: &Record) -> Result<(), Failur
             held(artifact.byte_length()),
             artifact.spool_id()
         ];
-        statement.execute(values)?;
+        name_artifact(conn, values)?;
     }
-    for (place, media) in media_of(record).iter().enumerate() {
+    for (place, media) in record.media().iter().enumerate() {
         let mut statement = conn.prepare_cached(
             "INSERT INTO media (record, place, media_id, kind, mime_type, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?;
@@ -151,26 +147,25 @@ fn name_bytes(conn: &Connection, row: i64, record: &Record) -> Result<(), Failur
             media.byte_length().map(held)
         ];
         statement.execute(values)?;
+        // The bytes of a media in the spool are found and counted like those of an artifact. A record has one or the other.
+        if let Some(spool_id) = media.spool_id() {
+            let place = record.artifacts().len() + place;
+            let (kind, bytes) = (media.kind().as_str(), media.byte_length().map(held));
+            name_artifact(conn, params![row, place, kind, bytes, spool_id])?;
+        }
     }
+    Ok(())
+}
+
+fn name_artifact(conn: &Connection, values: &[&dyn ToSql]) -> Result<(), Failure> {
+    let mut statement = conn.prepare_cached(
+        "INSERT INTO artifacts (record, place, kind, bytes, spool_id) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    statement.execute(values)?;
     Ok(())
 }
 
 /// A number of bytes, as far as the database can count.
 fn held(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
-}
-
-fn media_of(record: &Record) -> &[Media] {
-    match record {
-        Record::Message(message) => message.media(),
-        Record::ToolCall(call) => match call.results() {
-            ToolResults::Media(media) => media,
-            _ => &[],
-        },
-        Record::Retrievable(found) => match found.content() {
-            Retrieved::Media(media) => std::slice::from_ref(media),
-            _ => &[],
-        },
-        _ => &[],
-    }
 }

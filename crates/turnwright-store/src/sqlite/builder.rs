@@ -1,12 +1,13 @@
 //! How a store is opened.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use turnwright_core::record::Reopen;
-use turnwright_core::spool::{MemorySpool, Spool};
+use turnwright_core::spool::{DiskSpool, MemorySpool, Spool};
 use turnwright_core::store::StoreError;
 
 use super::failure::Failure;
@@ -45,7 +46,8 @@ pub enum Durability {
 ///
 /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-builder-{}", std::process::id()));
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// let spool = DiskSpool::open(folder.join("results")).await?;
+/// // Elsewhere than beside the database.
+/// let spool = DiskSpool::open(folder.join("large-results")).await?;
 /// let store = SqliteStore::builder(folder.join("chat.db"))
 ///     .spool(Arc::new(spool))
 ///     .durability(Durability::Always)
@@ -103,8 +105,10 @@ impl SqliteStoreBuilder {
         self
     }
 
-    /// The spool that the runner has too: artifacts of loaded records are read from it, and bytes are deleted there with the
-    /// conversation that they are of. Without, artifacts load and say that their bytes are gone.
+    /// Sets the spool for results and media. Runners with this store write to it, loaded records read from it, and deleting a
+    /// conversation deletes its bytes there.
+    ///
+    /// Default: the folder `FILE.results` beside the database, created when it is needed. For a database in memory: memory.
     pub fn spool(mut self, spool: Arc<dyn Spool>) -> Self {
         self.spool = Some(spool);
         self
@@ -191,20 +195,39 @@ impl SqliteStoreBuilder {
             None => None,
             Some(_) => Some(Readers::start(&target, self.readers).map_err(told)?),
         };
-        let known = self.spool.clone();
-        let reopen = Reopen::new(known.unwrap_or_else(|| Arc::new(MemorySpool::default())));
+        let (results, spool) = match (self.spool, &path) {
+            (Some(spool), _) => (None, spool),
+            (None, None) => (None, Arc::new(MemorySpool::default()) as Arc<dyn Spool>),
+            (None, Some(path)) => {
+                let folder = results_of(path);
+                (Some(folder.clone()), Arc::new(DiskSpool::at(folder)) as _)
+            }
+        };
+        let reopen = Reopen::new(Arc::clone(&spool));
         let reopen = match self.reopen {
             None => reopen,
             Some(more) => more(reopen),
         };
+        let results = results.filter(|_| Arc::ptr_eq(reopen.spool(), &spool));
         Ok(SqliteStore(Arc::new(Opened {
             path,
             writer,
             readers,
-            spool: self.spool,
+            results,
             reopen,
         })))
     }
+}
+
+/// The folder beside a database, or beside the file that a link leads to.
+fn results_of(path: &Path) -> PathBuf {
+    let real = match path.is_symlink() {
+        true => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+        false => path.to_owned(),
+    };
+    let mut name = OsString::from(real);
+    name.push(".results");
+    name.into()
 }
 
 impl fmt::Debug for SqliteStoreBuilder {

@@ -1,5 +1,6 @@
 //! A batch as it goes to the writer: whatever can fail about its records has been tried.
 
+use turnwright_core::artifact::SpooledArtifact;
 use turnwright_core::record::{CallState, Record, RecordKind};
 use turnwright_core::store::{Batch, Change, Scope};
 
@@ -69,7 +70,10 @@ pub(super) fn is_begun(record: &Record) -> bool {
 /// Whether writing the records as text reads bytes: that may block.
 pub(super) fn reads_bytes(batch: &Batch) -> bool {
     batch.changes.iter().any(|change| match change {
-        Change::Put(record) => record.artifacts().iter().any(|it| it.spool_id().is_none()),
+        Change::Put(record) => {
+            let elsewhere = |it: &SpooledArtifact| it.spool_id().is_none() && !it.is_in_memory();
+            record.artifacts().iter().any(elsewhere)
+        }
         _ => false,
     })
 }

@@ -83,8 +83,10 @@ impl SqliteStore {
         scope: &Scope,
         chosen_at: Option<u64>,
     ) -> Result<Option<Erased>, StoreError> {
-        let (scope, spool) = (scope.clone(), self.0.spool.is_some());
+        let (scope, results) = (scope.clone(), self.0.results.clone());
         let erased = self.0.writer.run(move |writer| {
+            // Without the folder nobody knows where the bytes are.
+            let spool = results.as_ref().is_none_or(|folder| folder.is_dir());
             check_name(&scope)?;
             writer.begin(true)?;
             let erased = erase(&writer.conn, scope.as_str(), chosen_at, spool)?;
@@ -101,9 +103,7 @@ impl SqliteStore {
             bytes: erased.bytes,
             ..Deleted::default()
         };
-        let Some(spool) = &self.0.spool else {
-            return Ok(deleted);
-        };
+        let spool = self.results();
         let mut gone = Vec::new();
         let mut failed: Option<(u64, io::Error)> = None;
         for (id, freed) in &erased.unnamed {
@@ -229,7 +229,8 @@ fn erase(
     }
     let named = named_by(conn, scope)?;
     if !spool && named.values().any(Option::is_some) {
-        let said = "its records name bytes in a spool, and the store was given none: say which with `spool`";
+        let said = "its records name bytes in a spool, and the folder for results beside the database does not exist: open the \
+                    store with the right `spool`";
         return Err(Failure::new(Trouble::Refused, said));
     }
     let (records, bytes): (u64, u64) = conn
@@ -245,9 +246,7 @@ fn erase(
     let mut unnamed = BTreeMap::new();
     for (id, freed) in named {
         if !is_named(conn, &id)? {
-            if spool {
-                note_orphan(conn, &id, 0)?;
-            }
+            note_orphan(conn, &id, 0)?;
             unnamed.insert(id, freed);
         }
     }

@@ -1,12 +1,13 @@
 //! Whether a database is whole.
 
 use rusqlite::Connection;
-use turnwright_core::store::StoreError;
+use turnwright_core::record::Reopen;
+use turnwright_core::store::{Loaded, StoreError};
 
 use super::SqliteStore;
-use super::apply::checksum;
 use super::failure::Failure;
 use super::format;
+use super::rows::Read;
 use super::trouble::Trouble;
 
 /// The most problems that are told.
@@ -14,7 +15,7 @@ const MOST: usize = 10;
 
 impl SqliteStore {
     /// Looks at all of it: SQLite's own check of pages and indexes, that whatever is referred to is there, that each record
-    /// is as it was written, and that places go up to where the scope says. It takes as long as reading the whole file.
+    /// is as it was written and can be decoded, and that places go up to where the scope says. It takes as long as reading the whole file.
     ///
     /// ```
     /// use turnwright_store::sqlite::SqliteStore;
@@ -28,11 +29,12 @@ impl SqliteStore {
     /// # Errors
     /// [`Trouble::Corrupt`] with the first ten problems, or the check could not be made.
     pub async fn integrity_check(&self) -> Result<(), StoreError> {
-        self.read(|conn, _| check(conn)).await
+        let reopen = self.0.reopen.clone();
+        self.read(move |conn, _| check(conn, &reopen)).await
     }
 }
 
-fn check(conn: &mut Connection) -> Result<(), Failure> {
+fn check(conn: &mut Connection, reopen: &Reopen) -> Result<(), Failure> {
     let moment = conn.transaction()?;
     format::check(&moment)?;
     let mut problems = said_by(&moment, "PRAGMA integrity_check(10)")?;
@@ -51,7 +53,7 @@ fn check(conn: &mut Connection) -> Result<(), Failure> {
         "SELECT 'scope ' || scope || ' holds no record' FROM scopes
          WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.scope = scopes.scope) LIMIT 10",
     )?);
-    damaged_records(&moment, &mut problems)?;
+    damaged_records(&moment, reopen, &mut problems)?;
     match problems.is_empty() {
         true => Ok(()),
         false => {
@@ -67,19 +69,22 @@ fn said_by(conn: &Connection, sql: &str) -> Result<Vec<String>, Failure> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn damaged_records(conn: &Connection, problems: &mut Vec<String>) -> Result<(), Failure> {
-    let mut statement = conn.prepare("SELECT record, checksum, body FROM records")?;
+fn damaged_records(
+    conn: &Connection,
+    reopen: &Reopen,
+    problems: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let mut statement =
+        conn.prepare("SELECT position, kind, id, checksum, body, scope FROM records")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let whole = row
-            .get_ref(2)?
-            .as_bytes()
-            .is_ok_and(|body| row.get(1) == Ok(checksum(body)));
-        if !whole && problems.len() < MOST {
-            let number: i64 = row.get(0)?;
-            problems.push(format!(
-                "the text of record {number} is not what was written"
-            ));
+        let mut loaded = Loaded::default();
+        Read::of(row)?.add_to(&mut loaded, reopen);
+        if let Some(damaged) = loaded.damaged.first()
+            && problems.len() < MOST
+        {
+            let scope: i64 = row.get(5)?;
+            problems.push(format!("in scope {scope}, {damaged}"));
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use rusqlite::{Connection, OptionalExtension as _, Statement, params, params_from_iter};
 use turnwright_core::record::{RecordKind, Reopen};
-use turnwright_core::store::{Loaded, Position, Query, Revision, Scope, ScopeFilter, Stored};
+use turnwright_core::store::{Loaded, Position, Query, Revision, Scope, ScopeFilter};
 
 use super::failure::Failure;
 use super::format;
@@ -32,11 +32,12 @@ pub(super) fn load(
         reopen,
         wanted,
     };
-    let records = match &query.ids {
+    let mut loaded = match &query.ids {
         None => asked.by_place(&moment)?,
         Some(ids) => asked.by_id(&moment, ids)?,
     };
-    Ok(Loaded::new(records, revision))
+    loaded.revision = revision;
+    Ok(loaded)
 }
 
 /// A query to one scope.
@@ -61,7 +62,7 @@ impl Asked<'_> {
         most.map_or(i64::MAX, |most| most.unwrap_or(i64::MAX))
     }
 
-    fn by_place(&self, conn: &Connection) -> Result<Vec<Stored>, Failure> {
+    fn by_place(&self, conn: &Connection) -> Result<Loaded, Failure> {
         let kinds = each_once(&self.query.kinds);
         let mut statement = conn.prepare_cached(&by_place_sql(kinds.len(), self.query.newest))?;
         let (first, last) = self.places();
@@ -71,21 +72,20 @@ impl Asked<'_> {
         let rows = statement.query(params_from_iter(numbers.chain(kinds)))?;
         let mut found = records(rows, self.reopen, self.wanted)?;
         if self.query.newest {
-            found.reverse();
+            found.records.reverse();
+            found.damaged.reverse();
         }
         Ok(found)
     }
 
     /// Looks each id up by itself, so that any number can be asked for; what the limit cuts off is not read.
-    fn by_id(&self, conn: &Connection, ids: &[String]) -> Result<Vec<Stored>, Failure> {
+    fn by_id(&self, conn: &Connection, ids: &[String]) -> Result<Loaded, Failure> {
         let kinds = match self.query.kinds.as_slice() {
             [] => RecordKind::ALL,
             kinds => kinds,
         };
         let (first, last) = self.places();
-        let mut statement = conn.prepare_cached(
-            "SELECT position, record FROM records WHERE scope = ?1 AND kind = ?2 AND id = ?3",
-        )?;
+        let mut statement = conn.prepare_cached(BY_ID)?;
         let mut found: Vec<(i64, i64)> = Vec::new();
         for id in ids {
             for kind in kinds {
@@ -104,18 +104,27 @@ impl Asked<'_> {
         let skipped = if self.query.newest { beyond } else { 0 };
         let rows = found.iter().skip(skipped).take(most);
         let mut statement = conn.prepare_cached(
-            "SELECT position, kind, checksum, body FROM records WHERE record = ?1",
+            "SELECT position, kind, id, checksum, body FROM records WHERE record = ?1",
         )?;
-        rows.map(|(_, row)| self.read(&mut statement, *row))
-            .collect()
+        let mut loaded = Loaded::default();
+        for (_, row) in rows {
+            self.read(&mut statement, *row, &mut loaded)?;
+        }
+        Ok(loaded)
     }
 
-    fn read(&self, statement: &mut Statement<'_>, row: i64) -> Result<Stored, Failure> {
+    fn read(
+        &self,
+        statement: &mut Statement<'_>,
+        row: i64,
+        into: &mut Loaded,
+    ) -> Result<(), Failure> {
         let mut rows = statement.query([row])?;
         match rows.next()? {
-            Some(row) => Read::of(row)?.record(self.reopen),
-            None => Err(rusqlite::Error::QueryReturnedNoRows.into()),
+            Some(row) => Read::of(row)?.add_to(into, self.reopen),
+            None => return Err(rusqlite::Error::QueryReturnedNoRows.into()),
         }
+        Ok(())
     }
 }
 
@@ -127,17 +136,21 @@ fn each_once(kinds: &[RecordKind]) -> Vec<RecordKind> {
 }
 
 fn by_place_sql(kinds: usize, newest: bool) -> String {
-    // Told which index: by the other one, all records of a kind would be read and sorted for the first few.
-    let mut sql =
-        "SELECT position, kind, checksum, body FROM records INDEXED BY records_by_position \
-                   WHERE scope = ?1 AND position BETWEEN ?2 AND ?3"
-            .to_owned();
-    if kinds > 0 {
-        let names: Vec<String> = (5..5 + kinds).map(|at| format!("?{at}")).collect();
-        // Writing to a string does not fail.
-        let _ = write!(sql, " AND kind IN ({})", names.join(", "));
-    }
     let order = if newest { "DESC" } else { "ASC" };
+    let columns = "SELECT position, kind, id, checksum, body FROM records INDEXED BY";
+    let mut sql = String::new();
+    if kinds == 0 {
+        let places = "records_by_position WHERE scope = ?1 AND position BETWEEN ?2 AND ?3";
+        // Writing to a string does not fail.
+        let _ = write!(sql, "{columns} {places}");
+    }
+    // One part for each kind. Each is read in order by the index, and SQLite merges them: nothing is sorted, and records of
+    // other kinds are not passed over.
+    for kind in 5..5 + kinds {
+        let and = if kind == 5 { "" } else { " UNION ALL " };
+        let places = "records_by_kind WHERE scope = ?1 AND position BETWEEN ?2 AND ?3";
+        let _ = write!(sql, "{and}{columns} {places} AND kind = ?{kind}");
+    }
     let _ = write!(sql, " ORDER BY position {order} LIMIT ?4");
     sql
 }
@@ -180,6 +193,8 @@ pub(super) fn holding(
     Ok(scopes.collect::<Result<_, _>>()?)
 }
 
+const BY_ID: &str =
+    "SELECT position, record FROM records WHERE scope = ?1 AND kind = ?2 AND id = ?3";
 const HOLDING: &str = "SELECT name FROM records INDEXED BY records_by_id JOIN scopes USING (scope) WHERE kind = ?1 AND id = ?2 ORDER BY name";
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ mod writer;
 mod tests;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -84,7 +84,8 @@ struct Opened {
     writer: WriterHandle,
     /// None where the writer's connection is the only one there can be.
     readers: Option<Readers>,
-    spool: Option<Arc<dyn Spool>>,
+    /// The folder of the spool, unless the program gave another spool.
+    results: Option<PathBuf>,
     reopen: Reopen,
 }
 
@@ -174,6 +175,11 @@ impl SqliteStore {
         }
     }
 
+    /// The spool from which results are read.
+    fn results(&self) -> &Arc<dyn Spool> {
+        self.0.reopen.spool()
+    }
+
     fn told(&self, failure: Failure) -> StoreError {
         failure.told(self.0.path.as_ref())
     }
@@ -207,13 +213,21 @@ impl Store for SqliteStore {
         self.read(move |conn, _| load::holding(conn, kind, &id))
             .await
     }
+
+    fn is_persistent(&self) -> bool {
+        self.0.path.is_some()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        Some(Arc::clone(self.results()))
+    }
 }
 
 impl fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteStore")
             .field("path", &self.0.path)
-            .field("spool", &self.0.spool.is_some())
+            .field("results", &self.0.results)
             .finish_non_exhaustive()
     }
 }

@@ -56,10 +56,9 @@ impl Target {
         if !self.read_only && conn.is_readonly("main")? {
             return Err(Trouble::ReadOnly.into());
         }
-        let found = patiently(self.busy_timeout, || format::look(&conn));
+        let found = patiently(self.busy_timeout, || format::identify(&conn));
         let found = found.map_err(beside)?;
         self.check_format(found)?;
-        format::check_tables(&conn, found)?;
         keep_log(false)?;
         if !self.read_only {
             self.prepare(&conn, found)?;
@@ -205,9 +204,11 @@ fn check_header(mut file: File, path: &Path) -> Result<(), Failure> {
         bytes => u64::from(bytes),
     };
     let pages = u64::from(u32::from_be_bytes([a, b, c, d]));
-    // What is missing may stand in the log.
-    if log_bytes(path) == 0 && metadata.len() < page_bytes * pages {
-        let (has, wants) = (metadata.len(), page_bytes * pages);
+    // What is missing may stand in the log. The length is asked for last: another process may move its log into the file
+    // meanwhile, and take the log away.
+    let log = log_bytes(path);
+    let (has, wants) = (file.metadata()?.len(), page_bytes * pages);
+    if log == 0 && has < wants {
         let said = format!("it has {has} bytes where {wants} belong: its end is missing");
         return Err(Failure::new(Trouble::Corrupt, said));
     }

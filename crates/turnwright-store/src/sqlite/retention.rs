@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use rusqlite::Connection;
-use turnwright_core::store::{Scope, StoreError, StoreExt as _};
+use turnwright_core::record::{Lease, Record, RecordKind};
+use turnwright_core::store::{Query, Scope, Store as _, StoreError, observe_lease};
 
 use super::SqliteStore;
 use super::erase::Deleted;
@@ -65,6 +66,9 @@ pub struct Retained {
     /// The conversations that were to go and in which a turn runs, or that have a call that was begun and never ended. They stay
     /// until somebody has ended it: what it did is still to be found out.
     pub unfinished: Vec<Scope>,
+    /// Where `unfinished` names conversations because of leases that were not released: after this time it can be told
+    /// whether their processes are gone. Apply the retention again then.
+    pub retry_after: Option<Duration>,
     /// The bytes that are left, counted as [`Retention::max_bytes`] does.
     pub bytes_left: u64,
 }
@@ -103,8 +107,9 @@ impl SqliteStore {
             if !too_old && !too_much || retention.except.contains(&one.scope) {
                 continue;
             }
-            let lease = self.lease(&one.scope).await?;
-            if one.unfinished || lease.is_some_and(|lease| lease.left().is_some()) {
+            let held = self.may_be_held(&one.scope).await?;
+            report.retry_after = report.retry_after.max(held);
+            if one.unfinished || held.is_some() {
                 report.unfinished.push(one.scope);
                 continue;
             }
@@ -125,6 +130,17 @@ impl SqliteStore {
         }
         report.bytes_left = total;
         Ok(report)
+    }
+}
+
+impl SqliteStore {
+    /// For how long a turn may still be running in a conversation, if one may. A lease that cannot be read does not keep what
+    /// is to go: a turn that runs is cut off.
+    async fn may_be_held(&self, scope: &Scope) -> Result<Option<Duration>, StoreError> {
+        let query = Query::all().kind(RecordKind::Lease).ids([Lease::ID]);
+        let mut lease = self.load(scope, &query).await?.into_records();
+        let lease = lease.find_map(Record::into_lease);
+        Ok(lease.and_then(|lease| observe_lease(scope, &lease)))
     }
 }
 

@@ -1,11 +1,12 @@
 //! Rows to records: on this thread, and where there are many of them on one more.
 
+use std::borrow::Cow;
 use std::sync::mpsc::{TrySendError, sync_channel};
 use std::thread;
 
 use rusqlite::{Row, Rows};
 use turnwright_core::record::{Record, RecordKind, Reopen};
-use turnwright_core::store::{Position, Stored};
+use turnwright_core::store::{DamagedRecord, Loaded, Position};
 
 use super::apply::checksum;
 use super::failure::Failure;
@@ -21,15 +22,15 @@ const WAITING: usize = 2;
 /// Whether somebody still waits for the answer.
 pub(super) type Wanted<'w> = &'w dyn Fn() -> bool;
 
-/// All records of a query, in its order.
+/// All records of a query, in its order, those that are damaged apart.
 pub(super) fn records(
     mut rows: Rows<'_>,
     reopen: &Reopen,
     wanted: Wanted<'_>,
-) -> Result<Vec<Stored>, Failure> {
+) -> Result<Loaded, Failure> {
     let (first, more) = Chunk::take(&mut rows)?;
     match more {
-        false => first.records(reopen),
+        false => Ok(first.records(reopen)),
         true => records_of_many(first, &mut rows, reopen, wanted),
     }
 }
@@ -40,7 +41,7 @@ fn records_of_many(
     rows: &mut Rows<'_>,
     reopen: &Reopen,
     wanted: Wanted<'_>,
-) -> Result<Vec<Stored>, Failure> {
+) -> Result<Loaded, Failure> {
     thread::scope(|scope| {
         let (hand_over, waiting) = sync_channel::<(usize, Chunk)>(WAITING);
         let thread = thread::Builder::new().name("turnwright-decoder".to_owned());
@@ -73,15 +74,17 @@ fn records_of_many(
             done.extend(other.join().map_err(panicked)?);
         }
         done.sort_unstable_by_key(|(at, _)| *at);
-        let mut all = Vec::with_capacity(done.len() * ROWS);
-        for (_, records) in done {
-            all.append(&mut records?);
+        let mut all = Loaded::default();
+        all.records.reserve(done.len() * ROWS);
+        for (_, mut chunk) in done {
+            all.records.append(&mut chunk.records);
+            all.damaged.append(&mut chunk.damaged);
         }
         Ok(all)
     })
 }
 
-/// Rows as they were read, their texts one behind the other.
+/// Rows as they were read, their ids and texts one behind the other.
 #[derive(Default)]
 struct Chunk {
     texts: String,
@@ -90,10 +93,12 @@ struct Chunk {
 
 struct Taken {
     position: u64,
-    kind: RecordKind,
-    checksum: u32,
-    /// Where its text ends.
-    end: usize,
+    kind: Option<RecordKind>,
+    checksum: Option<u32>,
+    /// Where its id ends, and its text begins.
+    id_end: usize,
+    /// Where its text ends, if that can be read at all.
+    end: Option<usize>,
 }
 
 impl Chunk {
@@ -105,66 +110,86 @@ impl Chunk {
                 return Ok((chunk, false));
             };
             let read = Read::of(row)?;
-            chunk.texts.push_str(read.text);
+            chunk.texts.push_str(&read.id);
+            let id_end = chunk.texts.len();
+            chunk.texts.push_str(read.text.unwrap_or_default());
             chunk.rows.push(Taken {
                 position: read.position,
                 kind: read.kind,
                 checksum: read.checksum,
-                end: chunk.texts.len(),
+                id_end,
+                end: read.text.map(|_| chunk.texts.len()),
             });
         }
         Ok((chunk, true))
     }
 
-    fn records(&self, reopen: &Reopen) -> Result<Vec<Stored>, Failure> {
-        let mut from = 0;
-        let records = self.rows.iter().map(|taken| {
+    fn records(&self, reopen: &Reopen) -> Loaded {
+        let (mut loaded, mut from) = (Loaded::default(), 0);
+        for taken in &self.rows {
             // The ends are in order, and between texts.
-            let text = self.texts.get(from..taken.end).unwrap_or_default();
-            from = taken.end;
+            let part = |from, to| self.texts.get(from..to).unwrap_or_default();
             let read = Read {
                 position: taken.position,
                 kind: taken.kind,
+                id: part(from, taken.id_end).into(),
                 checksum: taken.checksum,
-                text,
+                text: taken.end.map(|end| part(taken.id_end, end)),
             };
-            read.record(reopen)
-        });
-        records.collect()
+            from = taken.end.unwrap_or(taken.id_end);
+            read.add_to(&mut loaded, reopen);
+        }
+        loaded
     }
 }
 
-/// A row of `position, kind, checksum, body`.
+/// A row of `position, kind, id, checksum, body`. What cannot be read of it is missing.
 pub(super) struct Read<'r> {
     position: u64,
-    kind: RecordKind,
-    checksum: u32,
-    text: &'r str,
+    kind: Option<RecordKind>,
+    id: Cow<'r, str>,
+    checksum: Option<u32>,
+    text: Option<&'r str>,
 }
 
 impl<'r> Read<'r> {
     pub(super) fn of(row: &'r Row<'_>) -> Result<Self, Failure> {
-        let position = row.get(0)?;
-        let kind = row.get_ref(1)?.as_str().ok().and_then(RecordKind::named);
-        let text = row.get_ref(3)?.as_str();
+        let id = row.get_ref(2)?.as_bytes().unwrap_or_default();
         Ok(Read {
-            position,
-            kind: kind.ok_or_else(|| damaged("kind", position))?,
-            checksum: row.get(2)?,
-            text: text.map_err(|_| damaged("text", position))?,
+            position: row.get(0)?,
+            kind: row.get_ref(1)?.as_str().ok().and_then(RecordKind::named),
+            id: String::from_utf8_lossy(id),
+            checksum: row.get(3).ok(),
+            text: row.get_ref(4)?.as_str().ok(),
         })
     }
 
-    pub(super) fn record(&self, reopen: &Reopen) -> Result<Stored, Failure> {
-        if self.checksum != checksum(self.text.as_bytes()) {
-            return Err(damaged("text", self.position));
+    /// Decodes it, and adds it to what was loaded: as a record, or as one that is damaged.
+    pub(super) fn add_to(&self, loaded: &mut Loaded, reopen: &Reopen) {
+        let position = Position(self.position);
+        match (self.kind, self.text) {
+            (Some(kind), Some(text)) if self.checksum == Some(checksum(text.as_bytes())) => {
+                let decoded = Record::from_json(kind, text, reopen);
+                // What is found under a name must be what has that name.
+                match decoded {
+                    Ok(record) if record.id() != self.id => {
+                        let said = "its text is that of another record";
+                        loaded.damaged.push(self.damaged(said));
+                    }
+                    decoded => loaded.add(position, kind, &self.id, decoded),
+                }
+            }
+            (None, _) => loaded
+                .damaged
+                .push(self.damaged("its kind is none that is known")),
+            (Some(_), _) => {
+                let said = "its text is not what was written";
+                loaded.damaged.push(self.damaged(said));
+            }
         }
-        let record = Record::from_json(self.kind, self.text, reopen)?;
-        Ok(Stored::new(Position(self.position), record))
     }
-}
 
-fn damaged(what: &str, position: u64) -> Failure {
-    let said = format!("the {what} of the record at place {position} is not what was written");
-    Failure::new(Trouble::Corrupt, said)
+    fn damaged(&self, said: &str) -> DamagedRecord {
+        DamagedRecord::new(Position(self.position), self.kind, &*self.id, said)
+    }
 }

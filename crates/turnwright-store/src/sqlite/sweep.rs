@@ -55,17 +55,14 @@ impl SqliteStore {
     /// ```
     ///
     /// # Errors
-    /// The store was given no spool, or one of both failed. What could not be deleted is tried again by the next sweep.
+    /// The store or the spool failed. What could not be deleted is tried again by the next sweep.
     pub async fn sweep(&self, grace: Duration) -> Result<Swept, StoreError> {
         let told = |failure: Failure| self.told(failure);
         let failed = |error: std::io::Error| {
             let said = format!("the spool failed: {error}");
             self.told(Failure::new(Trouble::Other, said))
         };
-        let Some(spool) = &self.0.spool else {
-            let said = "the store was given no spool: say which with `spool`";
-            return Err(told(Failure::new(Trouble::Refused, said)));
-        };
+        let spool = self.results();
         // Listed before it is asked who names what: a record that comes in between is seen.
         let kept = spool.list().await.map_err(failed)?;
         let sweeping = self.0.writer.run(move |writer| writer.mark(kept, grace));

@@ -160,7 +160,7 @@ async fn a_store_says_of_itself_where_it_is_and_nothing_that_is_in_it() {
     let store = SqliteStore::in_memory().await.unwrap();
     store.put(&scope(), note("a", "a secret")).await.unwrap();
     let text = format!("{store:?}");
-    assert_eq!(text, "SqliteStore { path: None, spool: false, .. }");
+    assert_eq!(text, "SqliteStore { path: None, results: None, .. }");
     assert!(store.path().is_none());
 }
 

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use tokio::runtime::Builder;
 
-use crate::{crash, no_room, opening, processes};
+use crate::{crash, no_room, opening, processes, together};
 
 const TASK: &str = "TURNWRIGHT_STORE_TASK";
 const FILE: &str = "TURNWRIGHT_STORE_FILE";
@@ -59,6 +59,7 @@ fn does_its_task() {
             "fill the spool" => no_room::fill_the_spool(&file).await,
             "fill the disk" => no_room::fill_the_disk(&file).await,
             "open what may not be written" => opening::open_read_only(&file).await,
+            "open new files" => together::open_new_files(&file).await,
             other => panic!("no such task: {other}"),
         }
     });

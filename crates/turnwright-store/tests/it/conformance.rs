@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use turnwright_core::record::RecordKind;
 use turnwright_core::store::{
     Batch, Loaded, Query, Revision, Scope, ScopeFilter, Store, StoreError, StoreExt as _,
 };
 use turnwright_store::sqlite::{Durability, SqliteStore};
-use turnwright_testkit::store::{Fail, FailingStore, conformance};
+use turnwright_testkit::store::{Fail, FailingStore, conformance, damage_conformance};
 
 use crate::folder::Folder;
 use crate::note;
@@ -28,6 +29,16 @@ impl<S: Store> Store for Housed<S> {
     }
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
         self.0.scopes(filter).await
+    }
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        self.0.holding(kind, id).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.0.is_persistent()
+    }
+    fn spool(&self) -> Option<Arc<dyn turnwright_core::Spool>> {
+        self.0.spool()
     }
 }
 
@@ -84,6 +95,16 @@ impl Store for InTurns {
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
         self.next().scopes(filter).await
     }
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        self.next().holding(kind, id).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.0.is_persistent()
+    }
+    fn spool(&self) -> Option<Arc<dyn turnwright_core::Spool>> {
+        self.0.spool()
+    }
 }
 
 #[tokio::test]
@@ -123,6 +144,16 @@ impl<S: Store> Store for Stubborn<S> {
     }
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
         self.until(|| self.0.scopes(filter)).await
+    }
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        self.until(|| self.0.holding(kind, id)).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.0.is_persistent()
+    }
+    fn spool(&self) -> Option<Arc<dyn turnwright_core::Spool>> {
+        self.0.spool()
     }
 }
 
@@ -182,4 +213,21 @@ async fn a_fence_that_the_database_cannot_hold_is_refused_and_changes_nothing() 
     );
     let loaded = store.load(&scope, &Query::all()).await.unwrap();
     assert_eq!((loaded.revision, loaded.records.len()), (Revision(0), 0));
+}
+
+#[tokio::test]
+async fn it_lists_what_it_cannot_read_and_goes_on() {
+    let folder = Folder::new();
+    let count = std::sync::atomic::AtomicUsize::new(0);
+    let file = |number: usize| folder.path().join(format!("{number}.db"));
+    let make = async || {
+        let number = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        SqliteStore::open(file(number)).await.unwrap()
+    };
+    let damage = async |store: &SqliteStore, _: &Scope, kind: RecordKind, id: &str| {
+        let conn = rusqlite::Connection::open(store.path().unwrap()).unwrap();
+        let spoil = "UPDATE records SET body = body || ' ' WHERE kind = ?1 AND id = ?2";
+        assert_eq!(conn.execute(spoil, [kind.as_str(), id]).unwrap(), 1);
+    };
+    damage_conformance(make, damage).await;
 }

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use rusqlite::Connection;
 use serde_json::Value;
-use turnwright_core::store::{Scope, StoreError, StoreExt as _};
+use turnwright_core::record::RecordKind;
+use turnwright_core::store::{Position, Query, Scope, Store as _, StoreError, StoreExt as _};
 use turnwright_store::sqlite::{SqliteStore, Trouble};
 
 use crate::folder::Folder;
@@ -76,10 +78,107 @@ async fn a_text_that_changed_on_the_disk_is_no_record() {
     fs::write(folder.file(), &bytes).unwrap();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let error = values(&store).await.unwrap_err();
-    assert_eq!(trouble(&error), Trouble::Corrupt);
+    assert_eq!(error.damaged_record().unwrap().id, "id-200");
     assert!(error.to_string().contains("place 201"), "{error}");
+    let loaded = store
+        .load(&Scope::new("chat"), &Query::all())
+        .await
+        .unwrap();
+    assert_eq!(
+        (loaded.records.len(), loaded.damaged.len()),
+        (RECORDS - 1, 1)
+    );
     let error = store.integrity_check().await.unwrap_err();
     assert_eq!(trouble(&error), Trouble::Corrupt);
+    assert!(error.to_string().contains("id-200"), "{error}");
+}
+
+/// What makes a record unreadable, and what is said of it. The checksum fits in all but the first two.
+const DAMAGES: [(&str, &str); 7] = [
+    (
+        "UPDATE records SET body = replace(body, 'kept', 'lost') WHERE id = 'b'",
+        "not what was written",
+    ),
+    (
+        "UPDATE records SET checksum = -1 WHERE id = 'b'",
+        "not what was written",
+    ),
+    ("UPDATE records SET body = '{'", "no JSON text"),
+    (
+        "UPDATE records SET body = replace(body, '\"v\":1', '\"v\":9')",
+        "a later one wrote it",
+    ),
+    (
+        "UPDATE records SET body = replace(body, '\"text\"', '\"test\"')",
+        "text: is missing",
+    ),
+    (
+        "UPDATE records SET body = replace(body, '\"id\":\"b\"', '\"id\":\"c\"')",
+        "another record",
+    ),
+    ("UPDATE records SET kind = 'poem'", "its kind"),
+];
+
+#[tokio::test]
+async fn one_damaged_record_does_not_take_its_conversation_with_it() {
+    for (number, (damage, reason)) in DAMAGES.into_iter().enumerate() {
+        let folder = Folder::new();
+        let scope = Scope::new("chat");
+        let store = SqliteStore::open(folder.file()).await.unwrap();
+        let records = ["a", "b", "c"].map(|id| note(id, "kept"));
+        store.put_all(&scope, records).await.unwrap();
+        let conn = Connection::open(folder.file()).unwrap();
+        if number < 2 {
+            conn.execute(damage, []).unwrap();
+        } else {
+            conn.execute(&format!("{damage} WHERE id = 'b'"), [])
+                .unwrap();
+            let text: String = conn
+                .query_row("SELECT body FROM records WHERE id = 'b'", [], |row| {
+                    row.get(0)
+                })
+                .unwrap();
+            let fits = crc32fast::hash(text.as_bytes());
+            conn.execute("UPDATE records SET checksum = ?1 WHERE id = 'b'", [fits])
+                .unwrap();
+        }
+        let loaded = store.load(&scope, &Query::all()).await.unwrap();
+        let ids: Vec<&str> = loaded.records.iter().map(|it| it.record.id()).collect();
+        assert_eq!(ids, ["a", "c"], "{damage}");
+        let [damaged] = &loaded.damaged[..] else {
+            panic!("{damage}: {:?}", loaded.damaged);
+        };
+        assert_eq!((&*damaged.id, damaged.position), ("b", Position(2)));
+        assert!(
+            damaged.reason.contains(reason),
+            "{damage}: {}",
+            damaged.reason
+        );
+        assert!(!damaged.reason.contains("kept"), "its content is shown");
+        // It counts where records are counted.
+        let page = store.load(&scope, &Query::all().newest(2)).await.unwrap();
+        assert_eq!((page.records.len(), page.damaged.len()), (1, 1));
+        let mut pages = store.pages(&scope, Query::all()).size(1);
+        let mut seen = Vec::new();
+        while let Some(one) = pages.next().await {
+            seen.push(one.is_ok());
+        }
+        assert_eq!(seen, [true, false, true]);
+        if number != DAMAGES.len() - 1 {
+            let error = store
+                .get(&scope, RecordKind::Memory, "b")
+                .await
+                .unwrap_err();
+            assert_eq!(error.damaged_record().unwrap().id, "b");
+        }
+        let error = store.integrity_check().await.unwrap_err();
+        assert_eq!(trouble(&error), Trouble::Corrupt);
+        // Written again it is whole, and it can be deleted.
+        store.put(&scope, note("a", "new")).await.unwrap();
+        let deleted = store.delete_conversation(&scope).await.unwrap();
+        assert_eq!(deleted.records, 3);
+        store.integrity_check().await.unwrap();
+    }
 }
 
 #[tokio::test]

@@ -30,8 +30,10 @@ mod names;
 mod no_room;
 mod opening;
 mod processes;
+mod restart;
 mod retention;
 mod sweeping;
+mod together;
 mod turns;
 mod upgrade;
 

@@ -70,7 +70,7 @@ async fn a_later_format_is_left_as_it_is_and_its_log_too() {
     drop(later);
     let newer = Trouble::NewerFormat {
         found: 99,
-        known: 3,
+        known: 4,
     };
     assert_eq!(refused(&folder).await, newer);
 
@@ -97,8 +97,8 @@ async fn a_file_that_is_upgraded_while_it_is_open_is_not_written_any_more() {
     let scope = Scope::new("chat");
     store.put(&scope, note("a", "x")).await.unwrap();
     let later = Connection::open(folder.file()).unwrap();
-    later.pragma_update(None, "user_version", 4).unwrap();
-    let newer = Trouble::NewerFormat { found: 4, known: 3 };
+    later.pragma_update(None, "user_version", 5).unwrap();
+    let newer = Trouble::NewerFormat { found: 5, known: 4 };
     let error = store.put(&scope, note("b", "x")).await.unwrap_err();
     assert_eq!(trouble(&error), newer);
     assert_eq!(trouble(&store.records(&scope).await.unwrap_err()), newer);

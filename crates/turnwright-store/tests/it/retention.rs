@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use turnwright_core::record::CallState;
-use turnwright_core::spool::MemorySpool;
+use turnwright_core::spool::{DiskSpool, MemorySpool};
 use turnwright_core::store::{Scope, ScopeFilter, Store as _, StoreExt as _};
 use turnwright_core::{BoxError, DispatchContext, ErrorCode, TurnInput, TurnRunner};
 use turnwright_store::sqlite::{Retention, SqliteStore};
@@ -174,8 +174,9 @@ async fn what_was_emptied_before_is_no_conversation_any_more() {
 #[tokio::test]
 async fn a_conversation_in_which_a_turn_runs_is_passed_over_and_one_that_is_deleted_under_it_stays_deleted()
  {
-    let (folder, spool) = (Folder::new(), MemorySpool::default());
-    let store = with_spool(&folder, Arc::new(spool.clone())).await;
+    let folder = Folder::new();
+    let spool = DiskSpool::at(folder.path().join("results"));
+    let store = with_spool(&folder, Arc::new(spool)).await;
     let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let model = {
         let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));

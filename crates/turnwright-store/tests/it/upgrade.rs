@@ -101,7 +101,7 @@ async fn an_earlier_format_is_upgraded_with_all_that_is_in_it() {
     let format: i64 = conn
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(format, 3);
+    assert_eq!(format, 4);
 }
 
 #[tokio::test]

@@ -55,12 +55,36 @@ pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Vec<Entry>, Error> {
     })
 }
 
+/// Whether a recording may be written there: nothing is there yet, or an ordinary file. A rename would replace a link or a
+/// device by a file.
+pub(super) fn check_target(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => Ok(()),
+        Ok(found) if found.is_symlink() => {
+            Err(io::Error::other("it is a link: name the file itself"))
+        }
+        Ok(_) => Err(io::Error::other("it is not an ordinary file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Creates a file that only its owner can read: a recording is a conversation.
+fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
 /// Replaces the file as a whole, or leaves it as it was.
 pub(super) fn save(path: &Path, entries: &[&Entry]) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(entries)?;
     text.push(b'\n');
     let beside = beside(path);
-    let written = File::create_new(&beside).and_then(|mut file| {
+    check_target(path)?;
+    let written = create_private(&beside).and_then(|mut file| {
         file.write_all(&text)?;
         file.sync_all()
     });

@@ -49,11 +49,12 @@
 //! # Secrets
 //!
 //! No header of a request is written. Of a response these are: `content-type`, `retry-after`, `retry-after-ms`,
-//! `request-id` and `x-request-id`. Of a query only the names are. In paths, bodies and headers the values of the headers
-//! `authorization`, `proxy-authorization`, `api-key`, `x-api-key` and `x-goog-api-key` (with and without the word before the
-//! key), of keys in the query, and of what [`Cassette::scrub`] names, are replaced by `[scrubbed]`. Playing, the same is
-//! done to a request before it is compared. Values of headers that are shorter than 8 bytes are not looked for: stand-ins
-//! like `test` would be found everywhere. A secret that a server streams in several pieces is not found.
+//! `request-id` and `x-request-id`. Of a query only the names are. In paths, bodies and headers the values of the request's
+//! headers and query, the user and password of its address ([`credentials`](turnwright_models::redact::credentials)), and
+//! what [`Cassette::scrub`] names, are replaced by `[scrubbed]`: every run of 8 or more bytes of them, also as base64 or
+//! behind escapes, as [`redact`](turnwright_models::redact) says. Playing, the same is done to a request before it is
+//! compared. Values of headers that are shorter than 8 bytes are not looked for: stand-ins like `test` would be found
+//! everywhere. A secret that a server streams in several pieces is not found.
 
 mod diff;
 mod exchange;
@@ -132,10 +133,11 @@ impl Cassette {
     }
 
     /// Records into this file what goes through `inner`. A file that is there is replaced when the first response is
-    /// complete, not before. Each time it is written anew as a whole: there is no moment at which it is half written.
+    /// complete, not before. Each time it is written anew as a whole: there is no moment at which it is half written. Only its
+    /// owner can read it (mode 0600), also where the file that it replaces could be read by others.
     ///
     /// # Errors
-    /// `E_STORE_ERROR`: its folder is not there and cannot be made.
+    /// `E_STORE_ERROR`: its folder is not there and cannot be made, or the path is a link, a directory or a device.
     pub fn record(path: impl AsRef<Path>, inner: impl Transport + 'static) -> Result<Self, Error> {
         let recorder = Recorder::new(path.as_ref(), Arc::new(inner))?;
         Ok(Cassette::with(Mode::Record(recorder)))

@@ -49,6 +49,10 @@ impl Recorder {
                 Error::new(ErrorCode::Store, message).with_source(error)
             })?;
         }
+        file::check_target(path).map_err(|error| {
+            let message = format!("{} cannot be recorded to", path.display());
+            Error::new(ErrorCode::Store, message).with_source(error)
+        })?;
         Ok(Arc::new(Recorder {
             path: path.to_owned(),
             inner,

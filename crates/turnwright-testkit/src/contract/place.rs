@@ -70,6 +70,12 @@ pub(crate) fn join(pointer: &str, token: &str) -> String {
     joined
 }
 
+/// Whether a pointer leads into what stands at `place`.
+pub(crate) fn is_inside(pointer: &str, place: &str) -> bool {
+    let rest = pointer.strip_prefix(place);
+    rest.is_some_and(|rest| rest.starts_with('/'))
+}
+
 /// A copy of `whole` in which `part` stands at `pointer`.
 pub(crate) fn replaced(whole: &Value, pointer: &str, part: Value) -> Option<Value> {
     let mut copy = whole.clone();

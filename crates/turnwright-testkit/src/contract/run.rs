@@ -183,6 +183,7 @@ impl<'d> Run<'_, 'd> {
 
     fn judge_broken(&mut self, stop: &Stop<'d>, broken: Broken) {
         let Broken { value, expected } = broken;
+        let keyword = place::join(self.doc.pointer(stop.schema), stop.keyword);
         let (kind, said) = match self.tool.probe(&value) {
             Ok(_) => (
                 FindingKind::BrokenAccepted,
@@ -196,7 +197,11 @@ impl<'d> Run<'_, 'd> {
             }
             Err(error) => {
                 let faults = error.faults();
-                let found = faults.iter().any(|fault| expected.contains(&fault.pointer));
+                let found = faults.iter().any(|fault| {
+                    let inside = |place: &String| place::is_inside(&fault.pointer, place);
+                    expected.contains(&fault.pointer)
+                        || may_be_a_branch(&keyword) && expected.iter().any(inside)
+                });
                 if found || faults.len() >= FAULTS_TOLD {
                     return;
                 }
@@ -204,7 +209,6 @@ impl<'d> Run<'_, 'd> {
             }
         };
         let pointer = expected.into_iter().next().unwrap_or_default();
-        let keyword = place::join(self.doc.pointer(stop.schema), stop.keyword);
         self.note(Finding {
             kind,
             value,
@@ -255,6 +259,13 @@ fn refusal_kind(error: &Error) -> FindingKind {
     } else {
         FindingKind::CheckRefuses
     }
+}
+
+/// Whether a keyword may belong to a branch of a union. Where only one branch can be meant, its faults are told at their own
+/// places inside the value, and none at the value itself.
+fn may_be_a_branch(keyword: &str) -> bool {
+    let in_union = |token: &str| matches!(token, "anyOf" | "oneOf" | "$defs" | "definitions");
+    keyword.split('/').any(in_union)
 }
 
 /// Whether the check was passed, and the type said no.

@@ -44,6 +44,7 @@
 //! ```
 
 mod play;
+mod prompt;
 mod shown;
 mod step;
 
@@ -57,6 +58,9 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use turnwright_core::{BoxError, DispatchContext, Executor};
 
+use prompt::Transcripts;
+
+pub use prompt::{ShownPart, ShownRole};
 pub use shown::{Shown, ShownCall, ShownMessage, ShownRetrievable, ShownTool};
 pub use step::Step;
 
@@ -166,7 +170,11 @@ impl State {
 #[async_trait]
 impl Executor for ScriptedModel {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
-        let shown = Shown::of(&ctx).await?;
+        let transcripts = ctx.per_turn::<Transcripts>();
+        let mut transcript = transcripts.take(self);
+        let shown = Shown::of(&ctx, &mut transcript).await;
+        transcripts.put(self, transcript);
+        let shown = shown?;
         let step = {
             let mut state = self.0.lock();
             state.shown.push(Arc::new(shown));

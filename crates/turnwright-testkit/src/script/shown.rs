@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use turnwright_core::record::{Author, Retrievable, ToolCall};
+use turnwright_core::transcript::Transcript;
 use turnwright_core::trust::{Part, Renderer};
 use turnwright_core::{BoxError, DispatchContext, Tool};
+
+use super::prompt::{self, ShownPart};
 
 /// All that a model was shown in one iteration: a copy, which nothing changes any more.
 #[derive(Clone, Debug)]
@@ -21,6 +24,7 @@ pub struct Shown {
     messages: Vec<ShownMessage>,
     thoughts: Vec<String>,
     tool_calls: Vec<ShownCall>,
+    prompt: Vec<ShownPart>,
     answer_schema: Option<Value>,
 }
 
@@ -61,8 +65,13 @@ pub struct ShownRetrievable {
 }
 
 impl Shown {
-    pub(super) async fn of(ctx: &DispatchContext) -> Result<Self, BoxError> {
+    /// What the context shows now. The transcript is what this model was shown earlier in the turn.
+    pub(super) async fn of(
+        ctx: &DispatchContext,
+        transcript: &mut Transcript<ShownPart>,
+    ) -> Result<Self, BoxError> {
         let renderer = Renderer::new(ctx.secret()?);
+        prompt::update(transcript, ctx, &renderer).await?;
         let mut tool_calls = Vec::new();
         for record in ctx.tool_calls() {
             let rendered = text_of(&renderer.tool_call(&record).await);
@@ -88,6 +97,7 @@ impl Shown {
             messages: messages.collect(),
             thoughts: texts(ctx.thoughts().iter().map(|it| it.text()).collect()),
             tool_calls,
+            prompt: transcript.messages().cloned().collect(),
             answer_schema: ctx
                 .answer_format()
                 .map(|format| format.schema().document().clone()),
@@ -167,6 +177,15 @@ impl Shown {
         &self.tool_calls
     }
 
+    /// The prompt in the order in which a model server receives it: standing instructions and memories as they were at the
+    /// first iteration, then what happened. What arrives or changes during the turn stands where it arrived.
+    ///
+    /// The order is that of [`Transcript`], which `ChatCompletions` uses too.
+    #[must_use]
+    pub fn prompt(&self) -> &[ShownPart] {
+        &self.prompt
+    }
+
     /// The JSON Schema of the answer that is wanted, if one is.
     #[must_use]
     pub fn answer_schema(&self) -> Option<&Value> {
@@ -184,7 +203,7 @@ impl ShownTool {
     }
 }
 
-fn text_of(parts: &[Part]) -> String {
+pub(super) fn text_of(parts: &[Part]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_str()),
         _ => None,

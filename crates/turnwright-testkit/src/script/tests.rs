@@ -160,3 +160,59 @@ fn it_says_which_steps_were_not_played_and_which_was_not_reached() {
         "step 1 was not reached: the model was asked 0 times"
     );
 }
+
+/// What a tool or a layer does to the standing records of its turn.
+fn put_note(ctx: &TurnContext, id: &str, text: String) {
+    let note = StandingInstruction::new(text).id(id).build().unwrap();
+    ctx.add_instruction(note);
+}
+
+/// The prompt of a step, with the text of tool results left out.
+fn lines(model: &ScriptedModel, step: usize) -> Vec<String> {
+    let shown = model.shown(step);
+    let line = |part: &ShownPart| match part.role {
+        ShownRole::Tool => "tool".to_owned(),
+        ShownRole::System => format!("system: {}", part.text.replace('\n', " ")),
+        _ => part.to_string(),
+    };
+    shown.prompt().iter().map(line).collect()
+}
+
+#[tokio::test]
+async fn a_changed_instruction_follows_the_tool_result_after_which_it_changed() {
+    let model = ScriptedModel::new([
+        Step::call_tool("echo", json!({ "say": "a" })),
+        Step::call_tool("echo", json!({ "say": "b" })),
+        Step::say("Done."),
+    ]);
+    let runner = TurnRunner::builder(model.clone())
+        .tool(echo())
+        .dispatch_input(
+            |ctx: DispatchContext, next: Next<DispatchContext>| async move {
+                put_note(&ctx, "r", format!("step {}", ctx.iteration()));
+                // One that says the same each time is no news.
+                put_note(&ctx, "same", "Be brief.".to_owned());
+                next.run().await
+            },
+        )
+        .build()
+        .unwrap();
+    assert!(runner.run("Go.").await.is_answered());
+    let system = "system: Instructions that always hold: - step 1 - Be brief.";
+    assert_eq!(
+        lines(&model, 2),
+        [
+            system,
+            "user: Go.",
+            "assistant: ",
+            "tool",
+            "note: step 2",
+            "assistant: ",
+            "tool",
+            "note: step 3",
+        ]
+    );
+    assert_eq!(lines(&model, 0), lines(&model, 2)[..2]);
+    assert_eq!(lines(&model, 1), lines(&model, 2)[..5]);
+    assert_eq!(model.shown(2).instructions(), ["step 3", "Be brief."]);
+}

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use turnwright_core::Spool;
+use turnwright_core::record::RecordKind;
 use turnwright_core::store::{
     Batch, Loaded, Query, Revision, Scope, ScopeFilter, Store, StoreError,
 };
@@ -147,6 +149,18 @@ impl<S: Store> Store for FailingStore<S> {
 
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
         self.around(self.inner.scopes(filter)).await
+    }
+
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        self.around(self.inner.holding(kind, id)).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.inner.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.inner.spool()
     }
 }
 

@@ -12,9 +12,12 @@
 //! # });
 //! ```
 //!
+//! [`damage_conformance`] checks what it does with a record that it cannot read.
+//!
 //! [`FailingStore`] stands around a store and fails when it is told to.
 
 mod checks;
+mod damage;
 mod failing;
 mod outcome;
 mod report;
@@ -24,6 +27,7 @@ use std::sync::Arc;
 
 use turnwright_core::store::Store;
 
+pub use damage::damage_conformance;
 pub use failing::{Fail, FailingStore};
 pub use report::{Finding, Report};
 

@@ -1,6 +1,5 @@
 //! Tools that are programs of the user's, described by a file.
 
-mod environment;
 mod run;
 
 #[cfg(test)]
@@ -14,9 +13,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use turnwright::prelude::*;
 
+use crate::child::{Environment, Program};
 use crate::exit::misuse;
 use crate::text;
-use run::Program;
 
 /// One tool of a file.
 #[derive(Deserialize)]
@@ -32,6 +31,9 @@ struct Described {
     timeout_secs: u64,
     #[serde(default)]
     kind: Gives,
+    /// Environment variables to pass to the program, by name.
+    #[serde(default)]
+    env: Vec<String>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -57,7 +59,7 @@ fn a_minute() -> u64 {
 
 /// The tools of a file.
 pub(super) fn tools(file: &Path) -> anyhow::Result<Vec<Tool>> {
-    let text = text::file(file, "the tools file")?;
+    let text = text::file(file, text::TOOLS_FILE)?;
     let shown = file.display();
     let wrong = |why: String| {
         misuse(format!(
@@ -85,6 +87,8 @@ impl Described {
         let program = Arc::new(Program {
             path: program_path(program, folder),
             args: args.to_vec(),
+            environment: Environment::with(self.env)
+                .map_err(|why| format!("the `env` of `{}`: {why}", self.name))?,
         });
         let effects = match self.effects {
             Does::ReadOnly => Effects::ReadOnly,
@@ -102,7 +106,7 @@ impl Described {
             .artifact_kind(kind)
             .handler(move |args: Value, ctx: ToolContext| {
                 let program = Arc::clone(&program);
-                async move { program.run(&args, &ctx).await }
+                async move { run::run(&program, &args, &ctx).await }
             })
             .build()
             .map_err(|error| error.message().to_owned())

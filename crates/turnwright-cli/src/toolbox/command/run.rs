@@ -2,15 +2,14 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::ChildStdin;
 use turnwright::prelude::*;
 
-use super::environment;
+use crate::child::Program;
 
 /// How much of its output is taken.
 const MOST_BYTES: u64 = 64 << 20;
@@ -21,93 +20,38 @@ const LAST_WORDS: usize = 2_000;
 /// How many of its lines are told as progress.
 const MOST_PROGRESS: usize = 1_000;
 
-/// A program with its first arguments.
-pub(super) struct Program {
-    pub(super) path: PathBuf,
-    pub(super) args: Vec<String>,
-}
-
-/// What it takes to run one to its end.
-struct Running {
-    child: Child,
-    /// Its group, which what it starts belongs to.
-    #[cfg(unix)]
-    group: Option<rustix::process::Pid>,
-}
-
-impl Program {
-    /// Runs it: no shell, its arguments as JSON on its input, its output as the result. What it says on standard error is its
-    /// progress and, if it fails, the reason.
-    pub(super) async fn run(
-        &self,
-        args: &Value,
-        ctx: &ToolContext,
-    ) -> Result<ToolOutput, ToolError> {
-        let mut running = self.start()?;
-        let input = running.child.stdin.take();
-        let (Some(output), Some(words)) =
-            (running.child.stdout.take(), running.child.stderr.take())
-        else {
-            return Err(ToolError::internal("the program has no output"));
-        };
-        let (_, output, words) = tokio::join!(
-            write(input, args.to_string()),
-            all(output),
-            last_words(words, ctx)
-        );
-        let Some(output) = output? else {
-            let told = "It gave more than 64 MiB and was stopped.";
-            return Err(ToolError::internal("its output is larger than 64 MiB").for_model(told));
-        };
-        let status = running.child.wait().await?;
-        match status.success() {
-            true => Ok(ToolOutput::bytes(output)),
-            false => Err(failed(status, &words)),
-        }
+/// Runs a program with its arguments as JSON on standard input; standard output is the result. Lines on standard error are
+/// its progress and, if it fails, the reason.
+pub(super) async fn run(
+    program: &Program,
+    args: &Value,
+    ctx: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    let mut running = program.start().map_err(|error| {
+        let message = format!("`{}` cannot be started: {error}", program.path.display());
+        ToolError::unavailable(message)
+            .for_model("The program behind this tool cannot be started.")
+            .with_source(error)
+    })?;
+    let input = running.child.stdin.take();
+    let (Some(output), Some(words)) = (running.child.stdout.take(), running.child.stderr.take())
+    else {
+        return Err(ToolError::internal("the program has no output"));
+    };
+    let (_, output, words) = tokio::join!(
+        write(input, args.to_string()),
+        all(output),
+        last_words(words, ctx)
+    );
+    let Some(output) = output? else {
+        let told = "It gave more than 64 MiB and was stopped.";
+        return Err(ToolError::internal("its output is larger than 64 MiB").for_model(told));
+    };
+    let status = running.child.wait().await?;
+    match status.success() {
+        true => Ok(ToolOutput::bytes(output)),
+        false => Err(failed(status, &words)),
     }
-
-    fn start(&self) -> Result<Running, ToolError> {
-        let mut command = Command::new(&self.path);
-        command
-            .args(&self.args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
-        for name in environment::secret_names() {
-            command.env_remove(name);
-        }
-        // A group of its own, so that what it starts can be ended with it.
-        #[cfg(unix)]
-        command.process_group(0);
-        let child = command.spawn().map_err(|error| {
-            let message = format!("`{}` cannot be started: {error}", self.path.display());
-            ToolError::unavailable(message)
-                .for_model("The program behind this tool cannot be started.")
-                .with_source(error)
-        })?;
-        Ok(Running {
-            #[cfg(unix)]
-            group: child.id().and_then(group_of),
-            child,
-        })
-    }
-}
-
-impl Drop for Running {
-    /// It has ended, its time is over, or it was called off: what it started and left behind ends with it.
-    fn drop(&mut self) {
-        #[cfg(unix)]
-        if let Some(group) = self.group {
-            // Mostly there is nobody left in it.
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-        }
-    }
-}
-
-#[cfg(unix)]
-fn group_of(id: u32) -> Option<rustix::process::Pid> {
-    rustix::process::Pid::from_raw(i32::try_from(id).ok()?)
 }
 
 async fn write(input: Option<ChildStdin>, args: String) {

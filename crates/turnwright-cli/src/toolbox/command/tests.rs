@@ -9,7 +9,7 @@ use turnwright::prelude::*;
 
 use super::tools;
 use crate::exit::Misuse;
-use crate::toolbox::tests::{Scratch, call, said};
+use crate::toolbox::tests::{Scratch, said};
 
 /// A tool that is a script for a shell, with more said of it.
 fn script(text: &str, more: &Value) -> Value {
@@ -127,12 +127,27 @@ async fn a_program_is_found_beside_its_file() {
 }
 
 #[tokio::test]
-async fn when_its_time_is_over_it_ends_with_all_that_it_started() {
-    let folder = Scratch::new("command-time");
+async fn a_program_that_is_cancelled_ends_with_all_that_it_started() {
+    let folder = Scratch::new("command-cancelled");
     let ids = folder.path().join("ids");
-    let text = format!("sleep 600 & echo $! $$ > '{}'; wait", ids.display());
-    let tools = made(&folder, &script(&text, &json!({ "timeout_secs": 1 })));
-    let call = call(tools, "it", json!({})).await;
+    // The file is there at once and whole.
+    let text = format!(
+        "sleep 600 & echo $! $$ > '{0}.new'; mv '{0}.new' '{0}'; wait",
+        ids.display()
+    );
+    let registry = ToolRegistry::new(made(&folder, &script(&text, &json!({})))).unwrap();
+    let cancellation = Cancellation::new();
+    let ctx = DispatchContext::builder()
+        .tools(registry)
+        .cancellation(cancellation.clone())
+        .build();
+    let cancel = async {
+        while !ids.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        cancellation.cancel();
+    };
+    let (call, ()) = tokio::join!(ctx.call("it", json!({})), cancel);
     assert!(call.is_error());
     let ids = std::fs::read_to_string(ids).unwrap();
     for id in ids.split_whitespace() {
@@ -151,7 +166,7 @@ async fn what_it_leaves_behind_ends_with_it_though_all_went_well() {
 
 /// Waits until no process has this id, or only one that nobody has asked about yet.
 async fn until_gone(id: &str) {
-    for _ in 0..500 {
+    for _ in 0..3_000 {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat"));
         match stat {
             Err(_) => return,
@@ -216,6 +231,14 @@ fn a_file_that_does_not_fit_is_told_where() {
     );
     assert!(
         text.contains("number 1 in it") && text.contains("name"),
+        "{text}"
+    );
+    let text = refused(
+        &folder,
+        &script("true", &json!({ "env": ["KEY=hunter2"] })).to_string(),
+    );
+    assert!(
+        text.contains("the `env` of `it`: `KEY=…` is not the name") && !text.contains("hunter2"),
         "{text}"
     );
     let text = refused(

@@ -1,17 +1,22 @@
 //! One folder, opened once.
 
 use std::io;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use turnwright::ToolError;
 
+use super::{is_hidden, one_name};
 use crate::exit::misuse;
 
 /// A folder. Every path is taken from here, step by step, and none leads out: neither `..`, nor one from the root, nor a
 /// link, also not one that is put in place between two looks.
+///
+/// Links are followed in [`Folder::resolve`] alone. [`Folder::file`] and [`Folder::dir`] open a resolved path and refuse
+/// links, so that what is opened is what was judged.
 #[derive(Clone)]
 pub(super) struct Folder(Arc<Dir>);
 
@@ -26,23 +31,88 @@ impl Folder {
         Ok(Folder(Arc::new(dir)))
     }
 
-    /// The folder itself.
-    pub(super) fn root(&self) -> &Dir {
-        &self.0
+    /// Resolves a path that a model named, and returns it relative to the folder, without links and `..`.
+    ///
+    /// # Errors
+    /// The path does not exist or leads out of the folder; or a link leads to a hidden path. Policies judge the path that
+    /// was named, and the person who approves sees that path: a hidden file must be named as what it is.
+    pub(super) fn resolve(&self, named: &str) -> Result<PathBuf, ToolError> {
+        let resolved = self.0.canonicalize(named);
+        let resolved = resolved.map_err(|error| unreadable(named, &error))?;
+        let resolved = without_dots(&resolved);
+        if is_hidden(&resolved.to_string_lossy()) && resolved != without_dots(Path::new(named)) {
+            return Err(hidden_target(named, &resolved));
+        }
+        Ok(resolved)
     }
 
-    /// Opens a file for reading: one that holds bytes, and not a pipe or a device that would be waited for.
+    /// Opens a file for reading, by its resolved path: one that holds bytes, and not a pipe or a device that would be
+    /// waited for.
     pub(super) fn file(&self, path: &Path) -> io::Result<std::fs::File> {
+        let (dir, name) = self.parent(path)?;
         // Looked at first, since to open some devices is to do something.
-        ordinary(self.0.metadata(path)?.is_file())?;
+        ordinary(dir.symlink_metadata(&name)?.is_file())?;
         let mut options = OpenOptions::new();
-        options.read(true);
+        options.read(true).follow(FollowSymlinks::No);
         without_waiting(&mut options);
-        let file = self.0.open_with(path, &options)?;
+        let file = dir.open_with(&name, &options)?;
         // Looked at again, since this is what was opened.
         ordinary(file.metadata()?.is_file())?;
         Ok(file.into_std())
     }
+
+    /// Opens a directory by its resolved path.
+    pub(super) fn dir(&self, path: &Path) -> io::Result<Dir> {
+        let mut dir = self.0.try_clone()?;
+        for step in path.components() {
+            match step {
+                Component::CurDir => {}
+                Component::Normal(name) => dir = dir.open_dir_nofollow(name)?,
+                _ => return Err(io::ErrorKind::PermissionDenied.into()),
+            }
+        }
+        Ok(dir)
+    }
+
+    /// Whether a resolved path is an ordinary file.
+    pub(super) fn is_file(&self, path: &Path) -> bool {
+        let found = self.parent(path);
+        let found = found.and_then(|(dir, name)| dir.symlink_metadata(name));
+        found.is_ok_and(|found| found.is_file())
+    }
+
+    fn parent(&self, path: &Path) -> io::Result<(Dir, PathBuf)> {
+        let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+        let above = path.parent().unwrap_or(Path::new("."));
+        Ok((self.dir(above)?, PathBuf::from(name)))
+    }
+}
+
+/// The path with `.` and `..` taken out by its text alone; `.` if nothing is left.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for step in path.components() {
+        match step {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                tidy.pop();
+            }
+            step => tidy.push(step),
+        }
+    }
+    match tidy.as_os_str().is_empty() {
+        true => PathBuf::from("."),
+        false => tidy,
+    }
+}
+
+fn hidden_target(named: &str, target: &Path) -> ToolError {
+    let target = one_name(target);
+    let told = format!(
+        "`{named}` is a link to the hidden path `{target}`, so it was not read. Hidden files can only be read by their own \
+         path, which needs approval: use `{target}` if you need it."
+    );
+    ToolError::denied(format!("`{named}` leads to the hidden path `{target}`")).for_model(told)
 }
 
 fn ordinary(is_file: bool) -> io::Result<()> {

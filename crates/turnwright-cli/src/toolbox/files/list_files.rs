@@ -1,7 +1,6 @@
 //! What there is.
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -9,6 +8,7 @@ use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
 
 use super::folder::{Folder, unreadable};
+use super::one_name;
 use super::walk::{Kind, Walk, Wanted, glob};
 
 /// How many lines are given.
@@ -64,8 +64,9 @@ fn list(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, ToolE
         hidden: args.hidden,
         glob,
     };
+    let start = folder.resolve(&args.path)?;
     let mut walk =
-        Walk::new(folder, &args.path, wanted).map_err(|error| unreadable(&args.path, &error))?;
+        Walk::new(folder, &start, wanted).map_err(|error| unreadable(&args.path, &error))?;
     let mut text = String::new();
     let mut listed = 0;
     for found in walk.by_ref() {
@@ -96,15 +97,6 @@ fn list(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, ToolE
         text.push_str("Nothing was found.");
     }
     Ok(text)
-}
-
-/// A path on one line, whatever its names are made of.
-fn one_name(path: &Path) -> String {
-    let shown = |sign: char| match sign.is_control() {
-        true => sign.escape_default().to_string(),
-        false => sign.to_string(),
-    };
-    path.to_string_lossy().chars().map(shown).collect()
 }
 
 pub(super) fn bad_glob(error: &ignore::Error) -> ToolError {

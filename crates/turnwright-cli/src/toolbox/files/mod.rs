@@ -42,6 +42,15 @@ fn is_hidden(path: &str) -> bool {
         .any(|part| part.starts_with('.') && part != "." && part != "..")
 }
 
+/// A path on one line: control characters in names are escaped.
+fn one_name(path: &Path) -> String {
+    let shown = |sign: char| match sign.is_control() {
+        true => sign.escape_default().to_string(),
+        false => sign.to_string(),
+    };
+    path.to_string_lossy().chars().map(shown).collect()
+}
+
 /// The folder itself.
 fn here() -> String {
     ".".to_owned()

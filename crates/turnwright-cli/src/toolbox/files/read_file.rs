@@ -48,12 +48,15 @@ async fn read(folder: Folder, path: String) -> Result<ToolOutput, ToolError> {
     let kind = kind_of(&path);
     let asked = path.clone();
     let opened = tokio::task::spawn_blocking(move || {
-        let file = folder.file(Path::new(&asked))?;
-        let bytes = file.metadata()?.len();
-        Ok::<_, io::Error>((file, bytes))
+        let resolved = folder.resolve(&asked)?;
+        let opened = folder.file(&resolved).and_then(|file| {
+            let bytes = file.metadata()?.len();
+            Ok((file, bytes))
+        });
+        opened.map_err(|error| unreadable(&asked, &error))
     });
+    let (file, bytes) = opened.await??;
     let trouble = |error: io::Error| unreadable(&path, &error);
-    let (file, bytes) = opened.await?.map_err(trouble)?;
     if bytes > MOST_BYTES {
         let told = format!(
             "`{path}` has {}, which is too large to be read. search_files finds lines in it.",

@@ -107,8 +107,9 @@ fn search(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, Too
         hidden: args.hidden,
         glob: pattern.map_err(|error| bad_glob(&error))?,
     };
+    let start = folder.resolve(&args.path)?;
     let mut walk =
-        Walk::new(folder, &args.path, wanted).map_err(|error| unreadable(&args.path, &error))?;
+        Walk::new(folder, &start, wanted).map_err(|error| unreadable(&args.path, &error))?;
     let mut searcher = SearcherBuilder::new()
         .binary_detection(BinaryDetection::quit(0))
         .heap_limit(Some(LONGEST_LINE))

@@ -131,6 +131,8 @@ mod unix {
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
+    use turnwright::prelude::*;
+
     use proptest::prelude::prop;
     use proptest::strategy::{Strategy as _, ValueTree as _};
 
@@ -163,7 +165,8 @@ mod unix {
         let mut runner = proptest::test_runner::TestRunner::deterministic();
         for _ in 0..5_000 {
             let path = paths.new_tree(&mut runner).unwrap().current().join("/");
-            if let Ok(mut file) = opened.file(Path::new(&path)) {
+            let resolved = opened.resolve(&path).ok();
+            if let Some(Ok(mut file)) = resolved.map(|path| opened.file(&path)) {
                 let mut text = String::new();
                 file.read_to_string(&mut text).unwrap();
                 assert_eq!(text, "inside", "{path}");
@@ -230,6 +233,137 @@ mod unix {
             listed,
             "a (a link)\ncircle (a link)\nreal/\nreal/a.txt\nreal/back (a link)\n"
         );
+    }
+
+    /// A folder with hidden files, and links to them under plain names: direct, in a chain, to a folder, through a folder.
+    fn with_links_to_hidden(name: &str) -> Scratch {
+        let folder = Scratch::new(name);
+        folder.write(".env", "KEY=1\n");
+        folder.write(".git/config", "KEY=1\n");
+        folder.write("deep/.aws/credentials", "KEY=1\n");
+        folder.write("plain.txt", "KEY is not here\n");
+        for (target, link) in [
+            (".env", "notes.txt"),
+            ("notes.txt", "chain.txt"),
+            (".git", "conf"),
+            ("../.env", "deep/up.txt"),
+            ("deep", "shallow"),
+            ("../.env", ".git/other"),
+            ("plain.txt", "fine.txt"),
+        ] {
+            symlink(target, folder.path().join(link)).unwrap();
+        }
+        folder
+    }
+
+    #[tokio::test]
+    async fn a_link_to_a_hidden_path_is_refused_and_names_it() {
+        let folder = with_links_to_hidden("links-hidden");
+        for (named, target) in [
+            ("notes.txt", ".env"),
+            ("chain.txt", ".env"),
+            ("./plain.txt/../chain.txt", ".env"),
+            ("conf/config", ".git/config"),
+            ("deep/up.txt", ".env"),
+            ("shallow/up.txt", ".env"),
+        ] {
+            for (tool, args) in [
+                ("read_file", json!({ "path": named })),
+                ("search_files", json!({ "path": named, "pattern": "KEY" })),
+                ("list_files", json!({ "path": named })),
+            ] {
+                let told = said(tools(folder.path()).unwrap(), tool, args).await;
+                // A file is no folder: such a path leads nowhere on most systems.
+                if named.contains("plain.txt/..") {
+                    told.unwrap_err();
+                    continue;
+                }
+                let told = told.unwrap_err();
+                assert!(
+                    told.contains(&format!("hidden path `{target}`")) && !told.contains("KEY"),
+                    "{tool} {named}: {told}"
+                );
+            }
+        }
+        for tool in ["list_files", "search_files"] {
+            let mut args = json!({ "path": "conf" });
+            if tool == "search_files" {
+                args["pattern"] = json!("KEY");
+            }
+            let told = told(&folder, tool, args).await;
+            assert!(told.contains("hidden path `.git`"), "{tool}: {told}");
+        }
+        let all = json!({ "pattern": "KEY" });
+        assert_eq!(
+            done(&folder, "search_files", all).await,
+            "plain.txt:1: KEY is not here\n"
+        );
+        let fine = json!({ "path": "fine.txt" });
+        assert_eq!(done(&folder, "read_file", fine).await, "KEY is not here\n");
+    }
+
+    #[tokio::test]
+    async fn an_approval_counts_for_the_hidden_path_that_was_named_and_no_other() {
+        let folder = with_links_to_hidden("links-approved");
+        let ctx = DispatchContext::builder()
+            .tools(ToolRegistry::new(tools(folder.path()).unwrap()).unwrap())
+            .approver(|_: ApprovalRequest| async { Approval::Granted })
+            .build();
+        for path in [".env", "deep/../.env", ".git/../.env", ".git/config"] {
+            let read = ctx.call("read_file", json!({ "path": path })).await;
+            assert_eq!(read.text().await.as_deref(), Some("KEY=1\n"), "{path}");
+        }
+        // Hidden itself, but it leads to another hidden file than the one that was shown to the approver.
+        let other = ctx.call("read_file", json!({ "path": ".git/other" })).await;
+        let told = other.text().await.unwrap();
+        assert!(other.is_error() && told.contains("`.env`"), "{told}");
+    }
+
+    #[tokio::test]
+    async fn rules_of_git_hold_for_where_a_link_leads() {
+        let folder = Scratch::new("links-ignored");
+        folder.write("sub/.gitignore", "*.log\n");
+        folder.write("sub/in/a.log", "needle");
+        folder.write("sub/in/a.txt", "needle");
+        symlink("sub/in", folder.path().join("short")).unwrap();
+        for path in ["short", "sub/../short", "sub/in"] {
+            let listed = done(&folder, "list_files", json!({ "path": path })).await;
+            assert_eq!(listed, "sub/in/a.txt\n", "{path}");
+            let search = json!({ "path": path, "pattern": "needle" });
+            let found = done(&folder, "search_files", search).await;
+            assert_eq!(found, "sub/in/a.txt:1: needle\n", "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_link_to_a_hidden_file_that_is_swapped_in_is_not_read() {
+        let folder = Scratch::new("swap-hidden");
+        folder.write(".secret/a.txt", "SECRET");
+        folder.write("real/a.txt", "inside");
+        let path = folder.path().to_owned();
+        let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let stopped = std::sync::Arc::clone(&stop);
+        let swapper = std::thread::spawn(move || {
+            let now = path.join("now");
+            while !stopped.load(std::sync::atomic::Ordering::Relaxed) {
+                let _ = std::fs::rename(path.join("real"), &now);
+                let _ = std::fs::rename(&now, path.join("real"));
+                let _ = symlink(".secret", &now);
+                let _ = std::fs::remove_file(&now);
+            }
+        });
+        for _ in 0..300 {
+            let tools = tools(folder.path()).unwrap();
+            let args = json!({ "path": "now/a.txt" });
+            if let Ok(text) = said(tools.clone(), "read_file", args).await {
+                assert_eq!(text, "inside");
+            }
+            let args = json!({ "pattern": "SECRET|inside" });
+            let found = said(tools, "search_files", args).await.unwrap();
+            assert!(!found.contains("SECRET"), "{found}");
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        swapper.join().unwrap();
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! What is below a folder, in order, without what `.gitignore` files leave out. No link is followed.
 
 use std::io::{self, Read as _};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
@@ -88,9 +88,8 @@ pub(super) fn glob(pattern: &str) -> Result<Override, ignore::Error> {
 }
 
 impl<'f> Walk<'f> {
-    /// Begins at this path.
-    pub(super) fn new(folder: &'f Folder, start: &str, wanted: Wanted) -> io::Result<Self> {
-        let start = tidy(Path::new(start));
+    /// Begins at this resolved path.
+    pub(super) fn new(folder: &'f Folder, start: &Path, wanted: Wanted) -> io::Result<Self> {
         let mut walk = Walk {
             folder,
             wanted,
@@ -99,10 +98,10 @@ impl<'f> Walk<'f> {
             lines_left: MOST_LINES,
             cut: false,
         };
-        if folder.root().metadata(&start)?.is_file() {
+        if folder.is_file(start) {
             walk.waiting.push(Waiting {
                 found: Found {
-                    path: start,
+                    path: start.to_owned(),
                     kind: Kind::File,
                 },
                 depth: 0,
@@ -111,10 +110,10 @@ impl<'f> Walk<'f> {
             return Ok(walk);
         }
         let mut rules = Rules::default();
-        for above in above(&start) {
+        for above in above(start) {
             rules = rules.with(folder, &above, &mut walk.lines_left);
         }
-        walk.enter(&start, 0, &rules)?;
+        walk.enter(start, 0, &rules)?;
         Ok(walk)
     }
 
@@ -127,7 +126,7 @@ impl<'f> Walk<'f> {
     fn enter(&mut self, path: &Path, depth: usize, rules: &Rules) -> io::Result<()> {
         let rules = rules.with(self.folder, path, &mut self.lines_left);
         let mut found = Vec::new();
-        for (name, kind) in names(self.folder.root(), path)? {
+        for (name, kind) in names(&self.folder.dir(path)?)? {
             if self.seen >= MOST_SEEN {
                 self.cut = true;
                 break;
@@ -180,8 +179,8 @@ impl Iterator for Walk<'_> {
 }
 
 /// What stands in a folder. Names that are not text are shown as well as they can be.
-fn names(root: &Dir, path: &Path) -> io::Result<impl Iterator<Item = (String, Kind)>> {
-    let entries = root.open_dir(path)?.entries()?;
+fn names(dir: &Dir) -> io::Result<impl Iterator<Item = (String, Kind)>> {
+    let entries = dir.entries()?;
     Ok(entries.filter_map(|entry| {
         let entry = entry.ok()?;
         let kind = match entry.file_type().ok()? {
@@ -242,23 +241,13 @@ fn rules_of(folder: &Folder, path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Without `./` and a last `/`. Steps back stay: where they lead is for the folder to say.
-fn tidy(path: &Path) -> PathBuf {
-    let steps = path.components().filter(|step| *step != Component::CurDir);
-    let tidy: PathBuf = steps.collect();
-    match tidy.as_os_str().is_empty() {
-        true => PathBuf::from("."),
-        false => tidy,
-    }
-}
-
-/// The folders above a path, the outermost first, where there is no doubt which they are.
+/// The folders above a resolved path, the outermost first.
 fn above(path: &Path) -> Vec<PathBuf> {
-    let plain = |step: Component<'_>| matches!(step, Component::Normal(_));
-    if !path.components().all(plain) {
-        return Vec::new();
-    }
-    let mut above: Vec<PathBuf> = path.ancestors().skip(1).map(tidy).collect();
+    let here = |path: &Path| match path.as_os_str().is_empty() {
+        true => PathBuf::from("."),
+        false => path.to_owned(),
+    };
+    let mut above: Vec<PathBuf> = path.ancestors().skip(1).map(here).collect();
     above.reverse();
     above
 }

@@ -46,6 +46,7 @@ async fn result(call: &ToolCall, facts: Facts) -> anyhow::Result<Value> {
         "repairs": facts.repairs,
         "kind": kind,
         "inline": call.is_inline(),
+        "truncated": call.is_truncated(),
         "trusted": call.is_trusted(),
         "result": text,
         "resultBase64": bytes,

@@ -86,7 +86,12 @@ impl View {
                 };
                 for artifact in artifacts {
                     let (kind, bytes) = (artifact.kind(), size(artifact.byte_length()));
-                    self.fact("result", style::GOOD, &format!("{kind}, {bytes}, {how}"))?;
+                    let cut = match call.is_truncated() {
+                        true => ", cut off: the tool returned more",
+                        false => "",
+                    };
+                    let about = format!("{kind}, {bytes}, {how}{cut}");
+                    self.fact("result", style::GOOD, &about)?;
                     self.screen.line("")?;
                     if call.is_inline() || self.raw {
                         self.screen.content(&artifact.as_bytes().await?)?;

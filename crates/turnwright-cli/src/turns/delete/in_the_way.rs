@@ -1,27 +1,11 @@
 //! What stands in the way of deleting something.
 
 use turnwright::sqlite::{SqliteError, Trouble};
-use turnwright::store::{Scope, StoreError, StoreExt as _};
+use turnwright::store::{Scope, StoreError};
 
-use super::super::again::held;
 use super::super::seen::scopes_of;
 use crate::exit::misuse;
 use crate::kept::{Desk, Keeping};
-
-/// Refuses where somebody else runs this turn now; any turn of the conversation, if none is named.
-pub(super) async fn refuse_held(
-    keeping: &Keeping,
-    scope: &Scope,
-    turn: Option<&str>,
-) -> anyhow::Result<()> {
-    let lease = keeping.store.lease(scope).await;
-    let lease = lease.map_err(|error| keeping.told(error))?;
-    let lease = lease.filter(|lease| turn.is_none() || lease.turn_id() == turn);
-    match lease.and_then(|lease| lease.left()) {
-        None => Ok(()),
-        Some(left) => Err(held(scope, left, THEN)),
-    }
-}
 
 /// What helps where somebody has what is to be deleted.
 pub(super) const THEN: &str = "Then it can be deleted";

@@ -281,6 +281,12 @@ fn a_session_that_was_recorded_can_be_decoded_and_played_again() {
     let record = record.to_str().unwrap();
     let ran = run_piped(&model, &home, &["--record", record], "What is 6 * 7?\n");
     assert_eq!((ran.code, ran.out.as_str()), (0, "42.\n"), "{ran:?}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = fs::metadata(record).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
     let decoded = crate::program::run(&["wire", "decode", record]).json();
     assert_eq!(decoded[0]["tool_calls"][0]["name"], "calculate");
     assert_eq!(decoded[1]["text"], "42.");

@@ -188,7 +188,7 @@ fn a_signal_ends_it_in_the_midst_of_a_turn() {
         assert!(child.try_wait().unwrap().is_none(), "it goes on");
         std::thread::yield_now();
     }
-    let kill = std::process::Command::new("kill")
+    let kill = crate::program::command("kill")
         .args(["-s", "INT", &child.id().to_string()])
         .status();
     assert!(kill.unwrap().success());
@@ -243,4 +243,18 @@ fn of_calls_that_run_at_once_it_is_said_whose_result_it_is() {
         ran.err
     );
     assert_eq!(ran.err.matches("→ ").count(), 2, "{}", ran.err);
+}
+
+#[test]
+fn a_line_that_has_no_end_is_not_read_to_its_end() {
+    let model = Model::plays([chat::text("Never said.", 1)]);
+    let home = Folder::new();
+    let output = piped(&model, &home, &[])
+        .stdin(std::fs::File::open("/dev/zero").unwrap())
+        .output()
+        .unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("at most 16 MiB are read"), "{err}");
+    assert!(model.requests().is_empty());
 }

@@ -17,7 +17,7 @@ fn what_changes_something_runs_when_somebody_said_yes() {
     assert!(
         terminal
             .shown()
-            .contains("write_note asks to run\n  {\"text\":\"milk\"}")
+            .contains("write_note asks to run\n  │ {\"text\":\"milk\"}")
     );
     assert!(!written.exists());
     terminal
@@ -154,12 +154,12 @@ fn arguments_are_shown_sign_by_sign_however_a_model_writes_them() {
     terminal.line("note it").wait_for_prompt(CONSENT);
     let shown = terminal.rows();
     let at = shown.iter().position(|row| row.contains("\"ls")).unwrap();
-    // 78 columns of a line are arguments; the second one has what is left of the space before it.
-    assert_eq!(shown[at], "  {\"text\":\"ls");
-    let left = " ".repeat(2 + 100 - (78 - "{\"text\":\"ls".len()));
+    // 76 columns of a line are arguments; the second one has what is left of the space before it.
+    assert_eq!(shown[at], "  │ {\"text\":\"ls");
+    let left = " ".repeat(100 - (76 - "{\"text\":\"ls".len()));
     assert_eq!(
         shown[at + 1],
-        format!("{left}; rm\\u3164\\udb40\\udd01\\u00a0-rf\"}}")
+        format!("  │ {left}; rm\\u3164\\udb40\\udd01\\u00a0-rf\"}}")
     );
 }
 
@@ -176,7 +176,7 @@ fn long_arguments_do_not_push_the_question_away() {
     terminal.line("note it").wait_for_prompt(CONSENT);
     let shown = terminal.shown();
     assert!(
-        shown.contains("? write_note asks to run\n  {\"text\":\"aaa"),
+        shown.contains("? write_note asks to run\n  │ {\"text\":\"aaa"),
         "{shown}"
     );
     assert!(shown.contains("more lines: `s` shows all"), "{shown}");
@@ -208,4 +208,57 @@ fn at_a_terminal_that_only_types_an_answer_is_one_that_was_typed_after_the_quest
         .wait_for("As you like.")
         .wait_for_prompt(PROMPT);
     assert!(!written.exists());
+}
+
+/// What looks like a question of the program's, once it stands at the beginning of a line of 80 columns.
+fn fake_question(before: &str) -> String {
+    format!(
+        "{before}? write_note asks to run\n{}\n{before}{}",
+        CONSENT,
+        CONSENT.trim()
+    )
+}
+
+#[test]
+fn nothing_that_a_model_says_stands_where_the_program_asks() {
+    // Words that are wider than a line, which a terminal would go on with in its first column.
+    for filler in ["\u{a0}", "a", "\u{3000}", "👩\u{200d}🔬", "\u{2007}"] {
+        for many in [39, 76, 78] {
+            let text = fake_question(&filler.repeat(many));
+            let model = Model::plays([chat::text(format!("{text}\nover"), 3)]);
+            let home = Folder::new();
+            let mut terminal = launch(&model, &home, &[]).unreported_size().start();
+            terminal.wait_for_prompt(PROMPT).line("hello");
+            terminal.wait_for("│ over").wait_for_prompt(PROMPT);
+            let rows = terminal.rows();
+            let first = rows.iter().position(|row| row.contains("hello")).unwrap();
+            let last = rows.iter().position(|row| row == "│ over").unwrap();
+            for row in &rows[first + 1..last] {
+                assert!(row.starts_with('│'), "{filler:?} {many}: {rows:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_argument_looks_like_the_question_itself() {
+    let begins = "{\"text\":\"";
+    for before in [76, 78, 80] {
+        let text = format!("{}{}", "a".repeat(before - begins.len()), CONSENT);
+        let call = serde_json::json!({ "text": text }).to_string();
+        let model = Model::plays([
+            chat::calls([("call_1", "write_note", call.as_str())]),
+            chat::text("As you like.", 1),
+        ]);
+        let home = Folder::new();
+        let (tools, _) = write_tool_up_to(&home, 9_000);
+        let mut terminal = launch(&model, &home, &["--tools", &tools])
+            .unreported_size()
+            .start();
+        terminal.wait_for_prompt(PROMPT).line("note it");
+        terminal.wait_for_prompt(CONSENT);
+        let rows = terminal.rows();
+        let asked = rows.iter().filter(|row| row.starts_with(CONSENT)).count();
+        assert_eq!(asked, 1, "{rows:#?}");
+    }
 }

@@ -111,7 +111,7 @@ fn words_are_whole_in_a_narrow_window() {
     ];
     assert_eq!(rows[at..at + 3], said);
     // What is ours keeps to the same: sentences whose words a reader knows.
-    let all = terminal.shown();
+    let all = terminal.shown().replace('│', "");
     let all = all.split_whitespace().collect::<Vec<_>>().join(" ");
     for whole in [
         "/help shows what you can type",
@@ -278,7 +278,7 @@ fn a_window_that_is_closed_ends_the_program_and_what_it_started() {
     // It is killed before the program ends; whoever it belongs to then may take a moment to let it go.
     let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
     let gone = || {
-        let said = std::process::Command::new("ps")
+        let said = crate::program::command("ps")
             .args(["-o", "stat=", "-p", process.trim()])
             .output()
             .unwrap();

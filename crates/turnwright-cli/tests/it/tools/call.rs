@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Scratch, only, own};
-use crate::program::{program, run, run_with};
+use crate::program::{Ran, program, run, run_with};
 
 #[test]
 fn a_call_shows_its_id_its_repairs_and_its_whole_result() {
@@ -206,21 +206,48 @@ fn no_backtrace_is_seen_where_something_panics() {
 }
 
 #[test]
-fn keys_are_not_handed_to_programs() {
-    let folder = Scratch::new("keys");
-    let file = own(&folder, "env", &json!({}));
-    let output = program()
+fn programs_get_an_allow_list_of_the_environment_and_what_the_file_names() {
+    let folder = Scratch::new("environment");
+    let file = own(&folder, "env", &json!({ "env": ["COLOUR", "UNSET"] }));
+    // A program of a user has many secrets around it, and few of them look like one.
+    let planted = [
+        "OPENAI_API_KEY",
+        "DB_PASS",
+        "DATABASE_URL",
+        "SSH_AUTH_SOCK",
+        "KUBECONFIG",
+        "LD_PRELOAD_2",
+        "HTTPS_PROXY",
+        "TURNWRIGHT_HOME",
+    ];
+    let mut command = program();
+    command
         .args(["tools", "call", "it", "--json", "--tools", &file])
-        .env("OPENAI_API_KEY", "sk-hidden-one")
-        .env("DB_PASSWORD", "hidden-two")
-        .env("COLOUR", "blue-and-seen")
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        text.contains("blue-and-seen") && !text.contains("hidden-"),
-        "{text}"
-    );
+        .env("COLOUR", "blue")
+        .env("LC_MESSAGES", "C")
+        .env("TZ", "UTC");
+    for name in planted {
+        command.env(name, "planted");
+    }
+    let ran = Ran::of(&mut command, "");
+    let told = only(&ran);
+    let text = told["result"].as_str().unwrap_or_default();
+    let names: Vec<&str> = text
+        .lines()
+        .filter_map(|line| Some(line.split_once('=')?.0))
+        .collect();
+    let allowed = |name: &&str| {
+        // The shell that runs the script sets the last four itself.
+        let known = [
+            "PATH", "HOME", "LANG", "TERM", "TZ", "TMPDIR", "USER", "COLOUR", "PWD", "OLDPWD",
+            "SHLVL", "_",
+        ];
+        known.contains(name) || name.starts_with("LC_")
+    };
+    assert!(names.iter().all(allowed), "{names:?}");
+    for name in ["PATH", "COLOUR", "LC_MESSAGES", "TZ"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
 }
 
 #[test]

@@ -132,7 +132,12 @@ fn a_conversation_goes_with_all_its_parts_and_what_was_typed() {
 fn what_runs_or_is_open_is_not_deleted() {
     let home = Folder::new();
     let model = cut_off(&home, []);
-    kept::hold_until(&database(&home), "default", &kept::in_half_an_hour());
+    kept::hold_until(
+        &database(&home),
+        "default",
+        &kept::in_half_an_hour(),
+        3_600_000,
+    );
     let id = newest(&home);
     for args in [
         ["delete", id.as_str(), "--yes", "--json"],

@@ -161,7 +161,7 @@ fn what_is_no_file_is_not_waited_for() {
     talked(&home, &[], &[("hello", "Hi.")]);
     let pipe = home.file("pipe.db");
     let pipe = pipe.to_str().unwrap();
-    let made = std::process::Command::new("mkfifo").arg(pipe).status();
+    let made = crate::program::command("mkfifo").arg(pipe).status();
     assert!(made.unwrap().success());
     for args in [&["list"][..], &["delete", "--older-than", "1d", "--yes"]] {
         let ran = turns(&home, &[args, &["--store", pipe]].concat());

@@ -343,7 +343,8 @@ fn a_turn_that_cannot_be_read_hides_no_other_and_can_be_deleted() {
     assert_eq!(ran.code, 1);
     assert!(ran.out.contains("good › one"), "{}", ran.out);
     assert!(
-        ran.err.contains("not all of evil can be read: ")
+        ran.err.contains("in evil, the turn `")
+            && ran.err.contains("is damaged: ")
             && ran.err.contains("turns delete --conversation evil"),
         "{}",
         ran.err
@@ -351,6 +352,38 @@ fn a_turn_that_cannot_be_read_hides_no_other_and_can_be_deleted() {
     let good = listed_id(&ran.out, "good");
     assert_eq!(turns(&home, &["show", &good]).code, 0);
     let ran = turns(&home, &["delete", "--conversation", "evil", "--yes"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(turns(&home, &["list"]).code, 0);
+}
+
+#[test]
+fn a_damaged_record_is_shown_as_damaged_and_the_rest_of_its_turn_as_it_is() {
+    let home = Folder::new();
+    talked(&home, &[], &[("one", "1."), ("two", "2.")]);
+    let id = newest(&home);
+    kept::damage(
+        &database(&home),
+        "kind = 'message' AND body LIKE '%\"two\"%'",
+    );
+    let told = "is damaged: its text is not what was written";
+    for args in [
+        &["list"][..],
+        &["show", &id],
+        &["export", "--conversation", "default"],
+    ] {
+        let ran = turns(&home, args);
+        assert_eq!(ran.code, 1, "{args:?}");
+        assert!(ran.err.contains(told), "{args:?}: {}", ran.err);
+        assert!(!ran.err.contains("two"), "its content is shown");
+    }
+    let shown = turns(&home, &["show", &id]).out;
+    assert!(shown.contains("2."), "{shown}");
+    let exported = turns(&home, &["export", "--conversation", "default"]).out;
+    let damaged = exported.lines().filter(|line| line.contains("\"damaged\""));
+    assert_eq!(damaged.count(), 1, "{exported}");
+    // It goes on, and can be deleted.
+    talked(&home, &["--switch-server"], &[("three", "3.")]);
+    let ran = turns(&home, &["delete", "--conversation", "default", "--yes"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(turns(&home, &["list"]).code, 0);
 }

@@ -268,7 +268,7 @@ fn where_there_is_no_room_left_nothing_is_lost_and_it_says_what_helps() {
         env!("CARGO_BIN_EXE_turnwright")
     );
     let chat = crate::chat::piped(&model, &home, &["--switch-server"]);
-    let mut full = Command::new("sh");
+    let mut full = crate::program::command("sh");
     full.args(["-c", &limited, "sh"])
         .args(chat.get_args())
         .env("TURNWRIGHT_HOME", home.path());

@@ -50,17 +50,21 @@ async fn a_handler_that_waits_for_ever_is_cut_at_its_timeout() {
     assert_eq!(alive_tasks(), before);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_blocking_handler_is_abandoned_at_its_timeout_reported_and_not_joined() {
+    const TIMEOUT: Duration = Duration::from_secs(60);
     let before = alive_tasks();
     let watched = watch(DispatchContext::standalone());
     let (release, wait) = std::sync::mpsc::channel::<()>();
     let wait = Mutex::new(wait);
+    let (begin, begun) = tokio::sync::oneshot::channel();
+    let begin = Mutex::new(Some(begin));
     let saw_cancel = Arc::new(AtomicBool::new(false));
     let saw = Arc::clone(&saw_cancel);
     let tool = number("t")
-        .timeout(Duration::from_millis(50))
+        .timeout(TIMEOUT)
         .handler_blocking(move |_: Value, ctx: ToolContext| {
+            begin.lock().take().unwrap().send(()).unwrap();
             // Until the test says so: were the thread joined, the test would never get there.
             let _ = wait.lock().recv();
             // Asked for the first time when all is over.
@@ -69,12 +73,20 @@ async fn a_blocking_handler_is_abandoned_at_its_timeout_reported_and_not_joined(
         })
         .build()
         .unwrap();
-    let error = tool.executor(&watched.ctx).call("{}").await.unwrap_err();
+    let executor = tool.executor(&watched.ctx);
+    // Its time passes once its thread runs, however long the machine takes to start one.
+    let pass = async {
+        begun.await.unwrap();
+        tokio::time::advance(TIMEOUT).await;
+    };
+    let (called, ()) = tokio::join!(executor.call("{}"), pass);
+    let error = called.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ToolTimeout);
     watched.assert_paired();
     assert_eq!(watched.events.lock()[1]["abandoned"], true);
     release.send(()).unwrap();
     let weak = watched.ctx.downgrade();
+    drop(executor);
     drop(watched);
     drop(tool);
     // Its thread ends by itself, and with it goes the last hold on the context.

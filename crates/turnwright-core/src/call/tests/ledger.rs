@@ -37,6 +37,18 @@ impl Store for Book {
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
         self.kept.scopes(filter).await
     }
+
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        self.kept.holding(kind, id).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.kept.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.kept.spool()
+    }
 }
 
 impl Book {

@@ -232,7 +232,7 @@ async fn a_call_whose_record_the_store_does_not_take_is_told_all_the_same() {
         .turn_input(audit)
         .build()
         .unwrap();
-    let outcome = runner.run("go").await;
+    let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
     assert_eq!(outcome.error().unwrap().code(), ErrorCode::Store);
     let calls = calls.lock();
     assert_eq!(calls.len(), 1);

@@ -30,6 +30,31 @@ async fn so_many_iterations_run_and_the_next_does_not_reach_the_executor() {
 }
 
 #[tokio::test]
+async fn no_iteration_beyond_the_limit_is_begun_counted_or_told() {
+    for (of_runner, of_middleware, most) in [(64, Some(5), 5), (5, None, 5), (3, Some(5), 3)] {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&told);
+        let mut runner = TurnRunner::builder(|_: DispatchContext| async { Ok(()) })
+            .iteration_limit(of_runner)
+            .observer(move |event: &Event| match event.kind {
+                EventKind::IterationStart { iteration } => seen.lock().push(iteration),
+                EventKind::DispatchEnd { iterations, .. } => seen.lock().push(100 + iterations),
+                _ => {}
+            });
+        if let Some(limit) = of_middleware {
+            runner = runner.dispatch_input(iteration_limit(limit));
+        }
+        let outcome = runner.build().unwrap().run("go").await;
+        let Ended::Limit(Limit::Iterations(reached)) = outcome.ended else {
+            panic!("{:?}", outcome.ended);
+        };
+        assert_eq!((reached, outcome.iterations), (most, most));
+        let expected: Vec<u32> = (1..=most).chain([100 + most]).collect();
+        assert_eq!(*told.lock(), expected);
+    }
+}
+
+#[tokio::test]
 async fn a_turn_within_its_iterations_is_left_alone() {
     let runner = calling("look", 3)
         .tool(plain("look"))

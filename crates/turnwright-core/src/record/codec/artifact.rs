@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 use super::bytes;
 use super::fields::{Fields, put, unstorable};
 use super::reopen::{FromSpool, Reopen};
-use crate::artifact::{ArtifactLimits, SpooledArtifact};
+use crate::artifact::{ArtifactLimits, Place, SpooledArtifact};
 use crate::error::Error;
 use crate::record::RecordKind;
+use crate::spool::Spooled;
 
 /// The most bytes of an artifact that stand in its record.
 const MOST_WITHIN: u64 = 1024 * 1024;
@@ -16,13 +17,16 @@ pub(super) fn write(
     kind: RecordKind,
     artifact: &SpooledArtifact,
 ) -> Result<Map<String, Value>, Error> {
-    let mut map = Map::new();
-    put(&mut map, "kind", artifact.kind().as_str());
-    put(&mut map, "bytes", artifact.byte_length());
-    match artifact.spool_id() {
-        Some(id) => put(&mut map, "spool", id),
-        None => {
-            let within = near_bytes(artifact).map_err(|why| unstorable(kind, &why))?;
+    let mut map = describe(artifact);
+    let unstorable = |why: String| unstorable(kind, &why);
+    match artifact.place() {
+        Place::Spool(_) => {}
+        Place::Memory(within) => {
+            check_length(artifact).map_err(unstorable)?;
+            bytes::write(within, &mut map);
+        }
+        Place::Reader => {
+            let within = near_bytes(artifact).map_err(unstorable)?;
             bytes::write(&within, &mut map);
         }
     }
@@ -36,15 +40,54 @@ pub(super) fn write(
     Ok(map)
 }
 
+/// The kind and the length of an artifact, and where a spool stores its bytes, if one does.
+pub(super) fn describe(artifact: &SpooledArtifact) -> Map<String, Value> {
+    let mut map = Map::new();
+    put(&mut map, "kind", artifact.kind().as_str());
+    put(&mut map, "bytes", artifact.byte_length());
+    if let Place::Spool(spooled) = artifact.place() {
+        write_spooled(spooled, &mut map);
+    }
+    map
+}
+
+/// Where a spool stores bytes.
+pub(super) fn write_spooled(spooled: &Spooled, map: &mut Map<String, Value>) {
+    put(map, "spool", &*spooled.id);
+    if let Some(digest) = &spooled.digest {
+        put(map, "sha256", digest.as_str());
+    }
+}
+
+/// What [`write_spooled`] wrote, if it did.
+pub(super) fn read_spooled(fields: &Fields<'_>) -> Result<Option<Spooled>, Error> {
+    let Some(id) = fields.text_if_any("spool")? else {
+        return Ok(None);
+    };
+    let digest = match fields.get("sha256") {
+        Some(_) => Some(fields.sha256("sha256")?),
+        None => None,
+    };
+    let id = id.into();
+    Ok(Some(Spooled { id, digest }))
+}
+
+const ADVICE: &str =
+    "put it into one with `SpooledArtifact::keep`, or give the runner one with `spool`";
+
+/// How long an artifact that is in no spool may be.
+fn check_length(artifact: &SpooledArtifact) -> Result<u64, String> {
+    match artifact.byte_length() {
+        length if length > MOST_WITHIN => Err(format!(
+            "an artifact of {length} bytes is in no spool, and a record holds {MOST_WITHIN} at most: {ADVICE}"
+        )),
+        length => Ok(length),
+    }
+}
+
 /// The bytes of an artifact that is in no spool, if they are few and at hand.
 fn near_bytes(artifact: &SpooledArtifact) -> Result<Vec<u8>, String> {
-    const ADVICE: &str = "put it into one with `SpooledArtifact::keep`";
-    let length = artifact.byte_length();
-    if length > MOST_WITHIN {
-        return Err(format!(
-            "an artifact of {length} bytes is in no spool, and a record holds {MOST_WITHIN} at most: {ADVICE}"
-        ));
-    }
+    let length = check_length(artifact)?;
     // At most what a record holds.
     let mut all = vec![0; usize::try_from(length).unwrap_or_default()];
     let mut filled = 0;
@@ -74,8 +117,11 @@ pub(super) fn read(fields: &Fields<'_>, reopen: &Reopen) -> Result<SpooledArtifa
         fields.wrong("kind", &why)
     })?;
     let length = fields.number("bytes")?;
-    let artifact = match fields.text_if_any("spool")? {
-        Some(id) => SpooledArtifact::spooled(id, FromSpool::reader(reopen, id, length), kind),
+    let artifact = match read_spooled(fields)? {
+        Some(spooled) => {
+            let reader = FromSpool::reader(reopen, &spooled, length);
+            SpooledArtifact::placed(Place::Spool(spooled), reader, kind)
+        }
         None => {
             let within = bytes::read(fields)?;
             if within.len() as u64 != length {

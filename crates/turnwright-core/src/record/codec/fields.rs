@@ -13,7 +13,8 @@ use super::time;
 use crate::error::{Error, ErrorCode, ErrorKind};
 use crate::record::RecordKind;
 use crate::record::stamp::Stamp;
-use crate::schema::{MAX_DEPTH, decode, quote, survey};
+use crate::schema::{MAX_DEPTH, decode, inspect, quote};
+use crate::tool::Hex;
 
 /// A stored object, and where it stands in its record.
 pub(super) struct Fields<'v> {
@@ -85,6 +86,19 @@ impl<'v> Fields<'v> {
         self.may(name, NO_NUMBER, Part::as_number)
     }
 
+    /// A SHA-256 digest.
+    pub(super) fn sha256(&self, name: &str) -> Result<Hex, Error> {
+        let hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        self.need(
+            name,
+            "is no digest of 64 hex digits in lower case",
+            |part| {
+                let digits = <[u8; 64]>::try_from(part.as_text()?.as_bytes()).ok()?;
+                digits.iter().all(hex).then(|| Hex::new(digits))
+            },
+        )
+    }
+
     pub(super) fn time(&self, name: &str) -> Result<SystemTime, Error> {
         self.need(name, NO_TIME, |part| time::parse(part.as_text()?))
     }
@@ -104,16 +118,23 @@ impl<'v> Fields<'v> {
 
     /// One of the words that a type is written with.
     pub(super) fn word<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, Error> {
-        self.need(name, "is none of the words that may stand there", |part| {
-            let word: StrDeserializer<'_, NoWord> = part.as_text()?.into_deserializer();
-            T::deserialize(word).ok()
+        self.need(name, NO_WORD, word)
+    }
+
+    /// A list of them.
+    pub(super) fn words_if_any<T: serde::de::DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<Option<Vec<T>>, Error> {
+        self.may(name, NO_WORD, |part| {
+            part.as_list()?.into_iter().map(word).collect()
         })
     }
 
     /// A value that was written as JSON text.
     pub(super) fn json(&self, name: &str) -> Result<Value, Error> {
-        let decoded = decode(self.text(name)?, MAX_DEPTH);
-        let decoded = decoded.map_err(|_| self.wrong(name, "is no JSON text of 128 levels"))?;
+        let decoded = decode(self.text(name)?, STORED_DEPTH);
+        let decoded = decoded.map_err(|_| self.wrong(name, NO_JSON))?;
         Ok(decoded.value)
     }
 
@@ -183,8 +204,18 @@ impl<'v> Fields<'v> {
     }
 }
 
+/// The levels that a stored value may have: one more than arguments may, since the question of an approval holds those of its
+/// call.
+const STORED_DEPTH: usize = MAX_DEPTH + 1;
+const NO_JSON: &str = "is no JSON text that can be read: it may have 129 levels, and no key that begins with `$serde_json::private::`";
 const NO_NUMBER: &str = "is no whole number from 0 on";
+const NO_WORD: &str = "is none of the words that may stand there";
 const NO_TIME: &str = "is no time: write it like `2026-01-31T23:59:59.000000001Z`";
+
+fn word<T: serde::de::DeserializeOwned>(part: Part<'_>) -> Option<T> {
+    let word: StrDeserializer<'_, NoWord> = part.as_text()?.into_deserializer();
+    T::deserialize(word).ok()
+}
 
 pub(super) fn unreadable(kind: RecordKind, id: Option<&str>, why: &str) -> Error {
     let id = id.map_or(String::new(), |id| format!(" {}", quote(&id.into())));
@@ -195,13 +226,11 @@ pub(super) fn unreadable(kind: RecordKind, id: Option<&str>, why: &str) -> Error
 
 /// A value as JSON text.
 pub(super) fn json_text(kind: RecordKind, name: &str, value: &Value) -> Result<Value, Error> {
-    // Writing recurses.
-    let levels = survey(value).depth;
-    if levels > MAX_DEPTH {
-        let why = format!("{name}: has {levels} levels, where {MAX_DEPTH} can be kept");
-        return Err(unstorable(kind, &why));
+    // What cannot be read back is not written, and writing recurses.
+    match inspect(value, STORED_DEPTH) {
+        Ok(()) => Ok(Value::String(value.to_string())),
+        Err(why) => Err(unstorable(kind, &format!("{name}: {why}"))),
     }
-    Ok(Value::String(value.to_string()))
 }
 
 /// Why a record cannot be written.

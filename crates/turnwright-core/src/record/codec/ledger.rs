@@ -47,6 +47,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Result<Arc<LedgerEntry>, Error> {
         }
         _ => {}
     }
+    let begun_at = fields.time("begunAt")?;
     Ok(Arc::new(LedgerEntry {
         effect_key: named("id")?.to_owned(),
         turn_id: fields.text("turnId")?.into(),
@@ -57,7 +58,8 @@ pub(super) fn read(fields: &Fields<'_>) -> Result<Arc<LedgerEntry>, Error> {
         fingerprint: fields.text("fingerprint")?.to_owned(),
         args: fields.json("args")?,
         state,
-        begun_at: fields.time("begunAt")?,
-        ended_at,
+        begun_at,
+        // Written by a clock that was set back meanwhile.
+        ended_at: ended_at.map(|at| at.max(begun_at)),
     }))
 }

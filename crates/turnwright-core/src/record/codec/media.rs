@@ -1,10 +1,11 @@
-//! Media: what is known of them, never their bytes.
+//! Media: what is known of them, and where a spool stores their bytes.
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
+use super::artifact::{read_spooled, write_spooled};
 use super::fields::{Fields, put, unstorable};
-use super::reopen::{MediaElsewhere, Reopen};
+use super::reopen::{FromSpool, MediaElsewhere, Reopen};
 use crate::error::Error;
 use crate::media::{Media, MediaDescriptor};
 use crate::record::RecordKind;
@@ -16,6 +17,9 @@ pub(super) fn write(media: &Media) -> Result<Map<String, Value>, Error> {
     };
     if let Some(bytes) = media.byte_length() {
         put(&mut map, "bytes", bytes);
+    }
+    if let Some(spooled) = media.spooled() {
+        write_spooled(spooled, &mut map);
     }
     Ok(map)
 }
@@ -35,8 +39,19 @@ pub(super) fn read(fields: &Fields<'_>, reopen: &Reopen) -> Result<Media, Error>
                    modalityHazard, and perhaps source and stash";
         fields.wrong_whole(why)
     })?;
-    let reader = MediaElsewhere::new(described.clone(), fields.number_if_any("bytes")?, reopen);
-    let media = described.attach(reader);
+    let media = match read_spooled(fields)? {
+        Some(spooled) => {
+            let reader = FromSpool::reader(reopen, &spooled, fields.number("bytes")?);
+            described
+                .attach(reader)
+                .map(|media| media.in_spool(spooled))
+        }
+        None => {
+            let length = fields.number_if_any("bytes")?;
+            let reader = MediaElsewhere::new(described.clone(), length, reopen);
+            described.attach(reader)
+        }
+    };
     media.map_err(|error| fields.refused(error))
 }
 

@@ -18,7 +18,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{Record, RecordKind};
 use crate::error::Error;
@@ -78,6 +78,27 @@ impl Record {
             Record::Lease(record) => turn::write_lease(record, &mut map),
         }
         Ok(Value::Object(map))
+    }
+
+    /// What an event shows of the record: the same as [`Record::to_value`], save that results behind a handle are described
+    /// and their bytes left out.
+    ///
+    /// # Errors
+    /// As [`Record::to_value`].
+    pub(crate) fn to_event_value(&self) -> Result<Value, Error> {
+        let Record::ToolCall(call) = self else {
+            return self.to_value();
+        };
+        let described = call.handles().iter().map(artifact::describe);
+        let described: Vec<Value> = described.map(Value::Object).collect();
+        if described.is_empty() {
+            return self.to_value();
+        }
+        let mut value = Record::from(call.without_results()).to_value()?;
+        if let Value::Object(map) = &mut value {
+            map.insert("results".to_owned(), json!({ "artifacts": described }));
+        }
+        Ok(value)
     }
 
     /// What [`Record::to_value`] gives as JSON text, for whoever keeps text.

@@ -1,5 +1,6 @@
 //! How a record that was stored gets at its bytes again.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -9,12 +10,13 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 
 use crate::artifact::ArtifactKind;
 use crate::media::{MediaDescriptor, MediaReader};
-use crate::spool::{ByteReader, Spool};
-use crate::tool::ByteStream;
+use crate::spool::{ByteReader, Spool, Spooled, digest_of};
+use crate::tool::{ByteStream, Hex};
 
 type FindMedia = dyn Fn(MediaDescriptor) -> BoxFuture<'static, io::Result<Option<Arc<dyn MediaReader>>>>
     + Send
@@ -44,10 +46,12 @@ pub struct Reopen {
     kinds: Vec<ArtifactKind>,
     unknown_as_text: bool,
     media: Option<Arc<FindMedia>>,
+    verified: Arc<Verified>,
 }
 
 impl Reopen {
-    /// Artifacts are in this spool and of one of the kinds that [`ArtifactKind`] names; nobody knows the bytes of media.
+    /// Artifacts are in this spool and of one of the kinds that [`ArtifactKind`] names. Media are in it too if a turn stored them;
+    /// nobody knows the bytes of the others.
     #[must_use]
     pub fn new(spool: Arc<dyn Spool>) -> Self {
         Reopen {
@@ -61,7 +65,14 @@ impl Reopen {
             ],
             unknown_as_text: false,
             media: None,
+            verified: Arc::default(),
         }
+    }
+
+    /// The spool: what [`Store::spool`](crate::store::Store::spool) of a store returns that loads records with this.
+    #[must_use]
+    pub fn spool(&self) -> &Arc<dyn Spool> {
+        &self.spool
     }
 
     /// And of this kind, which is your own.
@@ -82,7 +93,7 @@ impl Reopen {
         self
     }
 
-    /// Where the bytes of a media are. Asked each time when they are read, not when a record is; `None` says that they are
+    /// Where the bytes of a media are that no spool stores. Asked each time when they are read, not when a record is; `None` says that they are
     /// gone. A media whose bytes nobody knows loads all the same.
     #[must_use]
     pub fn media<F, Found>(mut self, find: F) -> Self
@@ -113,33 +124,82 @@ impl fmt::Debug for Reopen {
 /// What a spool keeps, opened when it is first read: a conversation with ten thousand results loads without opening one.
 pub(super) struct FromSpool {
     spool: Arc<dyn Spool>,
-    id: Box<str>,
+    spooled: Spooled,
     length: u64,
+    verified: Arc<Verified>,
     opened: OnceCell<Arc<dyn ByteReader>>,
 }
 
+/// Readers whose bytes have the digest that their record names. A conversation is loaded again for each of its turns: what was
+/// read once is not hashed again, because readers notice if another file takes the place of theirs.
+#[derive(Default)]
+struct Verified(Mutex<HashMap<Box<str>, VerifiedReader>>);
+
+type VerifiedReader = (Hex, Arc<dyn ByteReader>);
+
+impl Verified {
+    /// More are forgotten, and hashed again.
+    const MOST: usize = 1024;
+
+    fn get(&self, id: &str, digest: Hex) -> Option<Arc<dyn ByteReader>> {
+        let readers = self.0.lock();
+        let (verified, reader) = readers.get(id)?;
+        (*verified == digest).then(|| Arc::clone(reader))
+    }
+
+    fn put(&self, id: &str, digest: Hex, reader: &Arc<dyn ByteReader>) {
+        let mut readers = self.0.lock();
+        // What went ends after the lock: that may be foreign code.
+        let _gone = match readers.len() >= Verified::MOST {
+            true => std::mem::take(&mut *readers),
+            false => HashMap::new(),
+        };
+        let _replaced = readers.insert(id.into(), (digest, Arc::clone(reader)));
+        drop(readers);
+    }
+}
+
 impl FromSpool {
-    pub(super) fn reader(reopen: &Reopen, id: &str, length: u64) -> Arc<dyn ByteReader> {
+    pub(super) fn reader(reopen: &Reopen, spooled: &Spooled, length: u64) -> Arc<dyn ByteReader> {
         Arc::new(FromSpool {
             spool: Arc::clone(&reopen.spool),
-            id: id.into(),
+            spooled: spooled.clone(),
             length,
+            verified: Arc::clone(&reopen.verified),
             opened: OnceCell::new(),
         })
     }
 
     async fn open(&self) -> io::Result<Arc<dyn ByteReader>> {
-        let Some(reader) = self.spool.open(&self.id).await? else {
-            let gone = format!("the spool keeps nothing under {:?} any more", self.id);
+        let Spooled { id, digest } = &self.spooled;
+        if let Some(digest) = digest
+            && let Some(reader) = self.verified.get(id, *digest)
+            && reader.read(0..1).await.is_ok()
+        {
+            return Ok(reader);
+        }
+        let Some(reader) = self.spool.open(id).await? else {
+            let gone = format!("the spool keeps nothing under {id:?} any more");
             return Err(io::Error::new(io::ErrorKind::NotFound, gone));
         };
         let (found, told) = (reader.len(), self.length);
         if found != told {
             let other = format!(
-                "the spool keeps {found} bytes under {:?}, where the record speaks of {told}",
-                self.id
+                "the spool keeps {found} bytes under {id:?}, where the record speaks of {told}"
             );
             return Err(io::Error::new(io::ErrorKind::InvalidData, other));
+        }
+        if let Some(digest) = digest {
+            let found = digest_of(&reader).await?;
+            if found != *digest {
+                let (found, digest) = (found.as_str(), digest.as_str());
+                let other = format!(
+                    "the bytes under {id:?} in the spool are not those that were stored: their SHA-256 is {found}, \
+                     the record says {digest}"
+                );
+                return Err(io::Error::new(io::ErrorKind::InvalidData, other));
+            }
+            self.verified.put(id, *digest, &reader);
         }
         Ok(reader)
     }
@@ -163,7 +223,7 @@ impl ByteReader for FromSpool {
 
 impl fmt::Debug for FromSpool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "FromSpool({:?}, {} bytes)", self.id, self.length)
+        write!(f, "FromSpool({:?}, {} bytes)", self.spooled.id, self.length)
     }
 }
 

@@ -11,7 +11,6 @@ use super::{artifact, bytes, media, time};
 use crate::error::Error;
 use crate::record::{RecordKind, ToolCall, ToolResults};
 use crate::schema::{Raw, RawArgs};
-use crate::tool::Hex;
 
 pub(super) fn write(call: &ToolCall, map: &mut Map<String, Value>) -> Result<(), Error> {
     write_stamp!(call, map);
@@ -34,6 +33,9 @@ pub(super) fn write(call: &ToolCall, map: &mut Map<String, Value>) -> Result<(),
     put(map, "trusted", call.is_trusted());
     put(map, "inline", call.is_inline());
     put(map, "fromArtifactTool", call.from_artifact_tool());
+    if call.is_truncated() {
+        put(map, "truncated", true);
+    }
     bytes::write_state(call.provider_state(), map);
     if let Some(ordinal) = call.ordinal() {
         put(map, "ordinal", ordinal);
@@ -80,7 +82,7 @@ fn write_results(results: &ToolResults) -> Result<Option<Map<String, Value>>, Er
 
 pub(super) fn read(fields: &Fields<'_>, reopen: &Reopen) -> Result<Arc<ToolCall>, Error> {
     let args = read_args(&fields.object("args")?)?;
-    let (tool, checksum) = (fields.text("tool")?, read_checksum(fields)?);
+    let (tool, checksum) = (fields.text("tool")?, fields.sha256("checksum")?);
     let mut builder = ToolCall::stamped(tool.into(), args, checksum, fields.stamp()?)
         .trusted(fields.flag("trusted")?)
         .inline(fields.flag("inline")?)
@@ -102,6 +104,9 @@ pub(super) fn read(fields: &Fields<'_>, reopen: &Reopen) -> Result<Arc<ToolCall>
     }
     if fields.get("cutOff").is_some() {
         builder = builder.cut_off(fields.flag("cutOff")?);
+    }
+    if fields.get("truncated").is_some() {
+        builder = builder.truncated(fields.flag("truncated")?);
     }
     if let Some(state) = bytes::read_state(fields)? {
         builder = builder.provider_state(state);
@@ -138,14 +143,5 @@ fn read_results(results: &Fields<'_>, reopen: &Reopen) -> Result<ToolResults, Er
             let why = "is none of `text`, `artifacts`, `media`, `failure`, `refusal`";
             Err(results.wrong_whole(why))
         }
-    }
-}
-
-fn read_checksum(fields: &Fields<'_>) -> Result<Hex, Error> {
-    let digits = <[u8; 64]>::try_from(fields.text("checksum")?.as_bytes()).ok();
-    let hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    match digits.filter(|digits| digits.iter().all(hex)) {
-        Some(digits) => Ok(Hex::new(digits)),
-        None => Err(fields.wrong("checksum", "is no digest of 64 hex digits in lower case")),
     }
 }

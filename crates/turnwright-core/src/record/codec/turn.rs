@@ -24,8 +24,15 @@ pub(super) fn write(turn: &TurnRecord, map: &mut Map<String, Value>) -> Result<(
         }
         put(map, "stash", stash);
     }
+    if let Some(tiers) = &turn.outer_tiers {
+        let tiers: Vec<&str> = tiers.iter().map(|tier| tier.as_str()).collect();
+        put(map, "outerTiers", tiers);
+    }
     if let Some(answer) = turn.answer() {
         put(map, "answer", answer);
+    }
+    if let Some(nonce) = &turn.nonce {
+        put(map, "nonce", &**nonce);
     }
     put(map, "runs", turn.runs());
     put(map, "iterations", turn.iterations());
@@ -74,17 +81,21 @@ pub(super) fn read(fields: &Fields<'_>) -> Result<Arc<TurnRecord>, Error> {
         }),
         None => None,
     };
+    let began_at = fields.time("beganAt")?;
     Ok(Arc::new(TurnRecord {
         id: named(fields, "id")?.into(),
+        nonce: fields.text_if_any("nonce")?.map(Arc::from),
         state,
         stash: stash.collect::<Result<_, Error>>()?,
+        outer_tiers: fields.words_if_any("outerTiers")?,
         answer: fields.text_if_any("answer")?.map(Arc::from),
         runs: small(fields, "runs")?,
         iterations: small(fields, "iterations")?,
         usage: read_usage(&fields.object("usage")?)?,
         error,
-        began_at: fields.time("beganAt")?,
-        ended_at,
+        began_at,
+        // Written by a clock that was set back meanwhile.
+        ended_at: ended_at.map(|at| at.max(began_at)),
     }))
 }
 
@@ -118,6 +129,7 @@ pub(super) fn write_lease(lease: &Lease, map: &mut Map<String, Value>) {
     put(map, "until", time::format(lease.until()));
     let term = u64::try_from(lease.term().as_millis()).unwrap_or(u64::MAX);
     put(map, "termMs", term);
+    put(map, "renewals", lease.renewals());
 }
 
 pub(super) fn read_lease(fields: &Fields<'_>) -> Result<Arc<Lease>, Error> {
@@ -128,6 +140,7 @@ pub(super) fn read_lease(fields: &Fields<'_>) -> Result<Arc<Lease>, Error> {
         fence: fields.number("fence")?,
         until: fields.time("until")?,
         term: Duration::from_millis(fields.number("termMs")?),
+        renewals: fields.number_if_any("renewals")?.unwrap_or(0),
     }))
 }
 
@@ -171,6 +184,7 @@ pub(super) fn read_gate(fields: &Fields<'_>) -> Result<Arc<GateRecord>, Error> {
     if closed_at.is_some() == (state == GateState::Open) {
         return Err(fields.wrong("closedAt", "does not fit the state"));
     }
+    let opened_at = fields.time("openedAt")?;
     Ok(Arc::new(GateRecord {
         id: named(fields, "id")?.to_owned(),
         turn_id: named(fields, "turnId")?.into(),
@@ -179,7 +193,7 @@ pub(super) fn read_gate(fields: &Fields<'_>) -> Result<Arc<GateRecord>, Error> {
         tool_call: fields.text_if_any("toolCall")?.map(Arc::from),
         question: Arc::new(fields.json("question")?),
         state,
-        opened_at: fields.time("openedAt")?,
-        closed_at,
+        opened_at,
+        closed_at: closed_at.map(|at| at.max(opened_at)),
     }))
 }

@@ -201,6 +201,43 @@ fn defaults_that_wake_one_another_are_all_filled_at_once() {
 }
 
 #[test]
+fn faults_of_the_only_branch_that_can_be_meant_stand_at_their_own_places() {
+    let range = json!({
+        "type": "object", "properties": { "from": { "type": "string" }, "days": { "maximum": 14 } }, "required": ["from"],
+    });
+    let union = |keyword: &str, branches: Value| of(json!({ "v": { keyword: branches } }));
+    for keyword in ["anyOf", "oneOf"] {
+        let schema = union(keyword, json!([range, { "type": "null" }]));
+        let error = schema.check(json!({ "v": { "days": 99 } })).unwrap_err();
+        let places: Vec<_> = error
+            .faults()
+            .iter()
+            .map(|it| it.pointer.as_str())
+            .collect();
+        assert_eq!(places, ["/v/from", "/v/days"], "{error}");
+        // Of no type that the union takes: what is not `null` is what is meant.
+        let error = schema.check(json!({ "v": [1] })).unwrap_err();
+        assert_eq!(fault(&error), ("/v", "type"));
+        // Also if the union is in a union, and beside another type.
+        let schema = union(
+            keyword,
+            json!([{ keyword: [range, { "type": "null" }] }, { "type": "string" }]),
+        );
+        let error = schema
+            .check(json!({ "v": { "from": "a", "days": 99 } }))
+            .unwrap_err();
+        assert_eq!(fault(&error), ("/v/days", "maximum"));
+        // Where two can be meant, the union is named.
+        let schema = union(
+            keyword,
+            json!([range, { "type": "object", "required": ["x"] }, { "type": "null" }]),
+        );
+        let error = schema.check(json!({ "v": { "days": 99 } })).unwrap_err();
+        assert_eq!(fault(&error), ("/v", keyword));
+    }
+}
+
+#[test]
 fn a_union_names_its_nearest_branch() {
     let schema = of(json!({ "v": { "anyOf": [
         { "type": "integer" },

@@ -59,7 +59,7 @@ fn integers_get_their_bounds_and_lose_formats_that_nobody_enforces() {
     );
     assert_eq!(
         property::<Args>("j"),
-        json!({ "type": ["integer", "null"], "minimum": 0, "maximum": 65535 })
+        json!({ "type": "integer", "minimum": 0, "maximum": 65535 })
     );
     let schema = Schema::of::<Args>().unwrap();
     let with = |d: &str| format!(r#"{{"a":0,"b":0,"c":0,"d":{d},"e":0,"f":0,"g":0,"h":1,"i":0}}"#);
@@ -245,6 +245,103 @@ fn a_bound_that_cannot_apply_to_the_type_is_refused() {
         error.problems()[0]
             .message
             .contains("waits for a value of type number"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_optional_field_is_its_type_and_no_union() {
+    /// A span of days.
+    #[derive(JsonSchema, serde::Deserialize)]
+    #[allow(dead_code)]
+    struct DateRange {
+        from: String,
+        #[schemars(range(max = 14))]
+        days: u8,
+        zone: Option<String>,
+    }
+    #[derive(JsonSchema, serde::Deserialize)]
+    #[allow(dead_code)]
+    enum Units {
+        Metric,
+        Imperial,
+    }
+    fn nullable(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": ["string", "null"] })
+    }
+    fn seven() -> Option<u8> {
+        Some(7)
+    }
+    #[derive(JsonSchema, serde::Deserialize)]
+    #[allow(dead_code)]
+    struct Args {
+        /// When.
+        when: Option<DateRange>,
+        units: Option<Units>,
+        #[serde(default)]
+        note: Option<String>,
+        list: Vec<Option<u8>>,
+        map: HashMap<String, Option<u8>>,
+        #[schemars(schema_with = "nullable")]
+        said: Value,
+        #[serde(default = "seven")]
+        count: Option<u8>,
+        double: Option<Option<bool>>,
+        tree: Option<Box<Args>>,
+    }
+    let when = property::<Args>("when");
+    assert_eq!(
+        when,
+        json!({ "description": "When.", "$ref": "#/$defs/DateRange" })
+    );
+    assert_eq!(
+        property::<Args>("units"),
+        json!({ "$ref": "#/$defs/Units" })
+    );
+    assert_eq!(property::<Args>("note"), json!({ "type": "string" }));
+    assert_eq!(property::<Args>("double"), json!({ "type": "boolean" }));
+    assert_eq!(property::<Args>("tree"), json!({ "$ref": "#" }));
+    // Where `null` says something of its own, it stays.
+    let nullable = json!(["integer", "null"]);
+    assert_eq!(property::<Args>("list")["items"]["type"], nullable);
+    assert_eq!(
+        property::<Args>("map")["additionalProperties"]["type"],
+        nullable
+    );
+    assert_eq!(property::<Args>("count")["type"], nullable);
+    assert_eq!(property::<Args>("said")["type"], json!(["string", "null"]));
+
+    let schema = Schema::of::<Args>().unwrap();
+    let with = |more: Value| {
+        let mut args = json!({ "list": [null, 1], "map": { "a": null }, "said": null });
+        args.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        args
+    };
+    // `null` for what may be left out counts as left out, at every depth; beside a default it is an answer.
+    let nulls =
+        with(json!({ "when": null, "units": null, "note": null, "count": null, "double": null }));
+    let checked = schema.check(nulls).unwrap();
+    assert_eq!(checked.value(), &with(json!({ "count": null })));
+    serde_json::from_value::<Args>(checked.into_value()).unwrap();
+    let inner = with(json!({ "when": { "from": "a", "days": 1, "zone": null }, "count": 1 }));
+    let checked = schema.check(inner).unwrap();
+    assert_eq!(checked.value()["when"], json!({ "from": "a", "days": 1 }));
+
+    let error = schema.check(with(
+        json!({ "when": { "days": 99, "zone": 3 }, "units": "x" }),
+    ));
+    let error = error.unwrap_err();
+    let mut places: Vec<&str> = error
+        .faults()
+        .iter()
+        .map(|it| it.pointer.as_str())
+        .collect();
+    places.sort_unstable();
+    assert_eq!(
+        places,
+        ["/units", "/when/days", "/when/from", "/when/zone"],
         "{error}"
     );
 }

@@ -30,7 +30,7 @@ impl Rng {
 
 const NAMES: [&str; 3] = ["tw-trusted", "tw-untrusted", "tw-agent"];
 
-const UNSEEN: [&str; 16] = [
+const UNSEEN: [&str; 18] = [
     "\u{200B}",
     "\u{200D}",
     "\u{2060}",
@@ -43,6 +43,8 @@ const UNSEEN: [&str; 16] = [
     "\u{FE0F}",
     "\u{E0041}",
     "\u{3164}",
+    "\u{2800}",
+    "\u{1D159}",
     "\0",
     "\x1b",
     "\n",
@@ -174,7 +176,11 @@ fn disguise(rng: &mut Rng, which: usize, c: char, text: &mut String) {
         11 => write!(text, "{}", char::from_u32(code + 0xFEE0).unwrap()),
         12 if c != '-' => write!(text, "{}", char::from_u32(code - 0x61 + 0x1D41A).unwrap()),
         13 if c != '-' => write!(text, "{}", char::from_u32(code - 0x61 + 0x24D0).unwrap()),
-        12 | 13 => write!(text, "{}", rng.pick(&['‐', '‑', '–', '—', '−', '_'])),
+        12 | 13 => write!(
+            text,
+            "{}",
+            rng.pick(&['‐', '‑', '–', '—', '−', '_', 'ㅡ', 'ￚ', '㇐'])
+        ),
         14 => write!(text, "\\u{code:04x}"),
         15 => write!(text, "\\x{code:02x}"),
         16 => write!(text, "%{code:02X}"),

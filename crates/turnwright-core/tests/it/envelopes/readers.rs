@@ -66,7 +66,7 @@ fn plain(text: &str) -> String {
 
 fn plain_part(c: char) -> char {
     match c {
-        '\u{2010}'..='\u{2015}' | '\u{2212}' | '_' => '-',
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{1173}' | '\u{31D0}' | '_' => '-',
         'т' | 'Т' => 't',
         'а' => 'a',
         'е' => 'e',
@@ -83,7 +83,7 @@ fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(
             u32::from(c),
-            0xAD | 0x61C | 0x115F | 0x1160 | 0x3164 | 0xFEFF | 0xFFA0
+            0xAD | 0x61C | 0x115F | 0x1160 | 0x2800 | 0x3164 | 0xFEFF | 0xFFA0 | 0x1D159
         )
         || matches!(u32::from(c), 0x180B..=0x180F | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F)
         || matches!(u32::from(c), 0xFE00..=0xFE0F | 0xE0000..=0xE0FFF)

@@ -45,7 +45,7 @@ async fn a_policy_allows_denies_or_rewrites() {
     let told = Told::default();
     let allowed = under(|_: &PendingCall<'_>| Review::Allow, &told).await;
     assert_eq!(texts(&allowed).await, [r#"{"n":1,"mode":"fast"}"#]);
-    assert_eq!(told.of("gateOpened").len(), 0);
+    assert_eq!(told.of("turnGateOpen").len(), 0);
 
     let told = Told::default();
     let denied = under(
@@ -379,7 +379,7 @@ async fn an_approval_expires_and_no_answer_is_no() {
         assert_eq!(start.elapsed(), minute);
         let text = texts(&outcome).await.remove(0);
         assert!(text.contains("nobody answered in time"), "{text}");
-        assert_eq!(told.of("gateClosed")[0]["how"], "timedOut");
+        assert_eq!(told.of("turnGateClosed")[0]["how"], "timedOut");
         assert_eq!(told.of("toolExecutionStart").len(), 0);
         told.assert_paired();
     }

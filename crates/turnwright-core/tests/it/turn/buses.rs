@@ -277,3 +277,133 @@ async fn the_pieces_of_a_long_text_are_no_larger_than_what_was_said() {
         (MANY, MANY, MANY + 1)
     );
 }
+
+fn by_hand(id: &str) -> Arc<ToolCall> {
+    ToolCall::builder("act", json!({ "n": 1 }))
+        .id(id)
+        .results(record::ToolResults::Text("by hand".into()))
+        .build()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn what_is_stored_by_hand_is_on_the_stream_once_like_everything_else() {
+    let storing = |ctx: TurnContext, next: Next<TurnContext>| async move {
+        ctx.store_tool_call(by_hand("of-middleware")).await?;
+        // Not the model's.
+        ctx.store_message(Message::user("More.").build()?).await?;
+        next.run().await
+    };
+    let model = ScriptedModel::new([
+        Step::run(|ctx| async move {
+            ctx.store_thought(record::Thought::new("Hm.").id("thought").build()?)
+                .await?;
+            ctx.store_message(Message::assistant("Hello").id("message").build()?)
+                .await?;
+            ctx.store_tool_call(by_hand("of-executor")).await?;
+            // For this turn alone: nothing is stored, and nothing is on the stream.
+            ctx.add_tool_call(by_hand("added"));
+            ctx.call("act", "{}").await;
+            Ok(())
+        })
+        .go_on(),
+        Step::say("done"),
+    ]);
+    let runner = TurnRunner::builder(model)
+        .tool(saying("act", "acted"))
+        .turn_input(storing)
+        .build()
+        .unwrap();
+    let (events, outcome) = heard(runner.start("go")).await;
+    let told: Vec<String> = events
+        .iter()
+        .filter_map(|event| match event {
+            TurnEvent::Message(record) => Some(record.id().to_owned()),
+            TurnEvent::Thought(record) => Some(record.id().to_owned()),
+            TurnEvent::ToolCall(record) => Some(record.id().to_owned()),
+            _ => None,
+        })
+        .collect();
+    // What the turn stored and has an event, each of it once and in order.
+    let stored = outcome.records.iter().filter(|record| match record {
+        Record::Message(message) => *message.author() == record::Author::Assistant,
+        Record::Thought(_) | Record::ToolCall(_) => true,
+        _ => false,
+    });
+    let stored: Vec<String> = stored.map(|record| record.id().to_owned()).collect();
+    assert_eq!(told, stored);
+    assert_eq!(
+        told[..4],
+        ["of-middleware", "thought", "message", "of-executor"]
+    );
+    assert_eq!(told.len(), 6);
+}
+
+/// The names of the reference, by which whoever reads events from afar knows them.
+#[tokio::test]
+async fn events_are_serialised_under_the_names_of_the_reference() {
+    const OBSERVED: [&str; 12] = [
+        "turnStart",
+        "turnEnd",
+        "dispatchStart",
+        "dispatchEnd",
+        "iterationStart",
+        "iterationEnd",
+        "toolExecutionStart",
+        "toolExecutionEnd",
+        "turnGateOpen",
+        "turnGateClosed",
+        "log",
+        "error",
+    ];
+    const STREAMED: [&str; 5] = [
+        "thought",
+        "turnGateOpen",
+        "turnGateClosed",
+        "toolCall",
+        "message",
+    ];
+    let model = ScriptedModel::new([
+        Step::think("Hm.").call("act", "{}"),
+        Step::say("Well.").go_on(),
+        Step::run(|ctx| async move {
+            ctx.log(Level::Info, "now");
+            Err("no".into())
+        }),
+    ]);
+    let (told, named) = (Told::default(), Notes::default());
+    let names = named.clone();
+    let runner = TurnRunner::builder(model)
+        .tool(saying("act", "acted"))
+        .policy(turnwright_core::approval::always("careful"))
+        .observer(told.observer())
+        .observer(move |event| names.note(event.name()))
+        .build()
+        .unwrap();
+    let mut turn = runner.start("go");
+    let mut streamed = Vec::new();
+    while let Some(event) = turn.next().await {
+        let value = serde_json::to_value(&event).unwrap();
+        assert_eq!(value["event"], event.name());
+        streamed.push(event.name());
+        if let TurnEvent::GateOpened(gate) = event {
+            assert!(turn.gates().approve(&gate.id).unwrap());
+        }
+    }
+    assert!(!turn.await.is_answered());
+    assert_eq!(
+        told.names(),
+        named.all(),
+        "the name is the one that is serialised"
+    );
+    for name in OBSERVED {
+        assert!(named.has(name), "{name} is not among {:?}", named.all());
+    }
+    streamed.retain(|name| STREAMED.contains(name));
+    assert_eq!(streamed, STREAMED);
+    // The join key of the reference stands beside the id of the call.
+    for name in ["toolExecutionStart", "toolExecutionEnd"] {
+        let event = &told.of(name)[0];
+        assert!(event["callId"].is_string() && event["id"].is_string());
+    }
+}

@@ -210,7 +210,7 @@ async fn records_keep_the_proposed_order_in_the_turn_the_store_and_the_outcome()
         .tool(after.build())
         .build()
         .unwrap();
-    let outcome = runner.run("go").await;
+    let outcome = runner.run(stored("go")).await;
     let said = texts(&outcome).await;
     assert_eq!((&*said[0], &*said[1], &*said[3]), ("3", "1", "2"));
     let ids = |calls: Vec<&ToolCall>| {

@@ -25,6 +25,10 @@ impl ByteReader for Panicking {
     async fn read(&self, _: Range<u64>) -> std::io::Result<Bytes> {
         Ok(Bytes::new())
     }
+
+    fn read_now(&self, _at: u64, _into: &mut [u8]) -> Option<std::io::Result<usize>> {
+        None
+    }
 }
 
 #[async_trait]
@@ -44,11 +48,19 @@ impl Spool for Panicking {
     async fn list(&self) -> std::io::Result<Vec<String>> {
         Ok(Vec::new())
     }
+
+    fn reopens(&self) -> bool {
+        true
+    }
+
+    fn is_persistent(&self) -> bool {
+        false
+    }
 }
 
 #[tokio::test]
 async fn a_reader_that_panics_costs_its_own_result_and_every_proposal_has_its_answer() {
-    let bytes = tool("bytes").handler(|_: Value, _| async { vec![0_u8, 159, 146, 150] });
+    let bytes = tool("bytes").handler(|_: Value, _| async { vec![159_u8; 5_000] });
     let ctx = DispatchContext::builder()
         .spool(Panicking)
         .tools(ToolRegistry::new([bytes.build().unwrap()]).unwrap())
@@ -158,6 +170,18 @@ impl Store for Endless {
     async fn scopes(&self, _: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
         Ok(Vec::new())
     }
+
+    async fn holding(&self, _: RecordKind, _: &str) -> Result<Vec<Scope>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn is_persistent(&self) -> bool {
+        false
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        None
+    }
 }
 
 #[tokio::test]
@@ -167,7 +191,7 @@ async fn a_store_without_end_is_not_read_for_ever() {
         .turn_input(middleware::hydrate())
         .build()
         .unwrap();
-    let error = runner.run("go").await.into_answer().unwrap_err();
+    let error = runner.run(stored("go")).await.into_answer().unwrap_err();
     assert_eq!(error.code(), ErrorCode::InputPipeline);
     assert!(error.message().contains("more than 10000"), "{error}");
 }

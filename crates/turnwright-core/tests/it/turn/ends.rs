@@ -323,7 +323,7 @@ async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
         .tool(saying("act", "acted"))
         .build()
         .unwrap();
-    let outcome = runner.run("go").await;
+    let outcome = runner.run(stored("go")).await;
     assert!(outcome.is_answered(), "{:?}", outcome.ended);
     let say = |record: &Record| {
         let text = match record {

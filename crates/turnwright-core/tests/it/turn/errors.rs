@@ -48,7 +48,88 @@ fn tools_of_a_runner_that_are_wrong_or_clash_fail_its_building() {
         .build()
         .unwrap_err();
     assert_eq!(error.code().as_str(), "E_TOOL_ALREADY_REGISTERED");
-    assert!(error.is_fatal() && error.message().contains("same"));
+    assert!(error.is_fatal() && error.message().contains("`same`"));
+    // Advice that can be followed where it is given: a builder and an input have no such method.
+    assert!(!error.message().contains("register_overwriting"), "{error}");
+    assert!(error.message().contains("Rename one of them"), "{error}");
+    let registry = ToolRegistry::new([saying("same", "")]).unwrap();
+    let error = registry.register(saying("same", "")).unwrap_err();
+    assert!(
+        error
+            .message()
+            .contains("`ToolRegistry::register_overwriting`")
+    );
+}
+
+#[tokio::test]
+async fn missing_state_is_told_to_the_operator_by_its_type_and_to_the_model_as_a_broken_tool() {
+    struct Database;
+    let query = tool("query").handler(|_: Value, ctx: ToolContext| async move {
+        ctx.state::<Database>()?;
+        Ok::<_, ToolError>("found")
+    });
+    let told = Told::default();
+    let model = ScriptedModel::new([Step::call_tool("query", "{}"), Step::say("done")]);
+    let runner = TurnRunner::builder(model)
+        .tool(query.build())
+        .observer(told.observer())
+        .build()
+        .unwrap();
+    let outcome = runner.run("go").await;
+    let call = outcome.tool_calls().next().unwrap();
+    assert_eq!(
+        call.text().await.as_deref(),
+        Some("The tool is misconfigured; do not call it again.")
+    );
+    let ended = &told.of("toolExecutionEnd")[0];
+    let message = ended["message"].as_str().unwrap();
+    for part in ["E_MISSING_STATE", "::Database", ".state(value)"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    // Where nothing is a tool it is the error itself.
+    let error = DispatchContext::standalone()
+        .state::<Database>()
+        .err()
+        .unwrap();
+    assert_eq!(
+        (error.code(), error.is_fatal()),
+        (ErrorCode::MissingState, true)
+    );
+}
+
+/// A model reads the text of a code while its own turn runs: as the result of a tool, such as a sub-agent.
+#[test]
+fn no_code_tells_a_model_that_its_own_turn_is_over() {
+    for code in ErrorCode::ALL {
+        let text = code.model_text();
+        assert!(!text.contains("The turn"), "{code}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_sub_agent_that_fails_does_not_tell_the_outer_model_that_its_turn_failed() {
+    for limited in [false, true] {
+        let inner = TurnRunner::builder(move |ctx: DispatchContext| async move {
+            if limited {
+                ctx.reach(Limit::Iterations(1));
+                return Ok(());
+            }
+            Err("no".into())
+        });
+        let inner = inner.build().unwrap();
+        let delegate = tool("delegate").handler(move |_: Value, ctx: ToolContext| {
+            let turn = inner.start(TurnInput::new("go").under(&ctx));
+            async move { Ok::<_, ToolError>(turn.await.into_answer()?) }
+        });
+        let model = ScriptedModel::new([Step::call_tool("delegate", "{}"), Step::say("done")]);
+        let runner = TurnRunner::builder(model).tool(delegate.build());
+        let outcome = runner.build().unwrap().run("go").await;
+        let expected = match limited {
+            false => "The task could not be completed.",
+            true => "The task reached a limit before it was completed.",
+        };
+        assert_eq!(texts(&outcome).await, [expected]);
+    }
 }
 
 #[tokio::test]
@@ -74,7 +155,13 @@ async fn a_turn_that_cannot_be_begun_says_so_in_its_outcome() {
     ] {
         let outcome = runner.run(input).await;
         assert_eq!(code_of(&outcome), code);
-        assert!(error_of(&outcome).is_fatal(), "{code}");
+        let error = error_of(&outcome);
+        assert!(error.is_fatal(), "{code}");
+        if error.code() == ErrorCode::ToolAlreadyRegistered {
+            let message = error.message();
+            assert!(message.contains("Rename the input's tool"), "{message}");
+            assert!(message.contains("`ctx.tools().register_overwriting(tool)`"));
+        }
         assert!(outcome.records.is_empty());
     }
     assert_eq!(told.names(), [""; 0], "no turn began, so none is told");
@@ -193,7 +280,7 @@ async fn a_store_that_fails_or_panics_fails_the_turn_wherever_it_writes() {
                 .observer(told.observer())
                 .build()
                 .unwrap();
-            let outcome = runner.run("go").await;
+            let outcome = runner.run(stored("go")).await;
             let error = error_of(&outcome);
             assert_eq!(error.code(), ErrorCode::Store, "write {at}: {error}");
             assert!(!error.is_fatal());

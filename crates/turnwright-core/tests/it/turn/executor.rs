@@ -64,7 +64,7 @@ async fn tools_run_inside_of_the_iteration_that_proposed_them_and_are_stored_bef
         .observer(told.observer())
         .build()
         .unwrap();
-    let outcome = runner.run("go").await;
+    let outcome = runner.run(stored("go")).await;
     assert_eq!(outcome.text, "done");
     assert_eq!(looked.all(), ["act true", "gone true"]);
     let names = told.names();

@@ -78,8 +78,8 @@ async fn a_gate_in_middleware_suspends_the_turn_until_it_is_resolved() {
     );
     assert!(turn.await.is_answered());
     assert_eq!(notes.all(), [r#"{"street":"Elm","number":7}"#]);
-    assert_eq!(told.of("gateOpened")[0]["id"], *open[0].id);
-    assert_eq!(told.of("gateClosed")[0]["how"], "resolved");
+    assert_eq!(told.of("turnGateOpen")[0]["id"], *open[0].id);
+    assert_eq!(told.of("turnGateClosed")[0]["how"], "resolved");
     told.assert_paired();
     assert!(gates.open().is_empty());
     assert!(gates.clone().next().await.is_none(), "the turn has ended");
@@ -176,7 +176,7 @@ async fn a_gate_that_nobody_answers_in_time_times_out() {
     assert_eq!(notes.all(), ["E_TURN_GATE_TIMEOUT"]);
     assert!(outcome.is_answered() && outcome.tool_calls().next().unwrap().is_error());
     assert!(
-        told.of("gateClosed")
+        told.of("turnGateClosed")
             .iter()
             .all(|it| it["how"] == "timedOut")
     );
@@ -201,7 +201,7 @@ async fn a_gate_is_aborted_with_its_turn() {
         outcome.ended
     );
     assert_eq!(notes.all(), ["E_TURN_GATE_ABORTED"]);
-    assert_eq!(told.of("gateClosed")[0]["how"], "aborted");
+    assert_eq!(told.of("turnGateClosed")[0]["how"], "aborted");
     assert!(!gates.resolve(&id, json!({ "street": "Elm" })).unwrap());
     told.assert_paired();
 }
@@ -354,4 +354,115 @@ async fn a_turn_that_waits_at_a_gate_is_in_nobodys_way() {
         .resolve(&open[0].id, json!({ "street": "Elm" }))
         .unwrap();
     assert_eq!(first.await.text, "two");
+}
+
+fn process() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().unwrap()
+}
+
+/// Waits for the next gate, and says so where that has no end.
+async fn next_of(mut gates: Gates) -> Option<gate::OpenGate> {
+    let waited = tokio::time::timeout(Duration::from_secs(60), gates.next());
+    waited
+        .await
+        .expect("`Gates::next` waits for a turn that has ended")
+}
+
+#[tokio::test]
+async fn waiting_for_gates_ends_for_turns_that_were_refused_at_their_start() {
+    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+        .tool(saying("same", ""))
+        .build()
+        .unwrap();
+    let refused = [
+        TurnInput::new("go").turn_id(""),
+        TurnInput::new("go").tool(saying("same", "")),
+        TurnInput::new("go").stash("a..b", 1),
+        TurnInput::new(""),
+    ];
+    for input in refused {
+        let turn = runner.start(input);
+        let gates = turn.gates();
+        assert!(next_of(gates.clone()).await.is_none());
+        assert!(!turn.await.is_answered());
+        assert!(next_of(gates).await.is_none());
+    }
+}
+
+#[test]
+fn waiting_for_gates_ends_for_a_turn_that_was_started_outside_of_a_runtime() {
+    let runner = TurnRunner::builder(ScriptedModel::new([])).build().unwrap();
+    let gates = runner.start("go").gates();
+    assert!(process().block_on(next_of(gates)).is_none());
+}
+
+#[tokio::test]
+async fn waiting_for_gates_ends_however_the_turn_ends() {
+    let reached = Arc::new(tokio::sync::Notify::new());
+    let runner = |step: Step| {
+        TurnRunner::builder(ScriptedModel::new([step]))
+            .tool(endless("wait", &reached).build())
+            .build()
+            .unwrap()
+    };
+    let waits = || Step::call_tool("wait", "{}");
+    // Answered, failed, and panicked.
+    for step in [
+        Step::say("done"),
+        Step::run(|_| async { Err("no".into()) }),
+        Step::run(|_| async { panic!("on purpose") }),
+    ] {
+        let turn = runner(step).start("go");
+        let waiting = tokio::spawn(next_of(turn.gates()));
+        drop(turn.await);
+        assert!(waiting.await.unwrap().is_none());
+    }
+    // Cancelled and dropped, while somebody waits.
+    for dropped in [false, true] {
+        let turn = runner(waits()).start("go");
+        let waiting = tokio::spawn(next_of(turn.gates()));
+        reached.notified().await;
+        match dropped {
+            true => drop(turn),
+            false => turn.cancel(),
+        }
+        assert!(waiting.await.unwrap().is_none());
+    }
+}
+
+#[test]
+fn waiting_for_gates_and_events_ends_when_the_runtime_of_the_turn_is_shut_down() {
+    for runs in [false, true] {
+        let reached = Arc::new(tokio::sync::Notify::new());
+        let kept = Arc::new(Mutex::new(None));
+        let keeping = Arc::clone(&kept);
+        let runner = TurnRunner::builder(ScriptedModel::new([Step::call_tool("wait", "{}")]))
+            .tool(endless("wait", &reached).build())
+            // Somebody keeps the turn: its end must not depend on that.
+            .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
+                *keeping.lock() = Some(ctx);
+                next.run()
+            })
+            .build()
+            .unwrap();
+        let (first, second) = (process(), process());
+        let (gates, mut stream, turn) = first.block_on(async {
+            let turn = runner.start("go");
+            if runs {
+                reached.notified().await;
+            }
+            let gates = turn.gates();
+            let (turn, stream) = turn.split();
+            (gates, stream, turn)
+        });
+        drop(first);
+        second.block_on(async {
+            assert!(next_of(gates).await.is_none());
+            let reading = async { while stream.next().await.is_some() {} };
+            let read = tokio::time::timeout(Duration::from_secs(60), reading).await;
+            read.expect("the stream of a turn that is gone does not end");
+        });
+        drop((turn, kept));
+    }
 }

@@ -134,6 +134,18 @@ impl Store for Hangs {
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
         self.0.scopes(filter).await
     }
+
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        self.0.holding(kind, id).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.0.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.0.spool()
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -152,7 +164,7 @@ async fn a_store_that_never_answers_ends_the_turn_when_its_time_is_over() {
         .build()
         .unwrap();
     let start = tokio::time::Instant::now();
-    let outcome = runner.run("go").await;
+    let outcome = runner.run(stored("go")).await;
     assert_eq!(start.elapsed().as_secs(), 5);
     let error = outcome.into_answer().unwrap_err();
     assert_eq!(error.code(), ErrorCode::Store);
@@ -181,6 +193,14 @@ async fn a_spool_that_panics_has_failed_and_stops_no_other_call() {
         async fn list(&self) -> std::io::Result<Vec<String>> {
             Ok(Vec::new())
         }
+
+        fn reopens(&self) -> bool {
+            true
+        }
+
+        fn is_persistent(&self) -> bool {
+            false
+        }
     }
     let model = ScriptedModel::new([
         Step::call_tool("act", "{}").call("act", "{}"),
@@ -188,10 +208,15 @@ async fn a_spool_that_panics_has_failed_and_stops_no_other_call() {
     ]);
     let runner = TurnRunner::builder(model)
         .spool(Panics)
-        .tool(tool("act").handler(|_: Value, _| async { "x" }).build())
+        // Small results are in no spool.
+        .tool(
+            tool("act")
+                .handler(|_: Value, _| async { "x".repeat(5_000) })
+                .build(),
+        )
         .build()
         .unwrap();
-    let outcome = runner.run("go").await;
+    let outcome = runner.run(stored("go")).await;
     assert!(outcome.is_answered());
     for call in outcome.tool_calls() {
         let told = call.text().await.unwrap();
@@ -214,7 +239,7 @@ fn a_stash_takes_nothing_that_could_not_be_let_go_again() {
     }
     stash.set("a", nested.clone()).unwrap();
     let error = stash.set("a.b", nested).unwrap_err();
-    assert!(error.message().contains("128 levels"), "{error}");
+    assert!(error.message().contains("at most 126"), "{error}");
 }
 
 #[test]
@@ -312,7 +337,12 @@ async fn the_stream_tells_that_somebody_is_asked_and_operators_learn_why_a_tool_
     }
     assert_eq!(
         names[..4],
-        ["gateOpened", "gateClosed", "toolCallStarted", "toolCall"]
+        [
+            "turnGateOpen",
+            "turnGateClosed",
+            "toolCallStarted",
+            "toolCall"
+        ]
     );
     let end = &told.of("toolExecutionEnd")[0];
     let message = end["message"].as_str().unwrap();
@@ -375,7 +405,7 @@ async fn an_executor_that_passes_over_a_store_that_failed_does_not_go_on() {
     .tool(act.build())
     .build()
     .unwrap();
-    let error = runner.run("go").await.into_answer().unwrap_err();
+    let error = runner.run(stored("go")).await.into_answer().unwrap_err();
     assert_eq!(error.code(), ErrorCode::Store);
     assert_eq!(runs.all(), Vec::<String>::new());
 }

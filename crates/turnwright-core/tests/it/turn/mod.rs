@@ -15,7 +15,9 @@ mod order;
 mod resume;
 mod signals;
 mod stash;
+mod sub_agent;
 mod typed;
+mod unnamed;
 
 use std::sync::Arc;
 
@@ -113,8 +115,8 @@ impl Told {
                 "toolExecutionStart" => {
                     at_once.push(("toolExecutionEnd".to_owned(), event["id"].clone()));
                 }
-                "gateOpened" => at_once.push(("gateClosed".to_owned(), event["id"].clone())),
-                "toolExecutionEnd" | "gateClosed" => {
+                "turnGateOpen" => at_once.push(("turnGateClosed".to_owned(), event["id"].clone())),
+                "toolExecutionEnd" | "turnGateClosed" => {
                     let pair = (name.to_owned(), event["id"].clone());
                     let at = at_once.iter().position(|it| *it == pair);
                     at_once.remove(at.expect("an end without a start"));
@@ -150,6 +152,11 @@ fn endless(name: &str, reached: &Arc<tokio::sync::Notify>) -> ToolBuilder<Value>
             std::future::pending::<&str>().await
         }
     })
+}
+
+/// What is said in a conversation that is stored.
+fn stored(text: &str) -> TurnInput {
+    TurnInput::new(text).conversation("c")
 }
 
 fn error_of(outcome: &TurnOutcome) -> Error {
@@ -241,6 +248,18 @@ impl Store for Odd {
 
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
         self.inner.scopes(filter).await
+    }
+
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        self.inner.holding(kind, id).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.inner.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.inner.spool()
     }
 }
 

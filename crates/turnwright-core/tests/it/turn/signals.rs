@@ -307,7 +307,7 @@ async fn what_was_stored_stays_stored_after_a_nack() {
         .tool(saying("act", "acted"))
         .build()
         .unwrap();
-    let outcome = runner.run("go").await;
+    let outcome = runner.run(stored("go")).await;
     assert!(matches!(outcome.ended, Ended::Refused(_)));
     let held = held(&*store, &outcome).await;
     let kinds: Vec<&str> = held.iter().map(|it| it.kind().as_str()).collect();

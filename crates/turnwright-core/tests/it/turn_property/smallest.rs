@@ -188,7 +188,7 @@ async fn a_store_that_panics_has_failed_whether_it_does_so_at_once_or_later() {
             .store(store)
             .build()
             .unwrap();
-            let outcome = runner.run("go").await;
+            let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
             let code = outcome.error().map(|error| error.code().as_str());
             assert_eq!(code, Some("E_STORE_ERROR"), "{pace:?}, batch {at}");
             assert_eq!(runs.load(Ordering::SeqCst), usize::from(at == 3));

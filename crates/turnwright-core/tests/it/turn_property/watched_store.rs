@@ -122,6 +122,18 @@ impl Store for WatchedStore {
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
         self.0.memory.scopes(filter).await
     }
+
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        self.0.memory.holding(kind, id).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.0.memory.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn turnwright_core::Spool>> {
+        self.0.memory.spool()
+    }
 }
 
 fn put(change: &Change) -> Option<Put> {

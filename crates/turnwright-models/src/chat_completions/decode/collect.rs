@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::delta::Delta;
 use super::details::Details;
-use super::reply::{Reply, ReplyCall};
+use super::reply::{Reply, ReplyCall, severity};
 
 /// How many calls a piece may be ahead of those that began: a decoder is never ahead, and memory is not for the asking.
 const AHEAD: usize = 1_024;
@@ -26,6 +26,7 @@ impl Collector {
     /// One more piece.
     pub fn add(&mut self, delta: Delta) {
         let reply = &mut self.reply;
+        reply.goes_on |= reply.finish_reason.is_some() && is_content(&delta);
         match delta {
             Delta::Id(id) => reply.id = Some(id),
             Delta::Model(model) => reply.model = Some(model),
@@ -55,10 +56,12 @@ impl Collector {
                     call.extra.get_or_insert_default().extend(extra);
                 }
             }
+            Delta::Finish(reason) if reason.is_empty() => {}
             Delta::Finish(reason) => {
+                reply.goes_on = false;
                 // A response that was cut off does not become whole by a second reason.
-                let cut_off = reply.cut().is_some();
-                if !cut_off && !reason.is_empty() {
+                let known = reply.finish_reason.as_deref().map_or(0, severity);
+                if severity(&reason) >= known {
                     reply.finish_reason = Some(reason);
                 }
             }
@@ -66,7 +69,10 @@ impl Collector {
                 reply.usage = Some(usage);
                 reply.cached_told = cached_told;
             }
-            Delta::Done => reply.done = true,
+            Delta::Done => {
+                reply.done = true;
+                reply.goes_on = false;
+            }
         }
     }
 
@@ -90,6 +96,14 @@ impl Extend<Delta> for Collector {
     fn extend<T: IntoIterator<Item = Delta>>(&mut self, deltas: T) {
         deltas.into_iter().for_each(|delta| self.add(delta));
     }
+}
+
+/// Whether a piece is of what the model thinks, says or calls.
+fn is_content(delta: &Delta) -> bool {
+    matches!(
+        delta,
+        Delta::Text(_) | Delta::Reasoning { .. } | Delta::Refusal(_) | Delta::Call { .. }
+    )
 }
 
 /// The first piece is taken as it is: most texts that come whole are never copied.

@@ -170,7 +170,7 @@ fn page_title(text: &str) -> String {
 }
 
 /// At most so many characters of a text, on one line and without what could not be seen.
-pub(super) fn shown(text: &str, limit: usize) -> String {
+pub(in super::super) fn shown(text: &str, limit: usize) -> String {
     let text = text.trim();
     let mut out = String::new();
     let mut chars = text.chars();

@@ -39,6 +39,7 @@ use turnwright_core::Error;
 
 pub use collect::Collector;
 pub use complaint::error_message;
+pub(super) use complaint::shown;
 pub use decoder::{Decoder, MAX_BODY};
 pub use delta::{Delta, ReasoningField};
 pub use reply::{Cut, Reply, ReplyCall};

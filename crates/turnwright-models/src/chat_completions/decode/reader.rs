@@ -43,7 +43,7 @@ impl Reader {
         deltas: &mut Vec<Delta>,
     ) -> Result<bool, Error> {
         let data = data.trim();
-        if name == Some("error") {
+        if name.is_some_and(|name| name.eq_ignore_ascii_case("error")) {
             return Err(refused(data));
         }
         match data {
@@ -133,7 +133,12 @@ impl Reader {
             Comes::Whole => choice.message.as_deref_mut().or(choice.delta.0.as_mut()),
         };
         if let Some(message) = message {
+            let before = deltas.len();
             self.message(message, comes, deltas);
+            if deltas.len() > before {
+                // A reason that is said again after more content ends that too.
+                self.finish_reason = None;
+            }
         }
         if let Some(reason) = choice.finish_reason.take()
             && self.finish_reason.as_deref() != Some(&reason)

@@ -35,6 +35,8 @@ pub struct Reply {
     pub cached_told: bool,
     /// Whether the server said that nothing follows.
     pub done: bool,
+    /// Whether something came after the finish reason, and the server has not ended the response again since.
+    pub(super) goes_on: bool,
 }
 
 /// A call of a reply. Its arguments are as they were sent, and may have been cut off.
@@ -52,13 +54,18 @@ pub struct ReplyCall {
 }
 
 impl Reply {
-    /// Whether the model came to its end: a reason to stop was told, and it is not one that says that the
-    /// response was cut off, such as `length`, `content_filter` or `error`.
-    /// No call of a reply that is not whole may be executed.
+    /// Whether the response is known to be complete: its finish reason is one of those that end a complete response, such
+    /// as `stop` or `tool_calls`, and nothing came after it that the server did not end too.
+    ///
+    /// Only the calls of such a reply may be executed. A finish reason that is not known does not count.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        let reason = self.finish_reason.as_deref();
-        reason.is_some_and(|reason| !reason.is_empty() && cut_by(reason).is_none())
+        !self.goes_on && self.finish_reason.as_deref().is_some_and(ends_whole)
+    }
+
+    /// Whether the server ended the response, for whatever reason other than one that is known to cut it off.
+    pub(crate) fn has_ended(&self) -> bool {
+        !self.goes_on && self.finish_reason.is_some() && self.cut().is_none()
     }
 
     /// What the response was cut off by, where its reason to stop says so.
@@ -108,13 +115,42 @@ pub enum Cut {
     Failure,
 }
 
-/// What a response that stopped for this reason was cut off by, if it was.
+/// What a response that stopped for this reason was cut off by, if it was. Blanks around the reason do not count.
 pub(super) fn cut_by(reason: &str) -> Option<Cut> {
-    let named = |(cut, _): &&(&str, Cut)| reason.eq_ignore_ascii_case(cut);
+    let named = |(cut, _): &&(&str, Cut)| reason.trim().eq_ignore_ascii_case(cut);
     CUT_OFF.iter().find(named).map(|(_, cut)| *cut)
 }
 
-/// The protocol's own reasons, and what servers say in their place.
+/// Whether this reason is known to end a complete response. Nothing is read into one that is written otherwise.
+fn ends_whole(reason: &str) -> bool {
+    WHOLE.iter().any(|it| reason.eq_ignore_ascii_case(it))
+}
+
+/// Which of two reasons counts: one that is known to cut a response off, then one that is not known.
+pub(super) fn severity(reason: &str) -> u8 {
+    match (cut_by(reason), ends_whole(reason)) {
+        (Some(_), _) => 2,
+        (None, false) => 1,
+        (None, true) => 0,
+    }
+}
+
+/// The reasons that end a complete response: the protocol's own, and what servers say in their place. The calls of a
+/// response that ended for any other reason are not executed.
+const WHOLE: &[&str] = &[
+    "stop",
+    "tool_calls",
+    "function_call",
+    "tool_call",
+    "tool_use",
+    "end_turn",
+    "stop_sequence",
+    "eos",
+    "eos_token",
+    "complete",
+];
+
+/// The protocol's own reasons for a response that was cut off, and what servers say in their place.
 const CUT_OFF: &[(&str, Cut)] = &[
     ("length", Cut::Length),
     ("model_length", Cut::Length),

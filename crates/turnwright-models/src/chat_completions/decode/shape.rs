@@ -4,7 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{
+    self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Unexpected, Visitor,
+};
+use serde_json::Value;
 
 /// Makes a struct that is read from an object: `null` is an empty one, unknown fields are skipped, and of a field that
 /// stands there twice the last counts.
@@ -383,12 +387,10 @@ impl<'de> Visitor<'de> for AnyCount {
         Ok(None)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
-        while fields
-            .next_entry::<de::IgnoredAny, de::IgnoredAny>()?
-            .is_some()
-        {}
-        Ok(None)
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Self::Value, A::Error> {
+        // So a fraction comes where a package of the program has `serde_json` keep all digits.
+        let value = Value::deserialize(MapAccessDeserializer::new(fields))?;
+        Ok(value.as_f64().and_then(whole))
     }
 }
 
@@ -421,6 +423,14 @@ impl<'de> Visitor<'de> for AnyIndex {
 
     fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
         Ok((number >= 0.0).then_some(number as u64))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Self::Value, A::Error> {
+        // As of a count.
+        match Value::deserialize(MapAccessDeserializer::new(fields))?.as_f64() {
+            Some(number) => self.visit_f64(number),
+            None => Err(de::Error::invalid_type(Unexpected::Map, &self)),
+        }
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {

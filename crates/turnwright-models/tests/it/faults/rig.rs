@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use turnwright_core::store::Scope;
 use turnwright_core::{
-    Ended, Error, MemoryStore, Record, StoreExt as _, Tool, ToolContext, TurnOutcome, TurnRunner,
+    Ended, Error, MemoryStore, Record, StoreExt as _, Tool, ToolContext, TurnInput, TurnOutcome,
+    TurnRunner,
 };
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::ChatCompletionsBuilder;
@@ -88,7 +89,7 @@ impl Rig {
             .store(Arc::clone(&store))
             .build()
             .unwrap();
-        let ended = timeout(BOUND, runner.run("Go.")).await;
+        let ended = timeout(BOUND, runner.run(TurnInput::new("Go.").conversation("c"))).await;
         let (ends, error, held) = match ended {
             Ok(outcome) => {
                 let held = held(&store, &outcome).await;

@@ -138,7 +138,7 @@ async fn calling_a_turn_off_closes_the_connection_of_a_response_that_hangs() {
             .store(Arc::clone(&store))
             .build()
             .unwrap();
-        let mut turn = runner.start("Go.");
+        let mut turn = runner.start(TurnInput::new("Go.").conversation("c"));
         loop {
             let event = timeout(BOUND, turn.next()).await.expect("in time");
             match event.expect("it goes on") {

@@ -35,6 +35,7 @@ const STEPS: &[Step] = &[
         sql: include_str!("3.sql"),
         and: forget_empty,
     },
+    Step::sql(include_str!("4.sql")),
 ];
 
 /// The format that this release reads and writes.
@@ -53,8 +54,18 @@ pub(super) enum Found {
     Current,
 }
 
-/// What the file is. Changes nothing.
-pub(super) fn look(conn: &Connection) -> Result<Found, Failure> {
+/// What the file is, and that its tables are those of its format. Changes nothing.
+///
+/// All of it is read from one snapshot: between two reads, another process could make the tables of a new file.
+pub(super) fn identify(conn: &Connection) -> Result<Found, Failure> {
+    let snapshot = conn.unchecked_transaction()?;
+    let found = look(&snapshot)?;
+    check_tables(&snapshot, found)?;
+    Ok(found)
+}
+
+/// What the file is, as its header tells. Within a transaction of the caller's.
+fn look(conn: &Connection) -> Result<Found, Failure> {
     let number = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let (application, format) = (number("application_id")?, number("user_version")?);
     let tables = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| {
@@ -80,7 +91,7 @@ fn parts(conn: &Connection) -> Result<BTreeSet<Part>, Failure> {
 
 /// Whether the tables are those of the format, and there is nothing else: a trigger, a view or another constraint would do
 /// something that nobody here asked for.
-pub(super) fn check_tables(conn: &Connection, found: Found) -> Result<(), Failure> {
+fn check_tables(conn: &Connection, found: Found) -> Result<(), Failure> {
     let format = match found {
         Found::Nothing => return Ok(()),
         Found::Older(format) => format,

@@ -13,20 +13,39 @@ fn plan(conn: &Connection, sql: &str) -> String {
     rows.collect::<Vec<_>>().join("; ")
 }
 
-/// Whoever asks for a page of a million records waits for that page.
+/// A page of a long conversation is read by an index, and nothing is sorted or passed over.
 #[test]
-fn a_page_is_read_in_the_order_of_places_and_nothing_is_sorted() {
+fn a_page_is_read_by_kind_in_the_order_of_places_and_nothing_is_sorted() {
     let conn = Connection::open_in_memory().unwrap();
     format::upgrade(&conn).unwrap();
     for kinds in 0..=RecordKind::ALL.len() {
         for newest in [false, true] {
             let plan = plan(&conn, &by_place_sql(kinds, newest));
-            let by_place =
-                "USING INDEX records_by_position (scope=? AND position>? AND position<?)";
-            assert!(plan.contains(by_place), "{plan}");
-            assert!(!plan.contains("B-TREE"), "{plan}");
+            let (part, parts) = match kinds {
+                0 => (
+                    "records_by_position (scope=? AND position>? AND position<?)",
+                    1,
+                ),
+                kinds => (
+                    "records_by_kind (scope=? AND kind=? AND position>? AND position<?)",
+                    kinds,
+                ),
+            };
+            assert_eq!(plan.matches(part).count(), parts, "{plan}");
+            assert_eq!(plan.matches("SEARCH").count(), parts, "{plan}");
+            assert!(!plan.contains("B-TREE") && !plan.contains("SCAN"), "{plan}");
         }
     }
+}
+
+/// The other statements of a turn's reads and writes.
+#[test]
+fn a_record_is_found_by_its_kind_and_id_without_looking_at_others() {
+    let conn = Connection::open_in_memory().unwrap();
+    format::upgrade(&conn).unwrap();
+    let plan = plan(&conn, BY_ID);
+    let by_id = "SEARCH records USING INDEX records_by_id (kind=? AND id=? AND scope=?)";
+    assert_eq!(plan, by_id);
 }
 
 #[test]

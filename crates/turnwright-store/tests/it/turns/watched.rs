@@ -162,6 +162,15 @@ impl Store for WatchedStore {
     async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
         self.store.holding(kind, id).await
     }
+
+    fn is_persistent(&self) -> bool {
+        self.store.is_persistent()
+    }
+
+    /// The runner is given the watched one.
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        None
+    }
 }
 
 pub(crate) struct WatchedSpool {
@@ -188,5 +197,13 @@ impl Spool for WatchedSpool {
 
     async fn list(&self) -> io::Result<Vec<String>> {
         self.spool.list().await
+    }
+
+    fn reopens(&self) -> bool {
+        self.spool.reopens()
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.spool.is_persistent()
     }
 }

@@ -209,7 +209,7 @@ async fn the_file_holds_no_secret() {
             "request": {
                 "method": "POST",
                 "path": "/v1/chat/completions?tenant=",
-                "body": { "note": "the key is [scrubbed]", "[scrubbed]": ["[scrubbed]"] },
+                "body": { "note": "the key is [scrubbed]", "[scrubbed]": ["Bearer [scrubbed]"] },
             },
             "response": {
                 "status": 200,
@@ -423,4 +423,30 @@ fn what_is_no_recording_is_refused() {
         missing.to_string().contains("TURNWRIGHT_RECORD=1"),
         "{missing}"
     );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_recording_is_readable_by_its_owner_alone_and_replaces_no_link() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let folder = Folder::new("private");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let [new, wide, link] = ["new.json", "wide.json", "link.json"].map(|name| folder.0.join(name));
+    fs::write(&wide, "[]").unwrap();
+    fs::set_permissions(&wide, fs::Permissions::from_mode(0o644)).unwrap();
+    for path in [&new, &wide] {
+        let inner = Inner::new([(200, vec![Ok(Bytes::from_static(b"{}"))])]);
+        let cassette = Cassette::record(path, inner).unwrap();
+        let url = Url::parse("https://models.example/v1/chat/completions").unwrap();
+        let mut response = cassette.send(Request::new(url, "{}")).await.unwrap();
+        while response.body.next().await.is_some() {}
+        cassette.save().unwrap();
+        assert!(fs::read_to_string(path).unwrap().contains("request"));
+        assert_eq!(mode(path), 0o600, "{}", path.display());
+    }
+    symlink(&wide, &link).unwrap();
+    for path in [link.as_path(), folder.0.as_path(), Path::new("/dev/null")] {
+        let error = Cassette::record(path, Inner::new([])).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::Store, "{}", path.display());
+    }
 }

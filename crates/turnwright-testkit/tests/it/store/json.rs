@@ -8,7 +8,8 @@ use parking_lot::Mutex;
 use turnwright_core::record::{Record, RecordKind, Reopen};
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::store::{
-    Batch, Change, Loaded, Position, Query, Revision, Scope, ScopeFilter, Store, StoreError, Stored,
+    Batch, Change, Loaded, Position, Query, Revision, Scope, ScopeFilter, Store, StoreError,
+    holding_by_scan,
 };
 
 #[derive(Clone)]
@@ -83,10 +84,13 @@ impl Tables {
 }
 
 impl JsonStore {
-    fn read(&self, row: &Row) -> Result<Record, StoreError> {
-        let kind = RecordKind::named(&row.kind).ok_or_else(|| StoreError::failed("what kind?"))?;
-        let value = serde_json::from_str(&row.json).map_err(StoreError::failed)?;
-        Record::from_value(kind, &value, &self.reopen).map_err(StoreError::failed)
+    /// Makes a row unreadable.
+    pub(super) fn damage(&self, scope: &Scope, kind: RecordKind, id: &str) {
+        let mut tables = self.tables.lock();
+        let place = tables.place(scope, kind, id);
+        if let Some(row) = place.and_then(|place| tables.records.get_mut(&place)) {
+            row.json = "{".to_owned();
+        }
     }
 }
 
@@ -135,14 +139,16 @@ impl Store for JsonStore {
         if query.newest {
             found.reverse();
         }
-        let records = found
-            .into_iter()
-            .map(|(place, row)| Ok(Stored::new(Position(*place), self.read(row)?)));
         let revision = tables.scopes.get(scope.as_str());
-        Ok(Loaded::new(
-            records.collect::<Result<_, StoreError>>()?,
-            Revision(revision.map_or(0, |head| head.revision)),
-        ))
+        let revision = Revision(revision.map_or(0, |head| head.revision));
+        let mut loaded = Loaded::new(Vec::new(), revision);
+        for (place, row) in found {
+            let kind =
+                RecordKind::named(&row.kind).ok_or_else(|| StoreError::failed("what kind?"))?;
+            let record = Record::from_json(kind, &row.json, &self.reopen);
+            loaded.add(Position(*place), kind, &row.id, record);
+        }
+        Ok(loaded)
     }
 
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
@@ -157,5 +163,17 @@ impl Store for JsonStore {
         });
         let names = names.take(filter.limit.unwrap_or(usize::MAX));
         Ok(names.map(|name| Scope::new(name.as_str())).collect())
+    }
+
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        holding_by_scan(self, kind, id).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        false
+    }
+
+    fn spool(&self) -> Option<Arc<dyn turnwright_core::Spool>> {
+        Some(Arc::clone(self.reopen.spool()))
     }
 }

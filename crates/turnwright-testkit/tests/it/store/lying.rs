@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use serde_json::Value;
-use turnwright_core::record::{Record, Reopen};
+use turnwright_core::record::{Record, RecordKind, Reopen};
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::store::{
     Batch, Change, Loaded, MemoryStore, Query, Revision, Scope, ScopeFilter, Store, StoreError,
+    holding_by_scan,
 };
 use turnwright_testkit::store::{Report, try_conformance};
 
@@ -159,6 +160,18 @@ impl Store for Liar {
             found.sort_by_key(|scope| scope.as_str().to_lowercase());
         }
         Ok(found)
+    }
+
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        holding_by_scan(self, kind, id).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.1.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn turnwright_core::Spool>> {
+        self.1.spool()
     }
 }
 

@@ -6,8 +6,9 @@ mod lying;
 
 use std::sync::Arc;
 
-use turnwright_core::store::{MemoryStore, Store};
-use turnwright_testkit::store::{FailingStore, conformance};
+use turnwright_core::record::RecordKind;
+use turnwright_core::store::{MemoryStore, Scope, Store};
+use turnwright_testkit::store::{FailingStore, conformance, damage_conformance};
 
 use json::JsonStore;
 
@@ -25,6 +26,23 @@ async fn it_does_on_several_threads_too_and_behind_pointers() {
 #[tokio::test]
 async fn a_store_that_keeps_nothing_but_json_text_keeps_its_word() {
     conformance(async || JsonStore::default()).await;
+}
+
+#[tokio::test]
+async fn a_store_of_json_text_lists_what_it_cannot_read_and_goes_on() {
+    let damage = async |store: &JsonStore, scope: &Scope, kind: RecordKind, id: &str| {
+        store.damage(scope, kind, id);
+    };
+    let report = damage_conformance(async || JsonStore::default(), damage).await;
+    assert_eq!(report.kept.len(), RecordKind::ALL.len());
+}
+
+/// Nothing is damaged in it, which the suite must notice.
+#[tokio::test]
+#[should_panic(expected = "a damaged lease stands alone")]
+async fn a_store_that_shows_a_damaged_record_as_if_it_were_whole_is_found_out() {
+    let nothing = async |_: &MemoryStore, _: &Scope, _: RecordKind, _: &str| {};
+    damage_conformance(async || MemoryStore::default(), nothing).await;
 }
 
 #[tokio::test]

@@ -88,7 +88,7 @@ fn the_document_says_all_that_the_function_says() {
                     "description": "Days ahead.\nNote: At most two weeks.\nNote: Counts from today.",
                     "default": 3,
                 },
-                "units": {"anyOf": [{"$ref": "#/$defs/Units"}, {"type": "null"}]},
+                "units": {"$ref": "#/$defs/Units"},
                 "tags": {
                     "type": "array",
                     "items": {"type": "string"},
@@ -104,7 +104,7 @@ fn the_document_says_all_that_the_function_says() {
                     "exclusiveMaximum": 1.5,
                     "multipleOf": 0.25,
                 },
-                "reply-to": {"type": ["string", "null"], "format": "email"},
+                "reply-to": {"type": "string", "format": "email"},
                 "type": {"type": "boolean"},
                 "_trace": {
                     "type": "integer",
@@ -146,6 +146,7 @@ fn fields_keep_the_order_of_the_parameters() {
     description = concat!("Archives ", "a page."),
     effects = "writes",
     timeout_secs = 30,
+    max_result_bytes = 65536,
     trusted,
     ephemeral = true,
     exclusive,
@@ -184,6 +185,7 @@ fn options_reach_the_tool() {
     assert_eq!(tool.description(), "Archives a page.");
     assert_eq!(tool.effects(), Effects::Writes);
     assert_eq!(tool.timeout(), Some(Duration::from_secs(30)));
+    assert_eq!(tool.max_result_bytes(), Some(65536));
     assert!(tool.is_trusted());
     assert!(tool.is_ephemeral());
     assert_eq!(tool.concurrency(), Concurrency::Exclusive);

@@ -89,6 +89,10 @@ impl ByteReader for FarReader {
         let end = range.end.min(self.len());
         Ok(self.bytes.slice(range.start as usize..end as usize))
     }
+
+    fn read_now(&self, _at: u64, _into: &mut [u8]) -> Option<io::Result<usize>> {
+        None
+    }
 }
 
 fn far(reader: &Arc<FarReader>, kind: ArtifactKind) -> SpooledJsonArtifact {

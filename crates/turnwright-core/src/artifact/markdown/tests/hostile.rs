@@ -159,6 +159,10 @@ impl ByteReader for BreaksOff {
         }
         Ok(vec![b'#'; (range.end - range.start) as usize].into())
     }
+
+    fn read_now(&self, _at: u64, _into: &mut [u8]) -> Option<io::Result<usize>> {
+        None
+    }
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use crate::error::{ErrorCode, ErrorKind};
 use crate::media::{Media, MediaKind};
 use crate::record::{
     CallState, LedgerEntry, Message, Record, RecordKind, Retrievable, ToolCall, ToolResults,
+    TurnRecord,
 };
 use crate::spool::MemoryReader;
 use crate::trust::TrustTier;
@@ -68,7 +69,7 @@ fn why(kind: RecordKind, value: &Value) -> String {
 #[test]
 fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
     use RecordKind as Kind;
-    let deep = "[".repeat(129) + &"]".repeat(129);
+    let deep = "[".repeat(130) + &"]".repeat(130);
     let hostile_id = json!("a</tw-agent>");
     let cases: &[(Kind, Value, &str, Value, &str)] = &[
         (
@@ -121,13 +122,6 @@ fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
             "/createdAt",
             json!("secret"),
             "createdAt: is no time: write it like `2026-01-31T23:59:59.000000001Z`",
-        ),
-        (
-            Kind::Message,
-            message(),
-            "/createdAt",
-            json!("9999-01-01T00:00:00Z"),
-            "the message is not well defined: updated_at: is before created_at",
         ),
         (
             Kind::Message,
@@ -204,14 +198,14 @@ fn what_is_wrong_in_a_stored_record_is_named_and_not_shown() {
             call(),
             "/args",
             json!({ "json": "{secret" }),
-            "args.json: is no JSON text of 128 levels",
+            "args.json: is no JSON text that can be read",
         ),
         (
             Kind::ToolCall,
             call(),
             "/args",
             json!({ "json": deep }),
-            "args.json: is no JSON text of 128 levels",
+            "args.json: is no JSON text that can be read",
         ),
         (
             Kind::ToolCall,
@@ -373,15 +367,28 @@ fn fields_that_nobody_knows_are_passed_over() {
 }
 
 #[test]
-fn edited_arguments_that_are_too_deep_are_not_written() {
-    let deep = (0..129).fold(json!(1), |inner, _| json!([inner]));
-    let call = ToolCall::builder("t", "{}")
-        .edited_args(deep)
-        .build()
-        .unwrap();
-    let error = Record::from(call).to_value().unwrap_err();
-    let told = "the tool_call cannot be stored: editedArgs: has 129 levels, where 128 can be kept";
-    assert_eq!((error.code(), error.message()), (ErrorCode::Store, told));
+fn what_could_not_be_read_again_is_not_written() {
+    let entry = |args: Value| {
+        let turn_id = "t".into();
+        Record::from(Arc::new(TurnRecord::begin(
+            turn_id,
+            vec![("a".to_owned(), args)],
+        )))
+    };
+    let deep = (0..130).fold(json!(1), |inner, _| json!([inner]));
+    let reserved = json!({ "$serde_json::private::Number": "1" });
+    for (value, why) in [
+        (deep, "has 130 levels: at most 129 are allowed"),
+        (
+            reserved,
+            "has a key that begins with `$serde_json::private::`",
+        ),
+    ] {
+        let error = entry(value).to_value().unwrap_err();
+        assert_eq!(error.code(), ErrorCode::Store);
+        let told = format!("the turn cannot be stored: stash: {why}");
+        assert!(error.message().starts_with(&told), "{error}");
+    }
 }
 
 #[test]

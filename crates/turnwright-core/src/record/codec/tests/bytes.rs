@@ -4,16 +4,17 @@ use std::io;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::{again, reopen};
-use crate::artifact::{ArtifactKind, SpooledArtifact};
+use crate::artifact::{ArtifactKind, Inline, SpooledArtifact};
 use crate::dispatch::DispatchContext;
 use crate::error::ErrorCode;
 use crate::media::{Media, MediaDescriptor, MediaKind, MediaReader};
 use crate::record::{Message, Record, Reopen, ToolCall, ToolResults};
-use crate::spool::{ByteReader, MemoryReader, MemorySpool, Spool};
-use crate::tool::{Body, Tool};
+use crate::spool::{ByteReader, DiskSpool, MemoryReader, MemorySpool, Spool};
+use crate::tool::{Body, ByteStream, Tool, ToolOutput};
 
 const INI: ArtifactKind = ArtifactKind::new("ini", || &[]);
 
@@ -107,7 +108,8 @@ fn what_is_too_large_for_a_record_and_in_no_spool_says_what_to_do() {
     assert_eq!(
         error.message(),
         "the tool_call cannot be stored: an artifact of 1048577 bytes is in no spool, and a record \
-         holds 1048576 at most: put it into one with `SpooledArtifact::keep`"
+         holds 1048576 at most: put it into one with `SpooledArtifact::keep`, or give the \
+         runner one with `spool`"
     );
 }
 
@@ -122,6 +124,10 @@ fn what_cannot_be_read_at_once_and_is_in_no_spool_says_what_to_do() {
         }
         async fn read(&self, _: std::ops::Range<u64>) -> io::Result<bytes::Bytes> {
             Ok("abc".into())
+        }
+
+        fn read_now(&self, _at: u64, _into: &mut [u8]) -> Option<io::Result<usize>> {
+            None
         }
     }
     let far = SpooledArtifact::new(Arc::new(Far), ArtifactKind::TEXT);
@@ -197,4 +203,191 @@ async fn media_find_their_bytes_where_they_are_said_to_be() {
     let read = media_of(&again(&message_with_media(), &found).unwrap());
     assert_eq!(read.bytes().await.unwrap(), "bytes of pic (image/png)");
     assert_eq!(read.bytes().await.unwrap(), "bytes of pic (image/png)");
+}
+
+/// A folder of its own, gone with it.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let name = format!("turnwright-bytes-{}", crate::record::new_id());
+        Folder(std::env::temp_dir().join(name))
+    }
+
+    fn spool(&self) -> Arc<dyn Spool> {
+        Arc::new(DiskSpool::at(&self.0))
+    }
+
+    fn files(&self) -> Vec<std::path::PathBuf> {
+        match std::fs::read_dir(&self.0) {
+            Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The record of a call that returns this.
+async fn settled(spool: &Arc<dyn Spool>, inline: Inline, output: Body) -> Record {
+    let output = parking_lot::Mutex::new(Some(output));
+    let tool = Tool::dynamic("give", json!({ "type": "object" }))
+        .description("Returns something.")
+        .inline(inline)
+        .handler(move |_: serde_json::Value, _| {
+            let output = output.lock().take().unwrap();
+            async move { ToolOutput::from(output) }
+        })
+        .build()
+        .unwrap();
+    let ctx = DispatchContext::builder().spool(Arc::clone(spool)).build();
+    tool.executor(&ctx).settle("{}").await.into()
+}
+
+fn in_pieces(content: &[u8], size: usize) -> Body {
+    let (sender, stream) = ByteStream::channel(1);
+    let pieces: Vec<Vec<u8>> = content.chunks(size).map(<[u8]>::to_vec).collect();
+    tokio::spawn(async move {
+        for piece in pieces {
+            if sender.send(piece).await.is_err() {
+                return;
+            }
+        }
+    });
+    Body::Stream(stream)
+}
+
+fn is_inline(record: &Record) -> bool {
+    matches!(record, Record::ToolCall(call) if call.is_inline())
+}
+
+#[tokio::test]
+async fn small_results_are_in_their_record_and_need_no_file() {
+    let folder = Folder::new();
+    let spool = folder.spool();
+    let text = "twelve bytes";
+    let large = "x".repeat(60_000);
+    let cases = [
+        (Inline::ByLimit, Body::Text(text.into()), true),
+        (Inline::ByLimit, Body::Bytes(text.into()), true),
+        (Inline::ByLimit, in_pieces(text.as_bytes(), 5), true),
+        (Inline::Never, Body::Text(text.into()), false),
+        (Inline::ByLimit, Body::Bytes(vec![0xff; 4096].into()), false),
+        (Inline::Always, Body::Bytes(vec![0xff; 4096].into()), true),
+        (Inline::Always, Body::Text(large.clone()), true),
+        (
+            Inline::UpTo(60_000),
+            in_pieces(large.as_bytes(), 7_000),
+            true,
+        ),
+        (Inline::ByLimit, Body::Text(String::new()), true),
+    ];
+    for (case, (inline, body, is)) in cases.into_iter().enumerate() {
+        let record = settled(&spool, inline, body).await;
+        assert_eq!(is_inline(&record), is, "case {case}");
+        assert_eq!(artifact_of(&record).spool_id(), None, "case {case}");
+        let read = again(&record, &Reopen::new(Arc::clone(&spool))).unwrap();
+        let before = artifact_of(&record).as_bytes().await.unwrap();
+        assert_eq!(artifact_of(&read).as_bytes().await.unwrap(), before);
+        assert_eq!(is_inline(&read), is, "case {case}");
+    }
+    assert_eq!(folder.files(), Vec::<std::path::PathBuf>::new());
+    // However it is shown: what is large goes to the spool.
+    let huge = Body::Text("x".repeat(70_000));
+    let huge = settled(&spool, Inline::Always, huge).await;
+    assert!(is_inline(&huge));
+    let handle = Body::Text("x".repeat(5_000));
+    let handle = settled(&spool, Inline::Never, handle).await;
+    assert_eq!(handle.spool_ids().count() + huge.spool_ids().count(), 2);
+    assert_eq!(folder.files().len(), 2);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_a_tool_returns_is_read_back_from_its_record(
+        length in prop_oneof![0..200_usize, 4_090..4_100_usize, 65_530..65_545_usize, 90_000..300_000_usize],
+        fill in prop_oneof![Just(b'a'), Just(0xff_u8)],
+        form in 0..3_u8,
+        size in 1_000..100_000_usize,
+        inline in prop_oneof![
+            Just(Inline::ByLimit), Just(Inline::Always), Just(Inline::Never), Just(Inline::UpTo(65_536)), Just(Inline::UpTo(200_000))
+        ],
+    ) {
+        let folder = Folder::new();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let content: Vec<u8> = (0..length).map(|at| if at % 61 == 0 { b'\n' } else { fill }).collect();
+        let is_text = std::str::from_utf8(&content).is_ok();
+        let (record, read) = runtime.block_on(async {
+            let spool = folder.spool();
+            let body = match form {
+                0 if is_text => Body::Text(String::from_utf8(content.clone()).unwrap()),
+                0 | 1 => Body::Bytes(content.clone().into()),
+                _ => in_pieces(&content, size),
+            };
+            let record = settled(&spool, inline, body).await;
+            let read = again(&record, &Reopen::new(spool)).unwrap();
+            let read = artifact_of(&read).as_bytes().await.unwrap();
+            (record, read)
+        });
+        prop_assert_eq!(&read[..], &content[..]);
+        let expected = match inline {
+            Inline::Always => true,
+            Inline::Never => false,
+            Inline::UpTo(most) => is_text && length as u64 <= most,
+            _ => is_text && length <= 4096,
+        };
+        prop_assert_eq!(is_inline(&record), expected);
+        let spooled = length > if expected { 65_536 } else { 4_096 };
+        prop_assert_eq!(record.spool_ids().count(), usize::from(spooled));
+        let digest = record.to_value().unwrap()["results"]["artifacts"][0]["sha256"].is_string();
+        prop_assert_eq!(digest, spooled);
+    }
+}
+
+#[tokio::test]
+async fn bytes_that_were_replaced_by_others_of_equal_length_are_not_read() {
+    for form in 0..2 {
+        let folder = Folder::new();
+        let spool = folder.spool();
+        let content = "a result of the tool\n".repeat(10_000);
+        let body = match form {
+            0 => Body::Text(content.clone()),
+            _ => in_pieces(content.as_bytes(), 30_000),
+        };
+        let record = settled(&spool, Inline::ByLimit, body).await;
+        let reopen = Reopen::new(Arc::clone(&spool));
+        let read = artifact_of(&again(&record, &reopen).unwrap());
+        assert_eq!(read.as_bytes().await.unwrap(), content);
+
+        let forged = "b".repeat(content.len());
+        std::fs::write(&folder.files()[0], &forged).unwrap();
+        // Written into the same file: it is another process that notices.
+        let later = Reopen::new(Arc::clone(&spool));
+        let error = artifact_of(&again(&record, &later).unwrap());
+        let error = error.as_bytes().await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::ArtifactUnreadable);
+        assert!(
+            error.message().contains("not those that were stored"),
+            "{error}"
+        );
+        // Another file in its place: this process notices too.
+        let file = folder.files().remove(0);
+        std::fs::write(folder.0.join("forged"), &forged).unwrap();
+        std::fs::rename(folder.0.join("forged"), file).unwrap();
+        let again_here = artifact_of(&again(&record, &reopen).unwrap());
+        assert!(again_here.as_bytes().await.is_err());
+
+        // A record of an earlier release has no digest, and is read.
+        let mut old = record.to_value().unwrap();
+        let artifact = old["results"]["artifacts"][0].as_object_mut().unwrap();
+        assert!(artifact.remove("sha256").is_some());
+        let old = Record::from_value(record.kind(), &old, &later).unwrap();
+        assert_eq!(artifact_of(&old).as_bytes().await.unwrap(), forged);
+    }
 }

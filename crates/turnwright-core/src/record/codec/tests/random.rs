@@ -18,7 +18,7 @@ use crate::schema::RawArgs;
 use crate::spool::MemoryReader;
 use crate::trust::TrustTier;
 
-fn time() -> impl Strategy<Value = SystemTime> {
+pub(super) fn time() -> impl Strategy<Value = SystemTime> {
     let near = (0..4_000_000_000_u64, 0..1_000_000_000_u32);
     let near = near.prop_map(|(s, n)| SystemTime::UNIX_EPOCH + Duration::new(s, n));
     let far = (any::<i64>(), 0..1_000_000_000_u32).prop_map(|(s, n)| {
@@ -277,7 +277,7 @@ fn ledger() -> impl Strategy<Value = Record> {
             args,
             state,
             begun_at,
-            ended_at: (state != CallState::Begun).then_some(ended),
+            ended_at: (state != CallState::Begun).then_some(ended.max(begun_at)),
         };
         Arc::new(entry).into()
     })

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use super::super::time;
 use super::{again, random, reopen};
 use crate::artifact::SpooledArtifact;
 use crate::media::Media;
@@ -149,6 +150,25 @@ proptest! {
         assert_same(&record, &read);
         // And is written the same way again.
         prop_assert_eq!(record.to_value().unwrap(), read.to_value().unwrap());
+    }
+
+    /// Clocks are set back while a record is in use.
+    #[test]
+    fn times_in_any_order_are_read_in_order(record in random::record(), began in random::time(), ended in random::time()) {
+        let mut value = record.to_value().unwrap();
+        for (name, field) in value.as_object_mut().unwrap() {
+            match name.as_str() {
+                "createdAt" | "begunAt" => *field = time::format(began).into(),
+                "updatedAt" | "completedAt" | "endedAt" => *field = time::format(ended).into(),
+                _ => {}
+            }
+        }
+        let read = Record::from_value(record.kind(), &value, &reopen()).unwrap();
+        let read = read.to_value().unwrap();
+        let at = |name: &str| read.get(name).map(|it| time::parse(it.as_str().unwrap()).unwrap());
+        for name in ["updatedAt", "completedAt", "endedAt"] {
+            prop_assert!(at(name).is_none_or(|at| at == began.max(ended)));
+        }
     }
 
     #[test]

@@ -109,7 +109,7 @@ async fn a_turn_is_called_off_at_a_gate() {
                 true => assert_eq!(ledger(&*scene.store, "c").await.len(), 1),
                 false => assert_eq!(notes.all(), ["E_TURN_GATE_ABORTED"], "{way:?}"),
             }
-            assert_eq!(scene.told.of("gateClosed")[0]["how"], "aborted");
+            assert_eq!(scene.told.of("turnGateClosed")[0]["how"], "aborted");
         }
     }
 }

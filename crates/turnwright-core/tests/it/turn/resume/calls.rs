@@ -175,12 +175,21 @@ async fn a_call_of_a_response_that_was_cut_off_is_not_run_when_its_turn_goes_on(
     let model = ScriptedModel::new([cut, Step::say("All is well.")]);
     let pay = world.acting("pay").build();
     let runner = world.runner(&model).tool(pay).build().unwrap();
-    assert!(!runner.run(said()).await.is_answered());
+    let mut turn = runner.start(said());
+    let mut heard = Vec::new();
+    while let Some(event) = turn.next().await {
+        if let TurnEvent::ToolCallIncomplete(call) = &event {
+            assert!(call.is_cut_off() && call.is_error() && !call.is_complete());
+        }
+        heard.push(event.name());
+    }
+    assert_eq!(heard, ["toolCallIncomplete"]);
+    assert!(!turn.await.is_answered());
     let outcome = runner.resume(TURN).await.unwrap().await;
     assert_eq!(outcome.text, "All is well.");
     assert_eq!(world.runs.all(), Vec::<String>::new());
     let call = &world.calls().await[0];
-    assert!(call.is_cut_off() && !call.is_complete());
+    assert!(call.is_cut_off() && call.is_error() && !call.is_complete());
 }
 
 #[tokio::test]

@@ -50,6 +50,18 @@ impl Store for Deadly {
     async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
         self.inner.scopes(filter).await
     }
+
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        self.inner.holding(kind, id).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.inner.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.inner.spool()
+    }
 }
 
 /// A model that knows nothing but the records.

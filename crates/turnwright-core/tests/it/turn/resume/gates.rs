@@ -89,7 +89,10 @@ fn what_was_approved_and_edited_before_counts_and_nobody_is_asked_again() {
         let second = second.observer(told.observer()).build().unwrap();
         let outcome = second.resume(TURN).await.unwrap().await;
         assert!(outcome.is_answered(), "{:?}", outcome.ended);
-        assert!(told.of("gateOpened").is_empty(), "somebody was asked again");
+        assert!(
+            told.of("turnGateOpen").is_empty(),
+            "somebody was asked again"
+        );
         assert_eq!(seen.all(), [r#"{"amount":3}"#]);
         assert_eq!(world.ledger().await, [("pay".to_owned(), "done")]);
     });
@@ -133,6 +136,72 @@ fn asked_again(given: &str, recalls: bool) {
         assert!(turn.await.is_answered());
         assert!(world.runs.all().is_empty());
     });
+}
+
+/// What an approval is bound to. Each is changed alone, in the record of an answer whose gate has the same id.
+#[test]
+fn an_approval_counts_for_the_same_call_tool_arguments_and_reason_alone() {
+    type Change = fn(&mut Value, &mut Value);
+    let changes: [(&str, Change); 8] = [
+        ("nothing", |_, _| {}),
+        ("the call", |gate, _| gate["toolCall"] = "0123456789".into()),
+        ("that it is of a call", |gate, _| {
+            gate["toolCall"] = Value::Null;
+        }),
+        ("the tool", |_, asked| asked["tool"] = "play".into()),
+        ("the arguments", |_, asked| {
+            asked["args"] = json!({ "cents": 1 });
+        }),
+        ("the reason", |_, asked| {
+            asked["reason"] = "it is free".into();
+        }),
+        ("the fingerprint", |_, asked| {
+            asked["fingerprint"] = "0".into();
+        }),
+        ("the digest", |_, asked| asked["argsDigest"] = "0".into()),
+    ];
+    for (what, change) in changes {
+        let recalled = recalled_after(change, "it costs");
+        assert_eq!(recalled, what == "nothing", "{what} was changed");
+    }
+    assert!(!recalled_after(|_, _| {}, "it costs more now"));
+}
+
+/// Whether an approval is reused whose record was changed so, by a process whose policy gives this reason.
+fn recalled_after(change: fn(&mut Value, &mut Value), reason: &'static str) -> bool {
+    let world = World::default();
+    let pay = |reason: &'static str| world.acting("pay").approval(always(reason)).build();
+    let first = world.runner(&calls("pay")).tool(pay("it costs"));
+    let id = die_at_gate(&first.build().unwrap());
+    process().block_on(async {
+        let scope = Scope::new(TALK);
+        let noted = world.store.gates(&scope).await.unwrap().remove(0);
+        let mut gate = Record::from(noted).to_value().unwrap();
+        gate["state"] = "resolved".into();
+        gate["answer"] = r#"{"decision":"approve"}"#.into();
+        gate["closedAt"] = gate["openedAt"].clone();
+        let mut asked: Value = serde_json::from_str(gate["question"].as_str().unwrap()).unwrap();
+        change(&mut gate, &mut asked);
+        gate["question"] = asked.to_string().into();
+        let reopen = record::Reopen::new(Arc::new(spool::MemorySpool::default()));
+        let answered = Record::from_value(RecordKind::Gate, &gate, &reopen).unwrap();
+        world.store.put(&scope, answered).await.unwrap();
+        let second = world.runner(&answers()).tool(pay(reason)).build().unwrap();
+        let turn = second.resume(TURN).await.unwrap();
+        let mut gates = turn.gates();
+        let asking = tokio::spawn(async move {
+            let asked = gates.next().await;
+            if let Some(gate) = &asked {
+                assert_eq!(*gate.id, *id);
+                gates.refuse(&gate.id, "not any more").unwrap();
+            }
+            asked.is_some()
+        });
+        assert!(turn.await.is_answered());
+        let asked_again = asking.await.unwrap();
+        assert_eq!(world.runs.all().len(), usize::from(!asked_again));
+        !asked_again
+    })
 }
 
 fn asking(notes: &Notes) -> impl Middleware<TurnContext> + use<> {

@@ -8,12 +8,41 @@ use turnwright_core::spool::MemorySpool;
 
 /// A lease of another process.
 fn lease(turn: &str, fence: u64, until: &str) -> Record {
+    lease_of(&record::new_id(), turn, fence, until, 0)
+}
+
+fn lease_of(owner: &str, turn: &str, fence: u64, until: &str, renewals: u64) -> Record {
     let reopen = Reopen::new(Arc::new(MemorySpool::default()));
     let value = json!({
-        "v": 1, "kind": "lease", "id": "lease", "turnId": turn, "owner": "another process", "fence": fence, "until": until, "termMs": 3_600_000,
+        "v": 1, "kind": "lease", "id": "lease", "turnId": turn, "owner": owner, "fence": fence, "until": until,
+        "termMs": 3_600_000, "renewals": renewals,
     });
     Record::from_value(RecordKind::Lease, &value, &reopen).unwrap()
 }
+
+/// The term of these leases.
+const TERM: Duration = Duration::from_secs(60 * 60);
+
+/// The time on a wall clock that is so many milliseconds ahead of the one here, or behind it.
+fn wall(ahead: i64) -> String {
+    let now = std::time::SystemTime::now();
+    let by = Duration::from_millis(ahead.unsigned_abs());
+    let at = if ahead < 0 { now - by } else { now + by };
+    let note = record::Memory::new("a").created_at(at).build().unwrap();
+    let value = Record::from(note).to_value().unwrap();
+    value["createdAt"].as_str().unwrap().to_owned()
+}
+
+/// How far clocks are apart, and by how much one is set: both ways, in milliseconds.
+const SKEWS: [i64; 7] = [
+    -31_536_000_000,
+    -3_600_000,
+    -100,
+    0,
+    100,
+    3_600_000,
+    31_536_000_000,
+];
 
 /// A tool that says when it was reached, and waits until it is let go.
 fn slow(reached: &Arc<Notify>, go: &Arc<Notify>) -> ToolBuilder<Value> {
@@ -33,10 +62,7 @@ const FAR: &str = "2999-01-01T00:00:00.000000000Z";
 
 /// In half an hour.
 fn soon() -> String {
-    let at = std::time::SystemTime::now() + Duration::from_secs(30 * 60);
-    let note = record::Memory::new("a").created_at(at).build().unwrap();
-    let value = Record::from(note).to_value().unwrap();
-    value["createdAt"].as_str().unwrap().to_owned()
+    wall(30 * 60 * 1_000)
 }
 
 #[tokio::test(start_paused = true)]
@@ -258,7 +284,7 @@ async fn a_conversation_that_was_deleted_under_a_turn_stays_deleted_and_can_begi
     assert_eq!(lease.fence(), 3);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_lease_of_a_clock_that_was_wrong_holds_nobody_up() {
     let world = World::default();
     let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
@@ -267,12 +293,183 @@ async fn a_lease_of_a_clock_that_was_wrong_holds_nobody_up() {
     let scope = Scope::new(TALK);
     world.store.put(&scope, lease(TURN, 9, FAR)).await.unwrap();
     let held = world.store.lease(&scope).await.unwrap().unwrap();
-    assert_eq!(held.left(), None);
+    assert_eq!(held.estimated_left(), Some(TERM));
     let outcome = runner.resume(TURN).await.unwrap().await;
     assert_eq!(outcome.text, "All is well.");
     let error = TurnRunner::builder(answers()).lease(Duration::from_secs(3_601));
     let error = error.build().unwrap_err();
     assert!(error.message().contains("an hour"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_holder_of_a_lease_is_not_taken_for_gone_whatever_its_clock_says() {
+    for skew in SKEWS {
+        let world = World::default();
+        let model = ScriptedModel::new([Step::fail("out of reach")]);
+        let runner = world.runner(&model).build().unwrap();
+        runner.run(said()).await;
+        let scope = Scope::new(TALK);
+        let (store, of) = (Arc::clone(&world.store), scope.clone());
+        let owner = record::new_id();
+        let first = lease_of(&owner, TURN, 9, &wall(skew + 3_600_000), 0);
+        store.put(&of, first).await.unwrap();
+        let alive = tokio::spawn(async move {
+            for renewals in 1.. {
+                tokio::time::sleep(TERM / 3).await;
+                // Its clock is set back and forth, too.
+                let step = SKEWS[renewals as usize % SKEWS.len()];
+                let until = wall(skew + step + 3_600_000);
+                let renewed = lease_of(&owner, TURN, 9, &until, renewals);
+                store.put(&of, renewed).await.unwrap();
+            }
+        });
+        let outcome = runner.resume(TURN).await.unwrap().await;
+        assert_eq!(code_of(&outcome), "E_TURN_HELD", "{skew}");
+        let held = world.store.lease(&scope).await.unwrap().unwrap();
+        assert_eq!(held.fence(), 9, "{skew}");
+        alive.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lease_of_a_process_that_is_gone_is_taken_over_after_its_term_whatever_its_clock_said()
+{
+    for skew in SKEWS {
+        let world = World::default();
+        let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
+        let runner = world.runner(&model).build().unwrap();
+        runner.run(said()).await;
+        let scope = Scope::new(TALK);
+        let left = lease(TURN, 9, &wall(skew + 3_600_000));
+        world.store.put(&scope, left).await.unwrap();
+        let begun = tokio::time::Instant::now();
+        let outcome = runner.resume(TURN).await.unwrap().await;
+        assert_eq!(outcome.text, "All is well.", "{skew}");
+        // By the clock of the test, which nothing but these waits moves.
+        let waited = begun.elapsed();
+        assert!(waited >= TERM && waited < TERM * 2, "{skew}: {waited:?}");
+    }
+}
+
+/// The counter tells that the holder lives, also where its clock stands still.
+#[tokio::test(start_paused = true)]
+async fn a_renewal_is_seen_although_the_time_in_it_is_the_same() {
+    let world = World::default();
+    let runner = world
+        .runner(&ScriptedModel::new([Step::fail("a")]))
+        .build()
+        .unwrap();
+    runner.run(said()).await;
+    let (store, scope) = (Arc::clone(&world.store), Scope::new(TALK));
+    let (owner, until) = (record::new_id(), soon());
+    let first = lease_of(&owner, TURN, 9, &until, 0);
+    store.put(&scope, first).await.unwrap();
+    let alive = tokio::spawn(async move {
+        for renewals in 1.. {
+            tokio::time::sleep(TERM / 3).await;
+            let renewed = lease_of(&owner, TURN, 9, &until, renewals);
+            store.put(&Scope::new(TALK), renewed).await.unwrap();
+        }
+    });
+    let outcome = runner.resume(TURN).await.unwrap().await;
+    assert_eq!(code_of(&outcome), "E_TURN_HELD");
+    alive.abort();
+}
+
+/// Who has no time to wait for a whole term at once comes through in several attempts.
+#[tokio::test(start_paused = true)]
+async fn what_was_seen_of_a_lease_counts_for_the_next_attempt() {
+    let world = World::default();
+    let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
+    let runner = world.runner(&model).build().unwrap();
+    runner.run(said()).await;
+    let left = lease(TURN, 9, &soon());
+    world.store.put(&Scope::new(TALK), left).await.unwrap();
+    let mut attempts = 0;
+    let outcome = loop {
+        attempts += 1;
+        let patience = TurnInput::empty().deadline(TERM / 4);
+        let outcome = runner.resume_with(TURN, patience).await.unwrap().await;
+        if outcome.is_answered() || attempts == 10 {
+            break outcome;
+        }
+    };
+    assert_eq!(outcome.text, "All is well.");
+    assert!((4..=5).contains(&attempts), "{attempts}");
+}
+
+/// A handler that asks at once, before anything is due: by then another process has the turn, or it was deleted.
+#[tokio::test]
+async fn a_handler_learns_at_once_that_the_turn_is_no_longer_its_own() {
+    for deleted in ["not", "by scope", "record by record"] {
+        let world = World::default();
+        let (store, notes) = (Arc::clone(&world.store), world.runs.clone());
+        let act = tool("act").handler(move |_: Value, ctx: ToolContext| {
+            let (store, notes) = (Arc::clone(&store), notes.clone());
+            async move {
+                notes.note(format!("{:?}", ctx.ensure_held().await.is_ok()));
+                match deleted {
+                    "not" => {
+                        let taken = Batch::new().put(lease(TURN, 2, &soon())).fence(2);
+                        store.apply(ctx.scope(), taken).await?;
+                    }
+                    "by scope" => drop(store.delete_scope(ctx.scope()).await?),
+                    _ => {
+                        for it in store.records(ctx.scope()).await? {
+                            store.delete(ctx.scope(), it.kind(), it.id()).await?;
+                        }
+                    }
+                }
+                let error = ctx.ensure_held().await.unwrap_err();
+                notes.note(error.code().as_str());
+                Ok::<_, ToolError>("never")
+            }
+        });
+        let runner = world.runner(&calls("act")).tool(act.build());
+        let outcome = runner.build().unwrap().run(said()).await;
+        assert_eq!(code_of(&outcome), "E_TURN_TAKEN_OVER", "{deleted}");
+        assert_eq!(world.runs.all(), ["true", "E_TURN_TAKEN_OVER"], "{deleted}");
+    }
+}
+
+/// Another turn begins in the conversation, under a fence of its own, although no lease is left to count from.
+#[tokio::test]
+async fn a_lease_that_was_deleted_does_not_give_its_fence_to_another_turn() {
+    let world = World::default();
+    let (store, notes) = (Arc::clone(&world.store), world.runs.clone());
+    let act = tool("act").handler(move |_: Value, ctx: ToolContext| {
+        let (store, notes) = (Arc::clone(&store), notes.clone());
+        async move {
+            let scope = ctx.scope();
+            store.delete(scope, RecordKind::Lease, "lease").await?;
+            let other = TurnRunner::builder(ScriptedModel::new([Step::say("Hello.")]));
+            let other = other.store(Arc::clone(&store)).build()?;
+            let input = TurnInput::new("Hello?").conversation(scope.as_str());
+            assert!(other.run(input).await.is_answered());
+            notes.note(ctx.ensure_held().await.unwrap_err().code().as_str());
+            Ok::<_, ToolError>("never")
+        }
+    });
+    let runner = world.runner(&calls("act")).tool(act.build());
+    let outcome = runner.build().unwrap().run(said()).await;
+    assert_eq!(code_of(&outcome), "E_TURN_TAKEN_OVER");
+    assert_eq!(world.runs.all(), ["E_TURN_TAKEN_OVER"]);
+}
+
+/// A key goes to strangers, who remember it for longer than the conversation lasts.
+#[tokio::test]
+async fn a_conversation_that_was_deleted_leaves_its_effect_keys_to_no_other() {
+    let world = World::default();
+    for _ in 0..2 {
+        let model = ScriptedModel::new([Step::call_tool("pay", "{}"), Step::say("Paid.")]);
+        let pay = world.acting("pay").build();
+        let runner = world.runner(&model).tool(pay).build().unwrap();
+        assert_eq!(runner.run(said()).await.text, "Paid.");
+        world.store.delete_scope(&Scope::new(TALK)).await.unwrap();
+    }
+    let keys = world.runs.all();
+    assert_eq!(keys.len(), 2);
+    assert_ne!(keys[0], keys[1]);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //! nothing that was awaited goes on, and nobody says that it ended.
 
 mod calls;
+mod damaged;
 mod every_write;
 mod gates;
 mod held;

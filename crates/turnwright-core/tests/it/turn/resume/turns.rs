@@ -218,9 +218,15 @@ async fn an_id_that_nobody_has_or_several_have_is_told() {
     let named = TurnInput::empty().conversation("b");
     let outcome = runner.resume_with(TURN, named).await.unwrap().await;
     assert_eq!((&*outcome.text, &*outcome.conversation), ("I am b.", "b"));
-    let named = TurnInput::empty().conversation("nowhere");
-    let outcome = runner.resume_with(TURN, named).await.unwrap().await;
-    assert_eq!(code_of(&outcome), "E_UNKNOWN_TURN");
+    for (talk, turn) in [("nowhere", TURN), ("a", "turn-2")] {
+        let named = TurnInput::empty().conversation(talk);
+        let unknown = runner.resume_with(turn, named).await.unwrap_err();
+        assert_eq!(unknown.code(), ErrorCode::UnknownTurn);
+        assert!(unknown.message().contains(turn), "{unknown}");
+        let named = TurnInput::empty().conversation(talk);
+        let unknown = runner.resume_typed::<String>(turn, named).await;
+        assert_eq!(unknown.unwrap_err().code(), ErrorCode::UnknownTurn);
+    }
     let speaks = runner.resume_with(TURN, TurnInput::new("more")).await;
     assert_eq!(speaks.unwrap_err().code(), ErrorCode::InvalidTurnContext);
 }

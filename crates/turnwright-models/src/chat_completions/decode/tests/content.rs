@@ -1,6 +1,6 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::super::ReasoningField;
+use super::super::{Cut, ReasoningField};
 use super::{body, delta, finish, message, streamed};
 
 #[test]
@@ -121,27 +121,81 @@ fn an_empty_reason_is_none() {
 }
 
 #[test]
-fn a_reply_is_whole_unless_it_was_cut_off() {
-    for (reason, whole) in [
-        ("stop", true),
-        ("tool_calls", true),
-        ("function_call", true),
-        ("something_new", true),
-        ("length", false),
-        ("content_filter", false),
-        ("error", false),
+fn only_a_known_reason_makes_a_reply_whole() {
+    for reason in [
+        "stop",
+        "STOP",
+        "tool_calls",
+        "function_call",
+        "tool_use",
+        "end_turn",
+        "eos",
     ] {
-        assert_eq!(streamed(&[finish(reason)]).is_whole(), whole, "{reason}");
+        assert!(streamed(&[finish(reason)]).is_whole(), "{reason}");
     }
+    for reason in [
+        "length",
+        "content_filter",
+        "error",
+        " length ",
+        " stop",
+        "stop\n",
+        " ",
+        "1",
+        "stopped",
+        "content_filtered",
+        "guardrail_intervened",
+        "server_error",
+        "something_new",
+    ] {
+        assert!(!streamed(&[finish(reason)]).is_whole(), "{reason:?}");
+    }
+    let number = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": 1 }] });
+    let reply = streamed(&[number]);
+    assert_eq!(reply.finish_reason.as_deref(), Some("1"));
+    assert!(!reply.is_whole());
     assert!(!streamed(&[]).is_whole());
+    let cut = |reason: &str| streamed(&[finish(reason)]).cut();
+    assert_eq!(cut(" length "), Some(Cut::Length));
+    assert_eq!(cut("something_new"), None);
 }
 
 #[test]
-fn a_reply_that_was_cut_off_does_not_become_whole_later() {
-    let reply = streamed(&[finish("length"), finish("stop")]);
-    assert_eq!(reply.finish_reason.as_deref(), Some("length"));
-    let reply = streamed(&[finish("stop"), finish("length")]);
-    assert_eq!(reply.finish_reason.as_deref(), Some("length"));
+fn the_worse_of_two_reasons_counts() {
+    for (first, second, counts) in [
+        ("length", "stop", "length"),
+        ("stop", "length", "length"),
+        ("something_new", "stop", "something_new"),
+        ("something_new", "length", "length"),
+        ("stop", "tool_calls", "tool_calls"),
+    ] {
+        let reply = streamed(&[finish(first), finish(second)]);
+        assert_eq!(reply.finish_reason.as_deref(), Some(counts));
+    }
+}
+
+#[test]
+fn a_reply_that_goes_on_after_its_reason_is_not_whole_until_it_ends_again() {
+    let call = || {
+        let piece =
+            json!({ "index": 0, "id": "a", "function": { "name": "f", "arguments": "{}" } });
+        delta(json!({ "tool_calls": [piece] }))
+    };
+    let read = |chunks: &[Value], end: &str| {
+        let events = chunks.iter().map(|chunk| format!("data: {chunk}\n\n"));
+        let stream = events.collect::<String>() + end;
+        super::decode(None, stream.as_bytes()).unwrap()
+    };
+    let done = "data: [DONE]\n\n";
+    assert!(read(&[call(), finish("stop")], "").is_whole());
+    assert!(!read(&[finish("stop"), call()], "").is_whole());
+    assert!(!read(&[finish("stop"), delta(json!({ "content": "a" }))], "").is_whole());
+    assert!(read(&[finish("stop"), call()], done).is_whole());
+    assert!(read(&[finish("stop"), call(), finish("stop")], "").is_whole());
+    // What says nothing does not go on.
+    let usage = json!({ "choices": [], "usage": { "prompt_tokens": 1, "completion_tokens": 1 } });
+    let blank = delta(json!({ "content": "", "tool_calls": [] }));
+    assert!(read(&[call(), finish("stop"), blank, usage], "").is_whole());
 }
 
 #[test]

@@ -1,9 +1,7 @@
+use crate::error::Error;
+use crate::record::{Memory, Message, Record, Retrievable, StandingInstruction, Thought, ToolCall};
+use crate::trust::TrustTier;
 use proptest::prelude::*;
-use turnwright_core::Error;
-use turnwright_core::record::{
-    Memory, Message, Record, Retrievable, StandingInstruction, Thought, ToolCall,
-};
-use turnwright_core::trust::TrustTier;
 
 use super::{Entry, ResponseState, Standing, Transcript, Writer};
 
@@ -184,7 +182,7 @@ fn what_always_holds_stands_in_one_text_and_no_item_runs_into_another() {
     assert!(text.starts_with("Help.\n\nInstructions that always hold:\n- Be brief.\n  - Be rude.\n\nWhat you remember"), "{text}");
     assert!(!text.contains("<tw-trusted-0>"), "{text}");
     let explained = Standing::new("").text();
-    assert_eq!(explained, turnwright_core::trust::NOTICE);
+    assert_eq!(explained, crate::trust::NOTICE);
     assert_eq!(Standing::new(" ").explain_fences(false).text(), "");
 }
 
@@ -201,6 +199,57 @@ fn state_of_another_protocol_is_nobodys_here() {
     assert!(ResponseState::read(Some(&kept), "other").is_none());
     assert!(ResponseState::read(None, "test").is_none());
     assert!(!format!("{read:?}").contains("here"));
+}
+
+fn rule(id: &str, text: &str) -> Record {
+    let rule = StandingInstruction::new(text).id(id);
+    rule.build().unwrap().into()
+}
+
+#[test]
+fn a_change_is_written_where_the_timeline_lists_it_and_does_not_divide_a_response() {
+    let state = ResponseState::new("here");
+    let called = response(&state, "", "I look.", &["a", "b"]);
+    let mut timeline = vec![rule("r", "step 1"), user("Go.")];
+    let mut transcript = Transcript::default();
+    update(&mut transcript, &timeline);
+    // It changed while the first of two calls ran, and again after both.
+    timeline.remove(0);
+    timeline.extend(called[..2].iter().cloned());
+    timeline.push(rule("s", "new"));
+    timeline.extend(called[2..].iter().cloned());
+    timeline.push(rule("r", "step 2"));
+    timeline.push(user("And?"));
+    update(&mut transcript, &timeline);
+    let first = "Help.\n\nInstructions that always hold:\n- step 1";
+    assert_eq!(
+        messages(&transcript),
+        [
+            first,
+            "said Go.",
+            "model, said I look., called a, called b",
+            "rule new",
+            "rule step 2",
+            "said And?",
+        ]
+    );
+}
+
+#[test]
+fn what_is_put_again_with_the_same_text_is_not_written_again() {
+    let mut timeline = vec![user("Go."), rule("r", "one")];
+    let mut transcript = Transcript::default();
+    update(&mut transcript, &timeline);
+    for (text, written) in [("one", 0), ("two", 1), ("two", 0), ("one", 1)] {
+        timeline.pop();
+        timeline.push(rule("r", text));
+        assert_eq!(update(&mut transcript, &timeline), written, "{text}");
+    }
+    assert_eq!(messages(&transcript)[2..], ["rule two", "rule one"]);
+    // A prompt that is written anew has only what holds now.
+    timeline[0] = user("Stop.");
+    update(&mut transcript, &timeline);
+    assert_eq!(messages(&transcript)[1..], ["said Stop."]);
 }
 
 /// What may happen to a timeline between two prompts.

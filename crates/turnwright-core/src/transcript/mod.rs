@@ -1,15 +1,15 @@
-//! Records as a model reads them, in an order that a provider's prompt cache holds.
+//! Records as the parts of a prompt, in an order that a provider's prompt cache holds.
 //!
 //! The order: what always holds (the system prompt, standing instructions, memories as they were when the turn began), then
-//! what happened, as it happened. What arrives during a turn stands where it arrived, and what was once sent is sent again as
-//! it was: a [`Transcript`] writes each record once, and each prompt begins with the one before wherever nobody took
-//! something away or changed it on purpose.
+//! what happened, as it happened. What arrives during a turn stands where it arrived: an instruction that changes after a tool
+//! result follows that result. What was once sent is sent again as it was: a [`Transcript`] writes each record once, and each
+//! prompt begins with the one before wherever nobody took something away or changed it on purpose.
 //!
 //! A protocol brings a [`Writer`], which knows what an [`Entry`] looks like on its wire:
 //!
 //! ```
 //! use turnwright_core::{DispatchContext, Error, Message};
-//! use turnwright_models::render::{Entry, Standing, Transcript, Writer};
+//! use turnwright_core::transcript::{Entry, Standing, Transcript, Writer};
 //!
 //! struct Plain;
 //!
@@ -45,15 +45,14 @@
 //! ```
 
 mod entry;
+mod prompt;
 mod standing;
 mod state;
-mod transcript;
 
 #[cfg(test)]
 mod tests;
 
 pub use entry::{Entry, ModelResponse};
-pub use standing::Standing;
-pub(crate) use standing::set_in;
+pub use prompt::{Transcript, Writer};
+pub use standing::{Standing, indented};
 pub use state::ResponseState;
-pub use transcript::{Transcript, Writer};

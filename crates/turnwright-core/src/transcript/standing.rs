@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use turnwright_core::record::{Memory, StandingInstruction};
-use turnwright_core::trust::{NOTICE, neutralise};
+use crate::record::{Memory, StandingInstruction};
+use crate::trust::{NOTICE, neutralise};
 
 /// What always holds in a turn: the system prompt, the standing instructions, and the memories as they were when the turn
 /// began.
@@ -59,13 +59,13 @@ fn listed<'t>(title: &str, texts: impl Iterator<Item = &'t str>) -> Option<Strin
     let mut list = String::new();
     for text in texts {
         list.push_str("\n- ");
-        list.push_str(&set_in(text));
+        list.push_str(&indented(text));
     }
     (!list.is_empty()).then(|| format!("{title}{list}"))
 }
 
 /// A text whose further lines are set in, so that none of them can be taken for something that stands beside it.
-pub(crate) fn set_in(text: &str) -> String {
+pub fn indented(text: &str) -> String {
     let begins_a_line = |c: char| {
         matches!(
             c,

@@ -1,8 +1,8 @@
 //! What is kept with the records that came of one response.
 
+use crate::record::{ProviderState, new_id};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use turnwright_core::record::{ProviderState, new_id};
 
 /// What is kept with every record that came of one response of a model: which response it was, so that its parts find
 /// together again, where it came from, and what the provider wants back.

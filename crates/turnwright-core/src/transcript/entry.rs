@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use turnwright_core::record::{
+use crate::record::{
     Author, Memory, Message, ProviderState, Record, Retrievable, StandingInstruction, Thought,
     ToolCall,
 };
@@ -17,7 +17,7 @@ pub enum Entry {
     Message(Arc<Message>),
     /// What was looked up.
     Retrievable(Arc<Retrievable>),
-    /// An instruction that came during the turn.
+    /// An instruction that came or changed during the turn.
     Instruction(Arc<StandingInstruction>),
     /// A memory that came or changed during the turn.
     Memory(Arc<Memory>),
@@ -43,13 +43,13 @@ pub struct ModelResponse {
 
 impl ModelResponse {
     /// What the protocol has kept with it: where it came from, and whether it was cut off, all of its records say alike.
-    pub(crate) fn state(&self) -> Option<&ResponseState> {
+    pub fn state(&self) -> Option<&ResponseState> {
         let of_first_call = || self.call_states.first().and_then(Option::as_ref);
         self.state.as_deref().or_else(of_first_call)
     }
 
     /// Its calls, each with what the protocol has kept with it.
-    pub(crate) fn calls_with_states(
+    pub fn calls_with_states(
         &self,
     ) -> impl Iterator<Item = (&Arc<ToolCall>, Option<&ResponseState>)> {
         let states = self.call_states.iter().map(Option::as_ref);
@@ -99,27 +99,37 @@ pub(super) struct Grouped {
     pub(super) records: Vec<Record>,
 }
 
-/// Puts the records of a timeline into parts: those of one response together. What always holds is left to the caller.
+/// Puts records into parts, in their order. The records of one response form one part, which a standing record in
+/// between does not divide: it follows the part.
 pub(super) fn group<'r>(records: impl Iterator<Item = &'r Record>, protocol: &str) -> Vec<Grouped> {
     let mut parts: Vec<Grouped> = Vec::new();
+    // The response that the next record may belong to.
+    let mut open: Option<usize> = None;
     for record in records {
         let entry = match record {
-            Record::Retrievable(found) => Entry::Retrievable(Arc::clone(found)),
+            Record::Instruction(it) => Entry::Instruction(Arc::clone(it)),
+            Record::Memory(it) => Entry::Memory(Arc::clone(it)),
+            Record::Retrievable(found) => {
+                open = None;
+                Entry::Retrievable(Arc::clone(found))
+            }
             Record::Message(said) if *said.author() != Author::Assistant => {
+                open = None;
                 Entry::Message(Arc::clone(said))
             }
             Record::Message(_) | Record::Thought(_) | Record::ToolCall(_) => {
                 let state = ResponseState::read(state_of(record), protocol);
                 if let Some(Grouped {
-                    entry: Entry::Response(open),
+                    entry: Entry::Response(response),
                     records,
-                }) = parts.last_mut()
-                    && open.takes(record, state.as_ref())
+                }) = open.and_then(|at| parts.get_mut(at))
+                    && response.takes(record, state.as_ref())
                 {
-                    open.put(record, state);
+                    response.put(record, state);
                     records.push(record.clone());
                     continue;
                 }
+                open = Some(parts.len());
                 let mut response = ModelResponse::default();
                 response.put(record, state);
                 Entry::Response(response)
@@ -150,6 +160,19 @@ pub(super) fn is_same(one: &Record, other: &Record) -> bool {
         (Record::Retrievable(one), Record::Retrievable(other)) => Arc::ptr_eq(one, other),
         (Record::Memory(one), Record::Memory(other)) => Arc::ptr_eq(one, other),
         (Record::Instruction(one), Record::Instruction(other)) => Arc::ptr_eq(one, other),
+        _ => false,
+    }
+}
+
+/// Whether two standing records have the same id and the same text.
+pub(super) fn says_the_same(one: &Record, other: &Record) -> bool {
+    match (one, other) {
+        (Record::Memory(one), Record::Memory(other)) => {
+            one.id() == other.id() && one.text() == other.text()
+        }
+        (Record::Instruction(one), Record::Instruction(other)) => {
+            one.id() == other.id() && one.text() == other.text()
+        }
         _ => false,
     }
 }

@@ -1,0 +1,191 @@
+//! Memory that turns leave behind, each case in a process of its own.
+
+use std::error::Error;
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::runtime::Builder;
+use turnwright_core::store::{Scope, StoreExt as _};
+use turnwright_core::{
+    BoxError, ByteStream, DispatchContext, MemoryStore, Tool, ToolContext, TurnInput, TurnRunner,
+};
+
+const LARGE_TURNS: usize = 100;
+const LARGE_RESULT: usize = 5_000_000;
+const SMALL_TURNS: usize = 10_000;
+const TIMEOUT: Duration = Duration::from_secs(3);
+
+/// One measurement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Case {
+    /// Turns without a conversation, each with a large result.
+    LargeResults,
+    /// Turns without a conversation, each with a small result.
+    SmallTurns,
+    /// Turns of one conversation with large results, and then the conversation is deleted.
+    DeletedConversation,
+    /// A tool whose stream never ends, under a timeout.
+    EndlessStream,
+}
+
+impl Case {
+    pub(crate) const ALL: [Case; 4] = [
+        Case::LargeResults,
+        Case::SmallTurns,
+        Case::DeletedConversation,
+        Case::EndlessStream,
+    ];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Case::LargeResults => "large",
+            Case::SmallTurns => "small",
+            Case::DeletedConversation => "deleted",
+            Case::EndlessStream => "endless",
+        }
+    }
+
+    pub(crate) fn from_word(word: &str) -> Result<Self, Box<dyn Error>> {
+        let found = Case::ALL.into_iter().find(|case| case.word() == word);
+        found.ok_or_else(|| "--left wants `large`, `small`, `deleted` or `endless`".into())
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Case::LargeResults => "100 turns without a conversation, a result of 5 MB each: kept",
+            Case::SmallTurns => "10,000 turns without a conversation, a small result each: kept",
+            Case::DeletedConversation => {
+                "100 turns of one conversation, a result of 5 MB each, then deleted: kept of a second round"
+            }
+            Case::EndlessStream => "a tool whose stream never ends, timeout of 3 s: peak",
+        }
+    }
+
+    /// Bytes of memory, from a fresh process.
+    pub(crate) fn in_a_child(self) -> Result<f64, Box<dyn Error>> {
+        let output = Command::new(std::env::current_exe()?)
+            .args(["--left", self.word()])
+            .stderr(Stdio::inherit())
+            .output()?;
+        if !output.status.success() {
+            return Err(format!("{self:?}: the child failed").into());
+        }
+        Ok(String::from_utf8(output.stdout)?.trim().parse()?)
+    }
+
+    /// Bytes of memory that are held afterwards, or at the peak, beyond what was held after a first turn.
+    pub(crate) fn measure(self) -> Result<f64, Box<dyn Error>> {
+        let runtime = Builder::new_current_thread().enable_time().build()?;
+        let store = MemoryStore::default();
+        let runner = TurnRunner::builder(call_once)
+            .tool(tool()?)
+            .store(store.clone())
+            .build()?;
+        runtime.block_on(async {
+            // What is made once is made now.
+            turn(&runner, "small", None).await?;
+            let before = memory("VmRSS:")?;
+            let after = match self {
+                Case::LargeResults => {
+                    for _ in 0..LARGE_TURNS {
+                        turn(&runner, "large", None).await?;
+                    }
+                    memory("VmRSS:")?
+                }
+                Case::SmallTurns => {
+                    for _ in 0..SMALL_TURNS {
+                        turn(&runner, "small", None).await?;
+                    }
+                    memory("VmRSS:")?
+                }
+                Case::DeletedConversation => {
+                    // The allocator keeps some of what was freed, for later. A second round shows whether it was freed.
+                    deleted_conversation(&runner, &store).await?;
+                    let before = memory("VmRSS:")?;
+                    deleted_conversation(&runner, &store).await?;
+                    return Ok(memory("VmRSS:")?.saturating_sub(before) as f64);
+                }
+                Case::EndlessStream => {
+                    turn(&runner, "endless", None).await?;
+                    memory("VmHWM:")?
+                }
+            };
+            Ok(after.saturating_sub(before) as f64)
+        })
+    }
+}
+
+async fn deleted_conversation(
+    runner: &TurnRunner,
+    store: &MemoryStore,
+) -> Result<(), Box<dyn Error>> {
+    for _ in 0..LARGE_TURNS {
+        turn(runner, "large", Some("chat")).await?;
+    }
+    store.delete_scope(&Scope::new("chat")).await?;
+    Ok(())
+}
+
+/// Runs a turn that asks for this result, and drops its outcome.
+async fn turn(
+    runner: &TurnRunner,
+    what: &str,
+    conversation: Option<&str>,
+) -> Result<(), Box<dyn Error>> {
+    let input = TurnInput::new(what);
+    let outcome = runner.run(match conversation {
+        Some(id) => input.conversation(id),
+        None => input,
+    });
+    let outcome = outcome.await;
+    match outcome.is_answered() && outcome.tool_calls().count() == 1 {
+        true => Ok(()),
+        false => Err(format!("a turn did not end as it should: {outcome:?}").into()),
+    }
+}
+
+async fn call_once(ctx: DispatchContext) -> Result<(), BoxError> {
+    let said = ctx.input().map(|input| input.text().to_owned());
+    ctx.call_tools([ctx.propose("get", json!({ "what": said }))])
+        .await;
+    ctx.answer("Done.").await?;
+    Ok(())
+}
+
+fn tool() -> Result<Tool, turnwright_core::Error> {
+    let schema = json!({
+        "type": "object",
+        "properties": { "what": { "type": "string" } },
+        "required": ["what"],
+    });
+    Tool::dynamic("get", schema)
+        .description("Gets a result.")
+        .timeout(TIMEOUT)
+        .handler(|args: Value, _: ToolContext| async move {
+            let (sender, stream) = ByteStream::channel(1);
+            tokio::spawn(async move {
+                let piece = vec![b'x'; 64 * 1024];
+                match args["what"].as_str() {
+                    Some("endless") => while sender.send(piece.clone()).await.is_ok() {},
+                    Some("large") => drop(sender.send(vec![b'x'; LARGE_RESULT]).await),
+                    _ => drop(sender.send("nothing special").await),
+                }
+            });
+            stream
+        })
+        .build()
+}
+
+/// A line of what the system says of this process's memory, in bytes.
+fn memory(line: &str) -> Result<usize, Box<dyn Error>> {
+    const KIB: usize = 1024;
+    let status = fs::read_to_string("/proc/self/status")?;
+    let found = status.lines().find_map(|it| it.strip_prefix(line));
+    let number = found.and_then(|found| found.split_whitespace().next());
+    let kib: usize = number
+        .ok_or("this system does not say how much memory is held")?
+        .parse()?;
+    Ok(kib * KIB)
+}

@@ -1,0 +1,66 @@
+//! Child processes: started without a shell, with a small environment, and ended together with everything that they start.
+
+mod environment;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use tokio::process::{Child, Command};
+
+pub(crate) use environment::Environment;
+
+/// A program to start: its path, its first arguments, and what it sees of the environment.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
+    pub(crate) args: Vec<String>,
+    pub(crate) environment: Environment,
+}
+
+/// A running child process. Dropping it kills the process and its process group.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub(crate) child: Child,
+    #[cfg(unix)]
+    group: Option<rustix::process::Pid>,
+}
+
+impl Program {
+    /// Starts the program with pipes for its standard input, output and error.
+    pub(crate) fn start(&self) -> io::Result<Process> {
+        let mut command = Command::new(&self.path);
+        command
+            .args(&self.args)
+            .env_clear()
+            .envs(self.environment.select(std::env::vars_os()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        // A group of its own, so that the processes that it starts can be killed with it.
+        #[cfg(unix)]
+        command.process_group(0);
+        let child = command.spawn()?;
+        Ok(Process {
+            #[cfg(unix)]
+            group: child.id().and_then(group_of),
+            child,
+        })
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(group) = self.group {
+            // Fails if no process of the group is left, which is the usual case.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn group_of(id: u32) -> Option<rustix::process::Pid> {
+    rustix::process::Pid::from_raw(i32::try_from(id).ok()?)
+}

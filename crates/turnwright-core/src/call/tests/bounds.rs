@@ -1,0 +1,281 @@
+//! Results of bounded size.
+
+use std::io;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use tokio::sync::Notify;
+
+use super::*;
+use crate::spool::{ByteReader, MemorySpool, Spool};
+use crate::trust::{ConversationSecret, Part, Renderer};
+
+/// A spool that counts the bytes that reached it.
+#[derive(Clone, Default)]
+struct Counting {
+    inner: MemorySpool,
+    came: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl Spool for Counting {
+    async fn put(&self, id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>> {
+        let mut all = Vec::new();
+        match content {
+            Body::Text(text) => all.extend_from_slice(text.as_bytes()),
+            Body::Bytes(bytes) => all.extend_from_slice(&bytes),
+            Body::Stream(mut stream) => {
+                while let Some(piece) = stream.next().await {
+                    all.extend_from_slice(&piece?);
+                    self.came.fetch_max(all.len(), Ordering::SeqCst);
+                }
+            }
+        }
+        self.came.fetch_max(all.len(), Ordering::SeqCst);
+        self.inner.put(id, Body::Bytes(all.into())).await
+    }
+
+    async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
+        self.inner.open(id).await
+    }
+
+    async fn delete(&self, id: &str) -> io::Result<bool> {
+        self.inner.delete(id).await
+    }
+
+    async fn list(&self) -> io::Result<Vec<String>> {
+        self.inner.list().await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.inner.is_persistent()
+    }
+
+    fn reopens(&self) -> bool {
+        self.inner.reopens()
+    }
+}
+
+/// A tool whose stream never ends, and what tells that its producer has stopped.
+fn endless(piece: &'static [u8]) -> (ToolBuilder<Value>, Arc<Notify>) {
+    let stopped = Arc::new(Notify::new());
+    let told = Arc::clone(&stopped);
+    let tool = number("endless").handler(move |_: Value, _: ToolContext| {
+        let (sender, stream) = ByteStream::channel(1);
+        let told = Arc::clone(&told);
+        tokio::spawn(async move {
+            while sender.send(piece).await.is_ok() {}
+            told.notify_one();
+        });
+        async move { stream }
+    });
+    (tool, stopped)
+}
+
+async fn shown(call: &ToolCall) -> String {
+    let renderer = Renderer::new(ConversationSecret::from_bytes([7; 32]));
+    let parts = renderer.tool_call(call).await;
+    let texts = parts.into_iter().map(|part| match part {
+        Part::Text(text) => text,
+        Part::Media(_) => panic!("no media here"),
+    });
+    texts.collect()
+}
+
+#[tokio::test]
+async fn an_endless_stream_is_cut_off_at_the_bound_and_its_producer_is_stopped() {
+    let spool = Counting::default();
+    let ctx = DispatchContext::builder()
+        .spool(spool.clone())
+        .max_result_bytes(1_000_000)
+        .build();
+    let watched = watch(ctx);
+    let (tool, stopped) = endless(&[b'x'; 999]);
+    let tool = tool.build().unwrap();
+    let call = tool.executor(&watched.ctx).settle("{}").await;
+    stopped.notified().await;
+
+    assert!(call.is_truncated() && !call.is_error());
+    assert_eq!(call.handles()[0].byte_length(), 1_000_000);
+    assert_eq!(
+        spool.came.load(Ordering::SeqCst),
+        1_000_000,
+        "no more reached the spool"
+    );
+
+    let text = shown(&call).await;
+    let notice = "The result was cut off after 1000000 bytes. The rest was not kept.";
+    assert!(text.ends_with(notice), "{text}");
+    let events = watched.events.lock();
+    let warning = events
+        .iter()
+        .find(|event| event["event"] == "warning")
+        .unwrap();
+    let message = warning["message"].as_str().unwrap();
+    assert!(
+        message.contains("`endless` was cut off at 1000000 bytes"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn the_bound_of_a_tool_counts_before_that_of_the_runner() {
+    let ctx = DispatchContext::builder().max_result_bytes(10).build();
+    for (own, expected) in [(None, 10), (Some(4), 4), (Some(40), 26)] {
+        let mut tool = number("alphabet")
+            .handler(|_: Value, _: ToolContext| async { "abcdefghijklmnopqrstuvwxyz" });
+        if let Some(own) = own {
+            tool = tool.max_result_bytes(own);
+        }
+        let call = tool.build().unwrap().executor(&ctx).settle("{}").await;
+        let text = call.text().await.unwrap();
+        assert_eq!((text.len(), call.is_truncated()), (expected, expected < 26));
+        assert!(call.is_inline());
+    }
+    let error = number("none")
+        .handler(|_: Value, _: ToolContext| async {})
+        .max_result_bytes(0)
+        .build();
+    assert!(
+        error
+            .unwrap_err()
+            .message()
+            .contains("max_result_bytes: is zero")
+    );
+}
+
+#[tokio::test]
+async fn a_result_that_was_cut_off_is_read_back_as_one_and_the_notice_stands_outside_of_the_fence()
+{
+    let ctx = DispatchContext::builder().max_result_bytes(5).build();
+    let tool = number("say")
+        .handler(|_: Value, _: ToolContext| async { "ééé" })
+        .build()
+        .unwrap();
+    let call = tool.executor(&ctx).settle("{}").await;
+    assert_eq!(
+        call.text().await.as_deref(),
+        Some("éé"),
+        "no character is split"
+    );
+    let text = shown(&call).await;
+    assert!(text.contains("éé\n</tw-untrusted-"), "{text}");
+    assert!(
+        text.ends_with(">\nThe result was cut off after 4 bytes. The rest was not kept."),
+        "{text}"
+    );
+
+    let reopen = record::Reopen::new(Arc::new(MemorySpool::default()));
+    let value = Record::from(Arc::clone(&call)).to_value().unwrap();
+    let again = Record::from_value(RecordKind::ToolCall, &value, &reopen).unwrap();
+    assert!(again.into_tool_call().unwrap().is_truncated());
+    // Records from before say nothing of it.
+    let mut before = value;
+    before.as_object_mut().unwrap().remove("truncated");
+    let again = Record::from_value(RecordKind::ToolCall, &before, &reopen).unwrap();
+    assert!(!again.into_tool_call().unwrap().is_truncated());
+}
+
+#[tokio::test]
+async fn a_stream_that_fails_is_no_result_that_was_cut_off() {
+    let ctx = DispatchContext::builder().max_result_bytes(3).build();
+    let tool = number("torn").handler(|_: Value, _: ToolContext| async {
+        let (sender, stream) = ByteStream::channel(4);
+        sender.send("abc").await.unwrap();
+        sender.fail(io::Error::other("torn")).await.unwrap();
+        stream
+    });
+    let call = tool.build().unwrap().executor(&ctx).settle("{}").await;
+    assert!(call.is_error() && !call.is_truncated());
+}
+
+#[tokio::test]
+async fn a_spool_in_memory_that_is_full_fails_the_call_and_stops_the_producer() {
+    let ctx = DispatchContext::builder()
+        .spool(MemorySpool::with_capacity(10_000))
+        .build();
+    let watched = watch(ctx);
+    let (tool, stopped) = endless(&[b'x'; 999]);
+    let call = tool
+        .build()
+        .unwrap()
+        .executor(&watched.ctx)
+        .settle("{}")
+        .await;
+    stopped.notified().await;
+    assert!(call.is_error() && !call.is_truncated());
+    let events = watched.events.lock();
+    let error = events
+        .iter()
+        .find(|event| event["event"] == "error")
+        .unwrap();
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.contains("at most 10000 bytes") && message.contains("DiskSpool"),
+        "{message}"
+    );
+}
+
+/// All bytes of a body.
+async fn bytes_of(body: Body) -> Vec<u8> {
+    match body {
+        Body::Text(text) => text.into_bytes(),
+        Body::Bytes(bytes) => bytes.to_vec(),
+        Body::Stream(mut stream) => {
+            let mut all = Vec::new();
+            while let Some(piece) = stream.next().await {
+                all.extend_from_slice(&piece.unwrap());
+            }
+            all
+        }
+    }
+}
+
+/// The same bytes as a stream of pieces.
+fn pieces(bytes: &[u8], sizes: Vec<usize>) -> Body {
+    let (sender, stream) = ByteStream::channel(1);
+    let (mut rest, mut sizes) = (Bytes::copy_from_slice(bytes), sizes.into_iter().cycle());
+    tokio::spawn(async move {
+        while !rest.is_empty() {
+            let size = sizes.next().unwrap_or(1).min(rest.len());
+            if sender.send(rest.split_to(size)).await.is_err() {
+                return;
+            }
+        }
+    });
+    Body::Stream(stream)
+}
+
+proptest! {
+    #[test]
+    fn content_of_every_form_is_cut_off_alike(
+        text in "[aé€🦀]{0,12}",
+        tail in proptest::collection::vec(any::<u8>(), 0..6),
+        most in 0_u64..40,
+        mut sizes in proptest::collection::vec(0_usize..5, 1..5),
+    ) {
+        sizes.push(1);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let bytes = [text.as_bytes(), &tail].concat();
+            let (body, truncated) = Body::Bytes(bytes.clone().into()).bounded(most);
+            let kept = bytes_of(body).await;
+            prop_assert!(bytes.starts_with(&kept));
+            prop_assert_eq!(truncated.get(), bytes.len() as u64 > most);
+            match truncated.get() {
+                true => prop_assert!(kept.len() as u64 + 3 >= most && kept.len() as u64 <= most),
+                false => prop_assert_eq!(&kept, &bytes),
+            }
+            let (body, truncated_too) = pieces(&bytes, sizes.clone()).bounded(most);
+            prop_assert_eq!(bytes_of(body).await, kept);
+            prop_assert_eq!(truncated_too.get(), truncated.get());
+
+            let (body, truncated) = Body::Text(text.clone()).bounded(most);
+            let kept = String::from_utf8(bytes_of(body).await).unwrap();
+            let most = usize::try_from(most).unwrap();
+            prop_assert_eq!(&kept, &text[..text.floor_char_boundary(most)]);
+            prop_assert_eq!(truncated.get(), text.len() > most);
+            Ok(())
+        })?;
+    }
+}

@@ -1,0 +1,49 @@
+//! Which leases are of this process.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use parking_lot::Mutex;
+
+use super::Lease;
+use super::id::new_id;
+
+/// Whoever holds a conversation in this process, by their numbers: one that is not among them is gone.
+static ALIVE: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
+static LAST: AtomicU64 = AtomicU64::new(0);
+/// The name of this process, which no other has.
+static PROCESS: LazyLock<String> = LazyLock::new(new_id);
+
+/// Who holds a conversation.
+pub(crate) struct Owner(u64);
+
+impl Owner {
+    pub(crate) fn new() -> Self {
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
+        ALIVE.lock().get_or_insert_default().insert(number);
+        Owner(number)
+    }
+
+    pub(crate) fn name(&self) -> Arc<str> {
+        format!("{}-{}", *PROCESS, self.0).into()
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if let Some(alive) = &mut *ALIVE.lock() {
+            alive.remove(&self.0);
+        }
+    }
+}
+
+/// Whether whoever held the conversation was of this process and is gone: their runtime was shut down while the turn ran.
+pub(crate) fn is_gone(lease: &Lease) -> bool {
+    let number = lease.owner().strip_prefix(PROCESS.as_str());
+    let number = number.and_then(|rest| rest.strip_prefix('-')?.parse().ok());
+    number.is_some_and(|number: u64| {
+        let alive = ALIVE.lock();
+        !alive.as_ref().is_some_and(|alive| alive.contains(&number))
+    })
+}

@@ -1,0 +1,106 @@
+//! SHA-256 digests of stored bytes: bytes that were replaced on the disk are not read as the result of a tool.
+
+use std::io;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::file::blocking;
+use super::{ByteReader, Spool};
+use crate::tool::{Body, ByteStream, HashSink, Hex, Sink as _};
+
+/// How many bytes of a reader are hashed at once.
+const BLOCK: usize = 256 * 1024;
+
+/// Where a spool stores bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Spooled {
+    pub(crate) id: Box<str>,
+    /// SHA-256 of the bytes, if it is known.
+    pub(crate) digest: Option<Hex>,
+}
+
+impl Spooled {
+    /// Puts content into a spool, and hashes it on the way if the spool outlives the process: other programs cannot replace what
+    /// is in our memory.
+    pub(crate) async fn put(
+        spool: &dyn Spool,
+        id: &str,
+        content: Body,
+    ) -> io::Result<(Self, Arc<dyn ByteReader>)> {
+        let hashing = Hashing::default();
+        let content = match content {
+            content if !spool.is_persistent() => content,
+            Body::Text(text) => Body::Text(hashing.all(text).await?),
+            Body::Bytes(bytes) => Body::Bytes(hashing.all(bytes).await?),
+            Body::Stream(stream) => Body::Stream(stream.hashed(hashing.clone())),
+        };
+        let reader = spool.put(id, content).await?;
+        let spooled = Spooled {
+            id: id.into(),
+            digest: hashing.finish(reader.len()),
+        };
+        Ok((spooled, reader))
+    }
+}
+
+/// A digest in the making. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Hashing(Arc<Mutex<Option<(HashSink, u64)>>>);
+
+impl Hashing {
+    pub(crate) fn put(&self, piece: &[u8]) {
+        let mut hashing = self.0.lock();
+        let (sink, length) = hashing.get_or_insert_with(|| (HashSink::new(), 0));
+        sink.put(piece);
+        *length += piece.len() as u64;
+    }
+
+    async fn all<T: AsRef<[u8]> + Send + 'static>(&self, content: T) -> io::Result<T> {
+        let hashing = self.clone();
+        blocking(move || {
+            hashing.put(content.as_ref());
+            Ok(content)
+        })
+        .await
+    }
+
+    /// The digest, if exactly this many bytes were hashed: a spool may have left a stream before its end.
+    fn finish(&self, length: u64) -> Option<Hex> {
+        let (sink, hashed) = self.0.lock().take()?;
+        (hashed == length).then(|| sink.finish())
+    }
+}
+
+/// The digest of all bytes of a reader.
+pub(crate) async fn digest_of(reader: &Arc<dyn ByteReader>) -> io::Result<Hex> {
+    let near = Arc::clone(reader);
+    if let Some(digest) = blocking(move || digest_now(&*near)).await? {
+        return Ok(digest);
+    }
+    let mut sink = HashSink::new();
+    let mut stream = ByteStream::of_reader(Arc::clone(reader));
+    while let Some(piece) = stream.next().await {
+        sink.put(&piece?);
+    }
+    Ok(sink.finish())
+}
+
+/// The same for a reader that need not be awaited.
+fn digest_now(reader: &dyn ByteReader) -> io::Result<Option<Hex>> {
+    let mut sink = HashSink::new();
+    let mut block = vec![0; BLOCK];
+    let mut at = 0;
+    while at < reader.len() {
+        let Some(came) = reader.read_now(at, &mut block) else {
+            return Ok(None);
+        };
+        let came = came?;
+        match block.get(..came).filter(|piece| !piece.is_empty()) {
+            Some(piece) => sink.put(piece),
+            None => return Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+        at += came as u64;
+    }
+    Ok(Some(sink.finish()))
+}

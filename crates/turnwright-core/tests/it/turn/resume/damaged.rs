@@ -1,0 +1,240 @@
+//! Conversations of which a record cannot be read.
+
+use std::time::Duration;
+
+use super::*;
+use turnwright_core::store::DamagedRecord;
+
+/// A store in which some records are damaged, until they are written again.
+#[derive(Clone, Default)]
+struct Damaged {
+    inner: Arc<MemoryStore>,
+    records: Arc<Mutex<Vec<(RecordKind, String)>>>,
+}
+
+impl Damaged {
+    fn damage(&self, kind: RecordKind, id: &str) {
+        self.records.lock().push((kind, id.to_owned()));
+    }
+
+    /// Damages all records of a kind.
+    async fn damage_all(&self, kind: RecordKind) {
+        let query = Query::all().kind(kind);
+        let found = self.inner.load(&Scope::new(TALK), &query).await.unwrap();
+        for record in found.into_records() {
+            self.damage(kind, record.id());
+        }
+    }
+}
+
+#[async_trait]
+impl Store for Damaged {
+    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+        let written: Vec<(RecordKind, String)> = batch
+            .changes
+            .iter()
+            .filter_map(|change| match change {
+                store::Change::Put(record) => Some((record.kind(), record.id().to_owned())),
+                _ => None,
+            })
+            .collect();
+        let revision = self.inner.apply(scope, batch).await?;
+        let mut damaged = self.records.lock();
+        damaged.retain(|it| !written.contains(it));
+        Ok(revision)
+    }
+
+    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
+        let mut loaded = self.inner.load(scope, query).await?;
+        let damaged = self.records.lock();
+        for one in std::mem::take(&mut loaded.records) {
+            let (kind, id) = (one.record.kind(), one.record.id().to_owned());
+            match damaged.contains(&(kind, id.clone())) {
+                false => loaded.records.push(one),
+                true => loaded.damaged.push(DamagedRecord::new(
+                    one.position,
+                    Some(kind),
+                    id,
+                    "its text is not what was written",
+                )),
+            }
+        }
+        Ok(loaded)
+    }
+
+    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
+        self.inner.scopes(filter).await
+    }
+
+    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
+        self.inner.holding(kind, id).await
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.inner.is_persistent()
+    }
+
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        self.inner.spool()
+    }
+}
+
+fn runner(store: &Damaged, model: &ScriptedModel) -> TurnRunnerBuilder {
+    TurnRunner::builder(model.clone()).store(store.clone())
+}
+
+fn more() -> TurnInput {
+    TurnInput::new("and now?").conversation(TALK)
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_without_what_cannot_be_read_and_says_so() {
+    let store = Damaged::default();
+    let model = ScriptedModel::new([Step::say("one"), Step::say("two"), Step::say("three")]);
+    let told = Told::default();
+    let runner = runner(&store, &model)
+        .remembering()
+        .observer(told.observer());
+    let runner = runner.build().unwrap();
+    let first = runner.run(said()).await;
+    let message = first.records[0].clone();
+    store.damage(RecordKind::Message, message.id());
+    let outcome = runner.run(more()).await;
+    assert_eq!(outcome.text, "two");
+    // The answer of the first turn, and what was said now.
+    assert_eq!(model.shown(1).messages().len(), 2);
+    let warned = told.of("warning");
+    assert_eq!(warned.len(), 1, "{warned:?}");
+    let warned = warned[0]["message"].as_str().unwrap();
+    assert!(
+        warned.contains(message.id()) && warned.contains("damaged"),
+        "{warned}"
+    );
+    // Whoever asks for it is told which it is.
+    let scope = Scope::new(TALK);
+    let error = store.get(&scope, RecordKind::Message, message.id()).await;
+    let error = error.unwrap_err();
+    assert_eq!(error.damaged_record().unwrap().id, message.id());
+    assert!(store.messages(&scope).await.is_err());
+    assert_eq!(store.turns(&scope).await.unwrap().len(), 2);
+    // And it can be deleted with the rest.
+    store.delete_scope(&scope).await.unwrap();
+    assert_eq!(store.load(&scope, &Query::all()).await.unwrap().count(), 0);
+}
+
+/// Its holder may live: it is waited for, and refused by the store afterwards.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_cannot_be_read_is_taken_over_once_and_its_holder_refused() {
+    let store = Damaged::default();
+    let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let slow = {
+        let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
+        tool("slow").handler(move |_: Value, _: ToolContext| {
+            let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
+            async move {
+                reached.notify_one();
+                go.notified().await;
+                "done"
+            }
+        })
+    };
+    let model = ScriptedModel::new([Step::call_tool("slow", "{}"), Step::say("never")]);
+    // So long that it does not renew its lease while the other one waits.
+    let holder = runner(&store, &model).tool(slow.build());
+    let holder = holder.lease(Duration::from_secs(3_600)).build().unwrap();
+    let held = holder.start(said());
+    reached.notified().await;
+    store.damage(RecordKind::Lease, record::Lease::ID);
+    let other = runner(&store, &answers()).lease(Duration::from_secs(30));
+    let other = other.build().unwrap();
+    let begun = tokio::time::Instant::now();
+    assert_eq!(other.run(more()).await.text, "All is well.");
+    assert!(begun.elapsed() >= Duration::from_secs(30));
+    go.notify_one();
+    assert_eq!(code_of(&held.await), "E_TURN_TAKEN_OVER");
+    let lease = store.lease(&Scope::new(TALK)).await.unwrap().unwrap();
+    assert_eq!((lease.fence(), lease.turn_id()), (2, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_holder_whose_lease_was_damaged_keeps_it() {
+    let store = Damaged::default();
+    let damage = store.clone();
+    let act = tool("act").handler(move |_: Value, ctx: ToolContext| {
+        let damage = damage.clone();
+        async move {
+            damage.damage(RecordKind::Lease, record::Lease::ID);
+            ctx.ensure_held().await?;
+            assert!(damage.lease(ctx.scope()).await.is_ok(), "it was not mended");
+            Ok::<_, ToolError>("done")
+        }
+    });
+    let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("Done.")]);
+    let runner = runner(&store, &model).tool(act.build()).build().unwrap();
+    assert_eq!(runner.run(said()).await.text, "Done.");
+}
+
+#[tokio::test]
+async fn a_turn_that_cannot_be_read_is_not_taken_up_and_the_conversation_goes_on() {
+    let store = Damaged::default();
+    let model = ScriptedModel::new([Step::fail("a"), Step::say("All is well.")]);
+    let runner = runner(&store, &model).build().unwrap();
+    runner.run(said()).await;
+    store.damage(RecordKind::Turn, TURN);
+    let error = runner
+        .resume_with(TURN, TurnInput::empty().conversation(TALK))
+        .await;
+    assert!(error.unwrap_err().message().contains("damaged"));
+    let outcome = runner.resume(TURN).await.unwrap().await;
+    assert!(error_of(&outcome).message().contains("damaged"));
+    let outcome = runner.run(said()).await;
+    assert!(
+        error_of(&outcome).message().contains("damaged"),
+        "its id is not free"
+    );
+    assert_eq!(runner.run(more()).await.text, "All is well.");
+}
+
+/// A line of the ledger says whether a call has begun. Without it nothing is run again, and nobody says that nothing
+/// happened.
+#[test]
+fn without_its_line_in_the_ledger_a_call_is_not_run_again() {
+    for kind in [RecordKind::Ledger, RecordKind::ToolCall] {
+        let store = Damaged::default();
+        let (runs, reached) = (Notes::default(), Arc::new(Notify::new()));
+        let pay = {
+            let (runs, reached) = (runs.clone(), Arc::clone(&reached));
+            tool("pay").handler(move |_: Value, _: ToolContext| {
+                let (runs, reached) = (runs.clone(), Arc::clone(&reached));
+                async move {
+                    runs.note("paid");
+                    reached.notify_one();
+                    std::future::pending::<&str>().await
+                }
+            })
+        };
+        let pay = pay.build().unwrap();
+        let first = runner(&store, &calls("pay")).tool(Ok(pay.clone())).build();
+        World::default().die(&first.unwrap(), &reached);
+        process().block_on(async {
+            store.damage_all(kind).await;
+            let model = answers();
+            let second = runner(&store, &model).tool(Ok(pay)).remembering().build();
+            let second = second.unwrap();
+            let outcome = second.resume(TURN).await.unwrap().await;
+            assert_eq!(code_of(&outcome), "E_TURN_NOT_RESUMABLE", "{kind}");
+            assert!(error_of(&outcome).message().contains("damaged"));
+            assert_eq!(second.run(more()).await.text, "All is well.");
+            assert_eq!(runs.all(), ["paid"]);
+            let shown = model.shown(0);
+            let told = shown.tool_calls().iter().map(|it| it.rendered());
+            let told: Vec<&str> = told.collect();
+            let expected = usize::from(kind == RecordKind::Ledger);
+            assert_eq!(told.len(), expected, "{told:?}");
+            assert!(
+                told.iter().all(|it| it.contains("may have taken effect")),
+                "{told:?}"
+            );
+        });
+    }
+}

@@ -1,0 +1,193 @@
+//! Takes secrets out of text that came from elsewhere: model servers repeat the keys that they refuse.
+//!
+//! A [`Redactor`] replaces every run of 8 or more bytes that a text shares with a secret, wherever it is: the whole
+//! secret, one that was cut off at either end, and what a server leaves of one that it masked. The same holds for the
+//! secret as base64 (both alphabets, at every alignment) and as hexadecimal digits, and for all of these behind
+//! percent-encoding, JSON escapes and HTML entities, up to two of them around each other. Case makes no difference.
+//!
+//! ```
+//! use turnwright_models::redact::Redactor;
+//!
+//! let mut redactor = Redactor::new("[secret]");
+//! redactor.add("sk-abcdefghijklmnop");
+//! assert_eq!(redactor.text("Incorrect API key: sk-abcdefghij***."), "Incorrect API key: [secret]***.");
+//! assert_eq!(redactor.text("Nothing of it."), "Nothing of it.");
+//! ```
+
+mod credentials;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+pub use credentials::credentials;
+use view::View;
+
+/// The shortest part of a secret that is taken out. A shorter secret is taken out as a whole.
+const RUN: usize = 8;
+
+/// What is written if the mark itself shares something with a secret.
+const OTHER_MARK: &str = "***";
+
+/// Takes secrets out of texts.
+#[derive(Clone)]
+pub struct Redactor {
+    mark: Cow<'static, str>,
+    /// Every run of [`RUN`] bytes of every form of every secret, in lower case.
+    runs: HashSet<Vec<u8>>,
+    /// The secrets that are shorter than a run, in lower case.
+    short: HashSet<Vec<u8>>,
+}
+
+impl Redactor {
+    /// A redactor that knows no secret. It will write `mark` where it finds one.
+    pub fn new(mark: impl Into<Cow<'static, str>>) -> Self {
+        Redactor {
+            mark: mark.into(),
+            runs: HashSet::new(),
+            short: HashSet::new(),
+        }
+    }
+
+    /// Adds a secret.
+    pub fn add(&mut self, secret: &str) {
+        if secret.is_empty() {
+            return;
+        }
+        let plain = secret.as_bytes();
+        // A form writes a blank as a plus sign.
+        let form = secret.replace(' ', "+").into_bytes();
+        for text in [plain, &form] {
+            if text.len() < RUN {
+                self.short.insert(text.to_ascii_lowercase());
+            }
+            self.add_runs(text);
+        }
+        for lead in 0..3 {
+            for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
+                let bytes: Vec<u8> = std::iter::repeat_n(0, lead)
+                    .chain(plain.iter().copied())
+                    .collect();
+                let text = engine.encode(&bytes);
+                // The characters that no neighbouring byte has a part in.
+                let (from, to) = ((lead * 8).div_ceil(6), bytes.len() * 8 / 6);
+                self.add_runs(text.as_bytes().get(from..to).unwrap_or_default());
+            }
+        }
+        let hex: String = plain.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.add_runs(hex.as_bytes());
+        if self.is_found_in(&self.mark) {
+            self.mark = match self.is_found_in(OTHER_MARK) {
+                false => OTHER_MARK.into(),
+                true => "".into(),
+            };
+        }
+    }
+
+    fn add_runs(&mut self, form: &[u8]) {
+        let runs = form.windows(RUN).map(<[u8]>::to_ascii_lowercase);
+        self.runs.extend(runs);
+    }
+
+    /// The text without the secrets.
+    #[must_use]
+    pub fn text(&self, text: &str) -> String {
+        // Whole characters are replaced.
+        String::from_utf8_lossy(&self.bytes(text.as_bytes())).into_owned()
+    }
+
+    /// The bytes without the secrets. Where they are UTF-8 they still are.
+    #[must_use]
+    pub fn bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        let found = self.find(bytes);
+        if found.is_empty() {
+            return bytes.to_vec();
+        }
+        let (mut out, mut from) = (Vec::with_capacity(bytes.len()), 0);
+        for range in found {
+            out.extend_from_slice(bytes.get(from..range.start).unwrap_or_default());
+            out.extend_from_slice(self.mark.as_bytes());
+            from = range.end;
+        }
+        out.extend_from_slice(bytes.get(from..).unwrap_or_default());
+        // The mark and what is beside it may make up a secret again, a strange one: then nothing of the text is kept.
+        match self.find(&out).is_empty() {
+            true => out,
+            false => self.mark.as_bytes().to_vec(),
+        }
+    }
+
+    fn is_found_in(&self, text: &str) -> bool {
+        !self.find(text.as_bytes()).is_empty()
+    }
+
+    /// Where secrets are, in order and apart from each other.
+    fn find(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = Vec::new();
+        if self.runs.is_empty() && self.short.is_empty() {
+            return found;
+        }
+        let raw = View::of(bytes);
+        self.find_in(&raw, &mut found);
+        for once in raw.unescaped() {
+            self.find_in(&once, &mut found);
+            for twice in once.unescaped() {
+                self.find_in(&twice, &mut found);
+            }
+        }
+        found.sort_unstable_by_key(|range| (range.start, range.end));
+        let mut merged: Vec<Range<usize>> = Vec::new();
+        for range in found {
+            match merged.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => merged.push(range),
+            }
+        }
+        merged
+    }
+
+    fn find_in(&self, view: &View, found: &mut Vec<Range<usize>>) {
+        let text = view.bytes().to_ascii_lowercase();
+        let mut note = |at: usize, length: usize| {
+            let Some(range) = view.source(at..at + length) else {
+                return;
+            };
+            match found.last_mut() {
+                // Runs of one match overlap: they are one range from the start.
+                Some(last) if (last.start..=last.end).contains(&range.start) => {
+                    last.end = last.end.max(range.end);
+                }
+                _ => found.push(range),
+            }
+        };
+        if !self.runs.is_empty() {
+            for (at, run) in text.windows(RUN).enumerate() {
+                if self.runs.contains(run) {
+                    note(at, RUN);
+                }
+            }
+        }
+        for short in &self.short {
+            for (at, part) in text.windows(short.len()).enumerate() {
+                if part == short.as_slice() {
+                    note(at, short.len());
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Redactor {
+    /// Nothing of the secrets is shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").finish_non_exhaustive()
+    }
+}

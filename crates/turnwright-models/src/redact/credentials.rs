@@ -1,0 +1,104 @@
+//! What is secret in a request.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use url::Url;
+
+/// Headers whose values are no secrets: words in them are found in ordinary text.
+const PUBLIC_HEADERS: [&str; 13] = [
+    "accept",
+    "accept-encoding",
+    "accept-language",
+    "anthropic-beta",
+    "anthropic-version",
+    "cache-control",
+    "connection",
+    "content-type",
+    "http-referer",
+    "openai-beta",
+    "referer",
+    "user-agent",
+    "x-title",
+];
+
+/// Names in a query whose values are no secrets.
+const PUBLIC_QUERY: [&str; 1] = ["api-version"];
+
+/// The secrets that a request carries: the values of its headers, and the user, the password and the query of its address.
+///
+/// The word before a key, as in `Bearer`, is not part of it. Headers and names in a query that are public by their nature,
+/// such as `content-type` and `api-version`, are left out.
+pub fn credentials<'h>(
+    headers: impl IntoIterator<Item = (&'h str, &'h str)>,
+    url: &Url,
+) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, value) in headers {
+        if !PUBLIC_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
+            of_header(value, &mut found);
+        }
+    }
+    of_url(url, &mut found);
+    for (name, value) in url.query_pairs() {
+        if !PUBLIC_QUERY.contains(&name.to_ascii_lowercase().as_str()) {
+            found.push(value.into_owned());
+        }
+    }
+    found.retain(|secret| !secret.is_empty());
+    found
+}
+
+fn of_header(value: &str, found: &mut Vec<String>) {
+    let value = value.trim();
+    let Some((scheme, key)) = value.split_once(' ') else {
+        found.push(value.to_owned());
+        return;
+    };
+    let key = key.trim();
+    found.push(key.to_owned());
+    let is_scheme = ["basic", "bearer", "token", "apikey", "key"]
+        .iter()
+        .any(|it| scheme.eq_ignore_ascii_case(it));
+    if !is_scheme {
+        found.push(value.to_owned());
+    }
+    if scheme.eq_ignore_ascii_case("basic")
+        && let Some(text) = STANDARD.decode(key).ok()
+        && let Ok(text) = String::from_utf8(text)
+    {
+        let password = text
+            .split_once(':')
+            .map(|(_, password)| password.to_owned());
+        found.extend(password);
+        found.push(text);
+    }
+}
+
+/// The user and the password of an address, as they are written and as they are meant.
+pub(crate) fn of_url(url: &Url, found: &mut Vec<String>) {
+    let (name, password) = (url.username(), url.password().unwrap_or_default());
+    let (plain_name, plain_password) = (decoded(name), decoded(password));
+    if !password.is_empty() {
+        // As it is sent: base64 of both together.
+        found.push(format!("{plain_name}:{plain_password}"));
+    }
+    found.extend([
+        name.to_owned(),
+        password.to_owned(),
+        plain_name,
+        plain_password,
+    ]);
+}
+
+/// A part of an address without its percent codes.
+fn decoded(part: &str) -> String {
+    let part = part
+        .replace('+', "%2B")
+        .replace('&', "%26")
+        .replace('=', "%3D");
+    let mut pairs = url::form_urlencoded::parse(part.as_bytes());
+    pairs
+        .next()
+        .map(|(name, _)| name.into_owned())
+        .unwrap_or_default()
+}

@@ -1,0 +1,259 @@
+//! What is stored is read after a restart: results of any size, and media.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use turnwright_core::media::{Media, MediaKind};
+use turnwright_core::record::{Record, RecordKind};
+use turnwright_core::spool::{DiskSpool, MemoryReader, MemorySpool, Spool as _};
+use turnwright_core::store::{Query, Scope, Store, StoreExt as _};
+use turnwright_core::{
+    BoxError, DispatchContext, ErrorCode, Tool, ToolContext, ToolOutput, TurnInput, TurnRunner,
+};
+use turnwright_store::sqlite::SqliteStore;
+
+use crate::folder::Folder;
+
+/// Calls each tool that its input names, then answers.
+async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
+    let asked = ctx.input().map(|message| message.text().to_owned());
+    for tool in asked.unwrap_or_default().split_whitespace() {
+        ctx.call(tool, "{}").await;
+    }
+    ctx.answer("Done.").await?;
+    Ok(())
+}
+
+fn returns(name: &str, output: fn() -> ToolOutput) -> Tool {
+    Tool::dynamic(name, json!({ "type": "object" }))
+        .description("Returns something.")
+        .handler(move |_: Value, _: ToolContext| async move { output() })
+        .build()
+        .unwrap()
+}
+
+fn picture(name: &str, bytes: &'static [u8]) -> Media {
+    let reader = MemoryReader::new(bytes);
+    Media::user_attachment(MediaKind::Image, "image/png", name, reader)
+        .build()
+        .unwrap()
+}
+
+fn runner(store: impl Store + 'static) -> TurnRunner {
+    TurnRunner::builder(model)
+        .store(store)
+        .tool(returns("small", || ToolOutput::text("twelve bytes")))
+        .tool(returns("large", || ToolOutput::text("x".repeat(100_000))))
+        .tool(returns("draw", || {
+            ToolOutput::media([picture("drawn.png", b"drawn")])
+        }))
+        .build()
+        .unwrap()
+}
+
+async fn run(folder: &Folder, text: &str, media: Vec<Media>) {
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    let input = TurnInput::new(text).conversation("chat");
+    let input = media.into_iter().fold(input, TurnInput::media);
+    let outcome = runner(store.clone()).run(input).await;
+    assert!(outcome.is_answered(), "{outcome:?}");
+    store.close().await.unwrap();
+}
+
+fn results(folder: &Folder) -> std::path::PathBuf {
+    folder.path().join("chat.db.results")
+}
+
+#[tokio::test]
+async fn results_are_read_after_a_restart_without_a_spool_of_the_runner() {
+    let folder = Folder::new();
+    run(&folder, "small small", Vec::new()).await;
+    assert!(!results(&folder).exists(), "small results need no file");
+    run(&folder, "large", Vec::new()).await;
+
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    let calls = store.tool_calls(&Scope::new("chat")).await.unwrap();
+    let mut texts = Vec::new();
+    for call in &calls {
+        texts.push(call.text().await.unwrap());
+    }
+    assert_eq!(
+        texts,
+        ["twelve bytes", "twelve bytes", &"x".repeat(100_000)]
+    );
+    assert_eq!(
+        calls
+            .iter()
+            .map(|call| call.is_inline())
+            .collect::<Vec<_>>(),
+        [true, true, false]
+    );
+    let deleted = store
+        .delete_conversation(&Scope::new("chat"))
+        .await
+        .unwrap();
+    assert_eq!(deleted.spooled, 1);
+    assert!(store.spool().unwrap().list().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn media_from_memory_are_read_after_a_restart_and_deleted_with_their_conversation() {
+    let folder = Folder::new();
+    let (scope, other) = (Scope::new("chat"), Scope::new("other"));
+    run(&folder, "draw", vec![picture("attached.png", b"attached")]).await;
+
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    let query = Query::all()
+        .kind(RecordKind::Message)
+        .kind(RecordKind::ToolCall);
+    let records = store.load(&scope, &query).await.unwrap();
+    let records: Vec<Record> = records.into_records().collect();
+    let mut found = Vec::new();
+    for media in records.iter().flat_map(Record::media) {
+        found.push((media.filename().to_owned(), media.bytes().await.unwrap()));
+    }
+    found.sort();
+    let expected = [("attached.png", "attached"), ("drawn.png", "drawn")];
+    assert_eq!(
+        found,
+        expected.map(|(name, bytes)| (name.to_owned(), bytes.into()))
+    );
+    let spool = store.spool().unwrap();
+    assert_eq!(spool.list().await.unwrap().len(), 2);
+
+    // The conversation goes on, and what is in the spool is not stored twice.
+    run(&folder, "small", Vec::new()).await;
+    assert_eq!(spool.list().await.unwrap().len(), 2);
+    // What another conversation names stays.
+    let message = records.iter().find(|it| it.kind() == RecordKind::Message);
+    store.put(&other, message.unwrap().clone()).await.unwrap();
+    assert_eq!(store.delete_conversation(&scope).await.unwrap().spooled, 1);
+    let kept = store.messages(&other).await.unwrap();
+    assert_eq!(kept[0].media()[0].bytes().await.unwrap(), "attached");
+    assert_eq!(store.delete_conversation(&other).await.unwrap().spooled, 1);
+    assert!(spool.list().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn media_in_the_spool_count_and_go_with_the_last_record_that_names_them() {
+    let folder = Folder::new();
+    run(&folder, "small", vec![picture("a.png", &[0; 50_000])]).await;
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    let scope = Scope::new("chat");
+    assert_eq!(
+        store
+            .sweep(std::time::Duration::ZERO)
+            .await
+            .unwrap()
+            .deleted,
+        0
+    );
+    let message = store.messages(&scope).await.unwrap().remove(0);
+    store
+        .delete(&scope, RecordKind::Message, message.id())
+        .await
+        .unwrap();
+    assert_eq!(
+        store
+            .sweep(std::time::Duration::ZERO)
+            .await
+            .unwrap()
+            .deleted,
+        1
+    );
+}
+
+/// A persistent store that leaves the spool to the runner.
+struct WithoutSpool(SqliteStore);
+
+#[async_trait::async_trait]
+impl Store for WithoutSpool {
+    async fn apply(
+        &self,
+        scope: &Scope,
+        batch: turnwright_core::store::Batch,
+    ) -> Result<turnwright_core::store::Revision, turnwright_core::store::StoreError> {
+        self.0.apply(scope, batch).await
+    }
+    async fn load(
+        &self,
+        scope: &Scope,
+        query: &Query,
+    ) -> Result<turnwright_core::store::Loaded, turnwright_core::store::StoreError> {
+        self.0.load(scope, query).await
+    }
+    async fn scopes(
+        &self,
+        filter: &turnwright_core::store::ScopeFilter,
+    ) -> Result<Vec<Scope>, turnwright_core::store::StoreError> {
+        self.0.scopes(filter).await
+    }
+    async fn holding(
+        &self,
+        kind: RecordKind,
+        id: &str,
+    ) -> Result<Vec<Scope>, turnwright_core::store::StoreError> {
+        self.0.holding(kind, id).await
+    }
+    fn is_persistent(&self) -> bool {
+        true
+    }
+    fn spool(&self) -> Option<Arc<dyn turnwright_core::Spool>> {
+        None
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_outlives_its_spool_is_refused() {
+    let folder = Folder::new();
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    let disk = || DiskSpool::at(folder.path().join("elsewhere"));
+    let in_memory = SqliteStore::builder(folder.path().join("other.db"))
+        .spool(Arc::new(MemorySpool::default()))
+        .open()
+        .await
+        .unwrap();
+    let refused = [
+        (
+            TurnRunner::builder(model).store(in_memory),
+            "spool: the store is persistent but its spool is not",
+        ),
+        (
+            TurnRunner::builder(model).store(WithoutSpool(store.clone())),
+            "add `.spool(DiskSpool::open(\"results\").await?)`",
+        ),
+        (
+            TurnRunner::builder(model)
+                .store(WithoutSpool(store.clone()))
+                .spool(Arc::new(MemorySpool::default())),
+            "add `.spool(DiskSpool::open(\"results\").await?)`",
+        ),
+        (
+            TurnRunner::builder(model)
+                .store(store.clone())
+                .spool(disk()),
+            "remove `.spool(…)`",
+        ),
+    ];
+    for (builder, why) in refused {
+        let error = builder.build().unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidTurnRunner);
+        assert!(error.message().contains(why), "{error}");
+    }
+    let built = TurnRunner::builder(model)
+        .store(WithoutSpool(store.clone()))
+        .spool(disk());
+    assert!(built.build().is_ok());
+    let memory = SqliteStore::in_memory().await.unwrap();
+    assert!(TurnRunner::builder(model).store(memory).build().is_ok());
+}
+
+/// The store encodes records, and its own spool is the only one that has their results.
+#[tokio::test]
+async fn a_database_in_memory_reads_large_results_in_the_next_turn() {
+    let store = SqliteStore::in_memory().await.unwrap();
+    let input = TurnInput::new("large").conversation("chat");
+    assert!(runner(store.clone()).run(input).await.is_answered());
+    let calls = store.tool_calls(&Scope::new("chat")).await.unwrap();
+    assert_eq!(calls[0].text().await.unwrap(), "x".repeat(100_000));
+}
