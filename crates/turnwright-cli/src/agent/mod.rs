@@ -150,7 +150,7 @@ pub(crate) async fn kept_in(
         Some(keeping) => runner
             .lease(LEASE)
             .unknown_calls(ask_somebody())
-            // A file that somebody handed over approves nothing.
+            // A file from another person approves nothing.
             .recall_answers(!keeping.place.is_named())
             .secret(keeping.secret().await?)
             .store(keeping.store.clone()),

@@ -47,7 +47,7 @@ pub(crate) fn program() -> Command {
     command(env!("CARGO_BIN_EXE_turnwright"))
 }
 
-/// Any program, in the same environment: what it writes must not depend on the locale or the window of whoever runs the tests.
+/// Any program, in the same environment: what it writes must not depend on the locale or the window of the caller.
 pub(crate) fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("HOME", home());

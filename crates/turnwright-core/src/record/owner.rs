@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use super::Lease;
 use super::id::new_id;
 
-/// Whoever holds a conversation in this process, by their numbers: one that is not among them is gone.
+/// The numbers of the turns of this process that hold a conversation. A number that is not in the set is gone.
 static ALIVE: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
 static LAST: AtomicU64 = AtomicU64::new(0);
 /// The name of this process, which no other has.
@@ -38,7 +38,7 @@ impl Drop for Owner {
     }
 }
 
-/// Whether whoever held the conversation was of this process and is gone: their runtime was shut down while the turn ran.
+/// Whether the holder was a turn of this process that is gone: its runtime was shut down while the turn ran.
 pub(crate) fn is_gone(lease: &Lease) -> bool {
     let number = lease.owner().strip_prefix(PROCESS.as_str());
     let number = number.and_then(|rest| rest.strip_prefix('-')?.parse().ok());

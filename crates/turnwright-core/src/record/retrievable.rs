@@ -148,7 +148,7 @@ impl Retrievable {
 
 stamped!(Retrievable, RetrievableBuilder);
 
-/// An id of ours for a record whose id somebody else may have chosen. 64 bits: nobody finds an id with the digest of another.
+/// An id of ours for a record whose id a third party may have chosen. 64 bits make a collision on purpose impractical.
 pub(crate) fn digest_id(id: &str) -> String {
     let digest = digest_of(&json!(["retrievable", id]));
     format!("r-{}", digest.get(..16).unwrap_or(&digest))

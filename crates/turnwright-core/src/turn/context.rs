@@ -110,7 +110,7 @@ impl TurnContext {
         TurnContext(Arc::new(Inner {
             stream: Mutex::new(parts.stream.take()),
             ids: CallIds::new(&parts.id),
-            // Whoever answers for the outer turn answers for this one.
+            // The gates of the outer turn answer for this one.
             gates: match &parts.outer {
                 Some(outer) => outer.turn.turn_gates().below(),
                 None => TurnGates::default(),

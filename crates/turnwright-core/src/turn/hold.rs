@@ -146,7 +146,7 @@ impl TurnContext {
             let query = Query::all().kind(RecordKind::Lease).ids([Lease::ID]);
             let loaded = self.read(&**store, &query).await?;
             if !loaded.damaged.is_empty() {
-                // The store refuses this if somebody else has taken over, and else it mends the record.
+                // The store rejects this write if another process has taken over. Otherwise it replaces the damaged record.
                 let lease = Record::from(Arc::new(hold.lease()));
                 self.write(vec![lease]).await?;
             } else if loaded.into_records().any(|it| hold.wrote(&it)) {

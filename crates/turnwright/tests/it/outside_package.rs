@@ -1,4 +1,4 @@
-//! Packages of somebody else's, outside this workspace.
+//! Packages outside this workspace.
 
 use std::path::Path;
 use std::process::Command;

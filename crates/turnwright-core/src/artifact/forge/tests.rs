@@ -397,7 +397,7 @@ async fn ids_of_third_parties_are_not_shown() {
                         .contains("previous-instructions")
                 );
             }
-            // Put again by somebody who vouches for it, it has its own id, and the other leads nowhere.
+            // Put again as first-party, it has its own id, and the other id is unknown.
             ctx.add_retrievable(found(TrustTier::FirstParty));
             forge.refresh(&ctx).unwrap();
             let tool = ctx.tools().get("artifact_rows").unwrap();

@@ -339,7 +339,7 @@ async fn what_is_stored_by_hand_is_on_the_stream_once_like_everything_else() {
     assert_eq!(told.len(), 6);
 }
 
-/// The names of the reference, by which whoever reads events from afar knows them.
+/// The event names of the reference, which clients rely on.
 #[tokio::test]
 async fn events_are_serialised_under_the_names_of_the_reference() {
     const OBSERVED: [&str; 12] = [

@@ -439,7 +439,7 @@ fn waiting_for_gates_and_events_ends_when_the_runtime_of_the_turn_is_shut_down()
         let keeping = Arc::clone(&kept);
         let runner = TurnRunner::builder(ScriptedModel::new([Step::call_tool("wait", "{}")]))
             .tool(endless("wait", &reached).build())
-            // Somebody keeps the turn: its end must not depend on that.
+            // The context is kept alive: the end of the turn must not depend on that.
             .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
                 *keeping.lock() = Some(ctx);
                 next.run()

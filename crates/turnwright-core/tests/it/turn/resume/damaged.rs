@@ -110,7 +110,7 @@ async fn a_conversation_goes_on_without_what_cannot_be_read_and_says_so() {
         warned.contains(message.id()) && warned.contains("damaged"),
         "{warned}"
     );
-    // Whoever asks for it is told which it is.
+    // A look-up names the damaged record.
     let scope = Scope::new(TALK);
     let error = store.get(&scope, RecordKind::Message, message.id()).await;
     let error = error.unwrap_err();
