@@ -17,7 +17,7 @@ use crate::record::{
 };
 use crate::schema::escape;
 use crate::store::{
-    Batch, Change, DamagedRecord, Loaded, Position, Query, Revision, Store, StoreError, fence_of,
+    Batch, Change, DamagedRecord, Loaded, Position, Query, Revision, Store, StoreError,
     observe_damaged, observe_lease,
 };
 use crate::within::{Cut, TimeLimit, within};
@@ -153,7 +153,7 @@ impl TurnContext {
     pub(super) async fn wait_until_free(
         &self,
         store: &dyn Store,
-        mut least: u64,
+        least: u64,
     ) -> Result<Free, Error> {
         let query = Query::all().kind(RecordKind::Lease).kind(RecordKind::Turn);
         let query = query.ids([Lease::ID, self.turn_id()]);
@@ -189,9 +189,7 @@ impl TurnContext {
             let Some(lease) = lease else {
                 if least <= 1 && free.revision > Revision(0) {
                     // It was written before. Only the store knows with which fence.
-                    let asked = async { fence_of(store, self.scope()).await };
-                    least = in_time(self, asked).await??.saturating_add(1).max(2);
-                    continue;
+                    return self.after_highest_fence(store, free).await;
                 }
                 return Ok(free);
             };
@@ -208,9 +206,7 @@ impl TurnContext {
                     Err(damaged) if least <= 1 => {
                         // Only the store knows which fence it had. With the same one, its holder would not be refused.
                         self.warn(format!("{damaged}; it is replaced"));
-                        let asked = async { fence_of(store, self.scope()).await };
-                        least = in_time(self, asked).await??.saturating_add(1).max(2);
-                        continue;
+                        return self.after_highest_fence(store, free).await;
                     }
                     Err(_) => {}
                 }
@@ -232,6 +228,27 @@ impl TurnContext {
             waited += pause;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+
+    /// Gives `free` a fencing token above every one that the store has seen for this conversation. The store names it where
+    /// it rejects a batch with a lower one; a batch that it takes is a write of its own, after which the revision is another.
+    async fn after_highest_fence(&self, store: &dyn Store, free: Free) -> Result<Free, Error> {
+        let probe = Batch::new().fence(0).expect(free.revision);
+        let applied = async { store.apply(self.scope(), probe).await };
+        let (fence, revision) = match in_time(self, applied).await? {
+            Ok(revision) => (1, revision),
+            Err(error) => match (error.fenced_by(), error.found_revision()) {
+                (Some(highest), _) => (highest.saturating_add(1), free.revision),
+                // Another process has written meanwhile: the turn fails to begin with this revision, and looks again.
+                (None, Some(_)) => (free.fence, free.revision),
+                (None, None) => return Err(error.into()),
+            },
+        };
+        Ok(Free {
+            revision,
+            fence,
+            ..free
+        })
     }
 
     /// Waits so long, or until the turn is cancelled.
