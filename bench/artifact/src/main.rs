@@ -14,6 +14,8 @@ use std::error::Error;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use turnwright_bench_measure::{Summary, peak_memory_kib};
+
 use self::contenders::{Race, Side};
 use self::files::Files;
 use self::options::{Options, What};
@@ -24,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     match Options::from_command_line()?.what {
         What::Ask { question, file } => {
             let answer = ask(&question, &file)?;
-            println!("{answer}\n{}", questions::peak_kib()?);
+            println!("{answer}\n{}", peak_memory_kib()?);
             Ok(())
         }
         What::Report { mib, rounds } => {
@@ -64,7 +66,11 @@ fn race(races: &[Race], rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
             return Err(format!("{}: the sides do not agree: {answers:?}", race.name).into());
         }
         for (side, times) in sides.iter().zip(times) {
-            rows.push(Row::new(race.name, side.name, times));
+            rows.push(Row {
+                race: race.name,
+                side: side.name,
+                seconds: Summary::of(times),
+            });
         }
     }
     Ok(rows)

@@ -4,6 +4,8 @@ use std::env;
 use std::error::Error;
 use std::path::PathBuf;
 
+use turnwright_bench_measure::number;
+
 use crate::questions::Question;
 
 pub(crate) enum What {
@@ -21,8 +23,8 @@ impl Options {
         let mut words = env::args().skip(1);
         while let Some(word) = words.next() {
             match word.as_str() {
-                "--mib" => mib = number(words.next())?,
-                "--rounds" => rounds = usize::try_from(number(words.next())?)?,
+                "--mib" => mib = number(&mut words)?,
+                "--rounds" => rounds = number(&mut words)?,
                 "--ask" => {
                     let mut words: Vec<String> = words.collect();
                     let file = words
@@ -36,15 +38,7 @@ impl Options {
                 _ => return Err(format!("unknown option {word}").into()),
             }
         }
-        if mib == 0 || rounds == 0 {
-            return Err("mib and rounds must be above zero".into());
-        }
         let what = What::Report { mib, rounds };
         Ok(Options { what })
     }
-}
-
-fn number(word: Option<String>) -> Result<u64, Box<dyn Error>> {
-    word.and_then(|word| word.parse().ok())
-        .ok_or_else(|| "this option wants a whole number".into())
 }

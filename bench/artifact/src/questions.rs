@@ -1,7 +1,6 @@
 //! Questions to an artifact, asked in this process or in a fresh one.
 
 use std::error::Error;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -132,14 +131,4 @@ fn lines_of(lines: &[turnwright_core::artifact::text::Line]) -> String {
         .iter()
         .map(|line| String::from_utf8_lossy(line.bytes()));
     lines.collect::<Vec<_>>().join("\n")
-}
-
-/// The most memory that this process has had, in KiB.
-pub(crate) fn peak_kib() -> Result<u64, Box<dyn Error>> {
-    let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    Ok(number
-        .ok_or("this system does not say how much memory was used")?
-        .parse()?)
 }

@@ -2,15 +2,15 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use turnwright_bench_measure::{Summary, header, rustc, verdict};
+
 use crate::contenders::{RIPGREP, TURNWRIGHT, versions};
 
 /// One side of a race.
 pub(crate) struct Row {
-    race: &'static str,
-    side: &'static str,
-    median: f64,
-    min: f64,
-    spread: f64,
+    pub(crate) race: &'static str,
+    pub(crate) side: &'static str,
+    pub(crate) seconds: Summary,
 }
 
 pub(crate) struct Memory {
@@ -32,27 +32,13 @@ const OF_RIPGREP: f64 = 1.5;
 const OF_PROGRAM: f64 = 1.0;
 const MOST_MIB: f64 = 16.0;
 
-impl Row {
-    pub(crate) fn new(race: &'static str, side: &'static str, mut times: Vec<f64>) -> Self {
-        times.sort_by(f64::total_cmp);
-        let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
-        Row {
-            race,
-            side,
-            median: at(0.5),
-            min: at(0.0),
-            spread: (at(0.75) - at(0.25)) / at(0.5),
-        }
-    }
-}
-
 /// Our median beside that of another side of the same race.
 fn ratio(rows: &[Row], race: &str, side: &str) -> Option<f64> {
     let median = |side: &str| {
         let row = rows
             .iter()
             .find(|row| row.race == race && row.side == side)?;
-        Some(row.median)
+        Some(row.seconds.median)
     };
     Some(median(TURNWRIGHT)? / median(side)?)
 }
@@ -64,8 +50,13 @@ fn table(f: &mut Formatter<'_>, rows: &[Row], unit: &str, factor: f64) -> fmt::R
     )?;
     writeln!(f, "| --- | --- | ---: | ---: | ---: | ---: |")?;
     for row in rows {
-        let Row { race, side, .. } = row;
-        let (median, min, spread) = (row.median * factor, row.min * factor, row.spread * 100.0);
+        let Row {
+            race,
+            side,
+            seconds,
+        } = row;
+        let (median, min) = (seconds.median * factor, seconds.min * factor);
+        let spread = seconds.spread * 100.0;
         let beside = ratio(rows, race, side).unwrap_or(f64::NAN);
         let name = if *side == TURNWRIGHT {
             format!("**{side}**")
@@ -82,17 +73,12 @@ fn table(f: &mut Formatter<'_>, rows: &[Row], unit: &str, factor: f64) -> fmt::R
 
 impl Report {
     fn goals(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "| | measured | at most | |")?;
-        writeln!(f, "| --- | ---: | ---: | --- |")?;
+        header(f, "Goals", &["measured", "at most", ""])?;
         let mut goal = |text: String, measured: Option<f64>, bound: f64, unit: &str| {
             let Some(measured) = measured else {
                 return writeln!(f, "| {text} | not measured | {bound} {unit} | |");
             };
-            let met = if measured <= bound {
-                "met"
-            } else {
-                "**missed**"
-            };
+            let met = verdict(measured <= bound);
             writeln!(
                 f,
                 "| {text} | {measured:.2} {unit} | {bound} {unit} | {met} |"
@@ -128,7 +114,7 @@ impl Display for Report {
         writeln!(
             f,
             "{}; {}; a log of {mib} MiB; {rounds} rounds, the sides in turn.",
-            env!("BENCH_RUSTC"),
+            rustc(),
             versions()
         )?;
         writeln!(f, "\n### Lines of the log that match, counted\n")?;
@@ -146,7 +132,6 @@ impl Display for Report {
             } = row;
             writeln!(f, "| {file} | `{question}` | {:.1} |", *kib as f64 / 1024.0)?;
         }
-        writeln!(f, "\n### Goals\n")?;
         self.goals(f)
     }
 }

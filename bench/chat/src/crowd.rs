@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::runtime::Builder;
+use turnwright_bench_measure::{peak_memory_kib, resident_memory_kib};
 
 use crate::bare::Bare;
-use crate::cost::{cpu_time, memory, peak_memory};
+use crate::cost::cpu_time;
 use crate::options::Plan;
 use crate::ours::{self, Ours};
 use crate::script::Script;
@@ -114,7 +115,7 @@ impl Crowd {
         runtime.block_on(async {
             // One before all others: what is made once is made now.
             tokio::spawn(once()).await?;
-            let before = memory()?;
+            let before = resident_memory_kib()?;
             let (start, cpu) = (Instant::now(), cpu_time());
             let each = self.turns / CALLERS;
             let callers: Vec<_> = (0..CALLERS)
@@ -135,7 +136,7 @@ impl Crowd {
                 rate: turns / start.elapsed().as_secs_f64(),
                 cpu: (cpu_time() - cpu).as_secs_f64() * 1e6 / turns,
                 before: before as f64 / 1024.0,
-                peak: peak_memory()? as f64 / 1024.0,
+                peak: peak_memory_kib()? as f64 / 1024.0,
             })
         })
     }

@@ -1,4 +1,4 @@
-//! What a turn on a real wire costs, beside a loop that somebody wrote by hand on the same HTTP client.
+//! What a turn over HTTP costs, compared with a hand-written loop on the same HTTP client.
 //!
 //! `cargo run --release` prints the report; `-- --quick` makes it short.
 //! `-- --repeat 1000 --only "three calls: Turnwright"` runs the rows whose section and label contain that text so many times
@@ -7,7 +7,6 @@
 mod bare;
 mod cost;
 mod crowd;
-mod measure;
 mod options;
 mod ours;
 mod report;
@@ -18,10 +17,11 @@ mod tools;
 
 use std::error::Error;
 
+use turnwright_bench_measure::{Timings, measure};
+
 use self::crowd::Crowds;
-use self::measure::measure;
 use self::options::{Plan, What};
-use self::report::{Report, Timings};
+use self::report::Report;
 use self::server::Server;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         What::Repeat { times, only } => {
             let server = Server::start()?;
             for mut subject in subjects::all(&server)? {
-                if format!("{}: {}", subject.section, subject.label).contains(&only) {
+                if subject.is_named(&only) {
                     subject.repeat(times);
                 }
             }
@@ -51,7 +51,7 @@ fn report(plan: Plan) -> Result<Report, Box<dyn Error>> {
     Ok(Report {
         plan,
         requests,
-        timings: Timings::new(timings),
+        timings: Timings(timings),
         crowds: Crowds::measure(&server, plan)?,
     })
 }

@@ -2,16 +2,15 @@
 
 use std::env;
 use std::error::Error;
-use std::str::FromStr;
-use std::time::Duration;
+
+use turnwright_bench_measure::{self as measure, number};
 
 use crate::crowd::Crowd;
-use crate::measure::Timing as TimingPlan;
 
 /// How much to measure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
-    pub(crate) timing: TimingPlan,
+    pub(crate) timing: measure::Plan,
     /// How often each crowd runs, in a process of its own each time.
     pub(crate) crowds: usize,
     /// Turns of one run of a crowd.
@@ -34,10 +33,7 @@ pub(crate) enum What {
 impl What {
     pub(crate) fn from_command_line() -> Result<Self, Box<dyn Error>> {
         let mut plan = Plan {
-            timing: TimingPlan {
-                rounds: 25,
-                slice: Duration::from_millis(60),
-            },
+            timing: measure::Plan::new(25, 60),
             crowds: 7,
             turns: 2_048,
         };
@@ -51,31 +47,19 @@ impl What {
                     return Ok(What::Crowd(Crowd::from_words(&words)?));
                 }
                 "--quick" => {
-                    plan.timing.rounds = 5;
-                    plan.timing.slice = Duration::from_millis(25);
+                    plan.timing = measure::Plan::new(5, 25);
                     (plan.crowds, plan.turns) = (3, 512);
                 }
-                "--rounds" => plan.timing.rounds = number(words.next())?,
-                "--slice-ms" => plan.timing.slice = Duration::from_millis(number(words.next())?),
-                "--crowds" => plan.crowds = number(words.next())?,
-                "--turns" => plan.turns = number(words.next())?,
-                "--repeat" => repeat = Some(number(words.next())?),
+                "--crowds" => plan.crowds = number(&mut words)?,
+                "--turns" => plan.turns = number(&mut words)?,
+                "--repeat" => repeat = Some(number(&mut words)?),
                 "--only" => only = words.next().unwrap_or_default(),
-                _ => return Err(format!("unknown option {word}").into()),
+                word => plan.timing.option(word, &mut words)?,
             }
-        }
-        let TimingPlan { rounds, slice } = plan.timing;
-        if rounds == 0 || slice.is_zero() || plan.crowds == 0 || plan.turns == 0 {
-            return Err("rounds, slice, crowds and turns must be above zero".into());
         }
         Ok(match repeat {
             Some(times) => What::Repeat { times, only },
             None => What::Report(plan),
         })
     }
-}
-
-fn number<N: FromStr>(word: Option<String>) -> Result<N, Box<dyn Error>> {
-    word.and_then(|word| word.parse().ok())
-        .ok_or_else(|| "this option wants a whole number".into())
 }

@@ -2,8 +2,9 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use turnwright_bench_measure::{MEDIAN, MIN, Row, Summary, Timings, header, locked, rustc};
+
 use crate::crowd::{CALLERS, Crowds, THREADS, Taken};
-use crate::measure::Timed;
 use crate::options::Plan;
 use crate::script::LONG;
 use crate::subjects::{BARE, DELTAS, DELTAS_APART, EIGHT_CALLS, READ, RUN, Requests, THREE_CALLS};
@@ -22,33 +23,6 @@ pub(crate) struct Report {
     pub(crate) crowds: Crowds,
 }
 
-/// The timings of one run, by section and label.
-pub(crate) struct Timings(Vec<Timed>);
-
-type Statistic = fn(&Timed) -> f64;
-const MEDIAN: Statistic = |timed| timed.median;
-const MIN: Statistic = |timed| timed.min;
-
-impl Timings {
-    pub(crate) fn new(timings: Vec<Timed>) -> Self {
-        Timings(timings)
-    }
-
-    fn section(&self, section: &str) -> impl Iterator<Item = &Timed> {
-        self.0.iter().filter(move |timed| timed.section == section)
-    }
-
-    /// A row beside the loop; not a number if it was not measured.
-    fn beside(&self, section: &str, label: &str, statistic: Statistic) -> f64 {
-        let of = |label: &str| {
-            let mut rows = self.section(section);
-            let row = rows.find(|timed| timed.label == label);
-            row.map_or(f64::NAN, statistic)
-        };
-        of(label) / of(BARE)
-    }
-}
-
 impl Report {
     fn requests(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let listed = |sizes: &[usize]| {
@@ -57,9 +31,8 @@ impl Report {
             sizes.collect::<Vec<_>>().join(", ")
         };
         let (ours, bare) = (listed(&self.requests.ours), listed(&self.requests.bare));
-        writeln!(f, "\n### The four requests of a turn with three calls\n")?;
-        writeln!(f, "| | bytes, heads included |")?;
-        writeln!(f, "| --- | ---: |")?;
+        let title = "The four requests of a turn with three calls";
+        header(f, title, &["bytes, heads included"])?;
         writeln!(f, "| {BARE} | {bare} |")?;
         writeln!(f, "| Turnwright | {ours} |")
     }
@@ -71,52 +44,52 @@ impl Report {
         unit: &str,
         section: &str,
     ) -> fmt::Result {
-        let scale = match unit {
+        let nanoseconds = match unit {
             "ms" => 1e6,
             "µs" => 1e3,
             _ => 1.0,
         };
-        writeln!(f, "\n### {title}\n")?;
-        writeln!(f, "| | median {unit} | min {unit} | spread | of the loop |")?;
-        writeln!(f, "| --- | ---: | ---: | ---: | ---: |")?;
-        for timed in self.timings.section(section) {
-            let (median, min) = (grouped(timed.median / scale), grouped(timed.min / scale));
-            let (label, spread) = (timed.label, timed.spread * 100.0);
-            let share = self.timings.beside(section, label, MEDIAN);
-            writeln!(
-                f,
-                "| {label} | {median} | {min} | {spread:.0} % | {share:.2} × |"
-            )?;
+        let (median, min) = (format!("median {unit}"), format!("min {unit}"));
+        header(f, title, &[&median, &min, "spread", "of the loop"])?;
+        for timing in self.timings.section(section) {
+            let share = self.timings.ratio(section, timing.label, BARE, MEDIAN);
+            let row = Row {
+                timing,
+                unit: nanoseconds,
+                decimals: 2,
+            };
+            writeln!(f, "{row} {share:.2} × |")?;
         }
         Ok(())
     }
 
     fn crowds(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "\n### Turns with three calls, {CALLERS} at once, {THREADS} threads\n"
-        )?;
-        writeln!(
-            f,
-            "| | turns a second | spread | CPU µs a turn | spread | MiB after one turn | MiB at most |"
-        )?;
-        writeln!(f, "| --- | ---: | ---: | ---: | ---: | ---: | ---: |")?;
+        let title = format!("Turns with three calls, {CALLERS} at once, {THREADS} threads");
+        let columns = [
+            "turns a second",
+            "spread",
+            "CPU µs a turn",
+            "spread",
+            "MiB after one turn",
+            "MiB at most",
+        ];
+        header(f, &title, &columns)?;
         for (label, runs) in [(BARE, &self.crowds.bare), (RUN, &self.crowds.ours)] {
-            let (rate, rate_spread) = middle(runs, |it| it.rate);
-            let (cpu, cpu_spread) = middle(runs, |it| it.cpu);
-            let ((before, _), (peak, _)) =
-                (middle(runs, |it| it.before), middle(runs, |it| it.peak));
-            let (rate, cpu) = (grouped(rate), grouped(cpu));
+            let (rate, cpu) = (summary(runs, |run| run.rate), summary(runs, |run| run.cpu));
+            let before = summary(runs, |run| run.before).median;
+            let peak = summary(runs, |run| run.peak).median;
+            let (rate_spread, cpu_spread) = (rate.spread * 100.0, cpu.spread * 100.0);
+            let (rate, cpu) = (grouped(rate.median), grouped(cpu.median));
             writeln!(
                 f,
                 "| {label} | {rate} | {rate_spread:.0} % | {cpu} | {cpu_spread:.0} % | {before:.1} | {peak:.1} |"
             )?;
         }
         let beside = |of: fn(&Taken) -> f64| {
-            middle(&self.crowds.ours, of).0 / middle(&self.crowds.bare, of).0
+            summary(&self.crowds.ours, of).median / summary(&self.crowds.bare, of).median
         };
-        let (rate, cpu) = (beside(|it| it.rate), beside(|it| it.cpu));
-        let (before, peak) = (beside(|it| it.before), beside(|it| it.peak));
+        let (rate, cpu) = (beside(|run| run.rate), beside(|run| run.cpu));
+        let (before, peak) = (beside(|run| run.before), beside(|run| run.peak));
         writeln!(
             f,
             "| of the loop | {rate:.2} × | | {cpu:.2} × | | {before:.2} × | {peak:.2} × |"
@@ -124,9 +97,7 @@ impl Report {
     }
 
     fn goals(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n### Goals\n")?;
-        writeln!(f, "| | by medians | by minima | at most | |")?;
-        writeln!(f, "| --- | ---: | ---: | ---: | --- |")?;
+        header(f, "Goals", &["by medians", "by minima", "at most", ""])?;
         let delta = format!("a delta of {}, CPU", grouped(LONG as f64));
         let goals = [
             (
@@ -159,8 +130,8 @@ impl Report {
             ),
         ];
         for (what, section, label, bound) in goals {
-            let median = self.timings.beside(section, label, MEDIAN);
-            let min = self.timings.beside(section, label, MIN);
+            let median = self.timings.ratio(section, label, BARE, MEDIAN);
+            let min = self.timings.ratio(section, label, BARE, MIN);
             let verdict = if median <= bound { "PASS" } else { "**over**" };
             let how = match section {
                 DELTAS => ", in one write",
@@ -185,13 +156,11 @@ impl Display for Report {
         } = self.plan;
         writeln!(
             f,
-            "{}; {}, {}, {}; {} rounds, each subject at least {} ms a round; {crowds} crowds of {} turns on each side.",
-            env!("BENCH_RUSTC"),
-            locked("reqwest"),
-            locked("hyper"),
-            locked("tokio"),
-            timing.rounds,
-            timing.slice.as_millis(),
+            "{}; {}, {}, {}; {timing}; {crowds} crowds of {} turns on each side.",
+            rustc(),
+            locked(LOCK, "reqwest"),
+            locked(LOCK, "hyper"),
+            locked(LOCK, "tokio"),
             grouped(turns as f64),
         )?;
         self.requests(f)?;
@@ -212,35 +181,10 @@ impl Display for Report {
     }
 }
 
-/// The median, and how far the middle half of the runs lies apart, in percent of it.
-fn middle(runs: &[Taken], of: impl Fn(&Taken) -> f64) -> (f64, f64) {
-    let mut numbers: Vec<f64> = runs.iter().map(of).collect();
-    numbers.sort_by(f64::total_cmp);
-    let quantile = |share: f64| numbers[((numbers.len() - 1) as f64 * share).round() as usize];
-    let median = quantile(0.5);
-    (median, (quantile(0.75) - quantile(0.25)) / median * 100.0)
+fn summary(runs: &[Taken], of: impl Fn(&Taken) -> f64) -> Summary {
+    Summary::of(runs.iter().map(of).collect())
 }
 
-/// `12,345`, or two decimals below a hundred.
 fn grouped(number: f64) -> String {
-    if number < 100.0 {
-        return format!("{number:.2}");
-    }
-    let digits = format!("{number:.0}");
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-/// A package's name with its version in the lock file.
-fn locked(package: &str) -> String {
-    let entry = format!("name = \"{package}\"\nversion = \"");
-    let version = LOCK.split(&entry).nth(1);
-    let version = version.and_then(|rest| rest.split('"').next());
-    format!("{package} {}", version.unwrap_or("of unknown version"))
+    turnwright_bench_measure::grouped(number, 2)
 }

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
 
+use turnwright_bench_measure::Subject;
+
 use crate::bare::Bare;
 use crate::cost::cpu_time;
-use crate::measure::Subject;
 use crate::ours::{self, Ours};
 use crate::script::{LONG, Script};
 use crate::server::Server;
@@ -31,7 +32,7 @@ pub(crate) struct Requests {
 /// Which clock counts.
 type Clock = fn() -> Duration;
 
-pub(crate) fn by_section(server: &Server) -> Result<Vec<Vec<Subject>>, Box<dyn Error>> {
+pub(crate) fn by_section(server: &Server) -> Result<Vec<Vec<Subject<'static>>>, Box<dyn Error>> {
     let (processor, wall) = (cpu_time as Clock, on_the_wall as Clock);
     Ok(vec![
         section(server, THREE_CALLS, Script::ThreeCalls, 1, processor)?,
@@ -47,7 +48,7 @@ pub(crate) fn by_section(server: &Server) -> Result<Vec<Vec<Subject>>, Box<dyn E
     ])
 }
 
-pub(crate) fn all(server: &Server) -> Result<Vec<Subject>, Box<dyn Error>> {
+pub(crate) fn all(server: &Server) -> Result<Vec<Subject<'static>>, Box<dyn Error>> {
     Ok(by_section(server)?.into_iter().flatten().collect())
 }
 
@@ -58,7 +59,7 @@ fn section(
     script: Script,
     pieces: usize,
     clock: Clock,
-) -> Result<Vec<Subject>, Box<dyn Error>> {
+) -> Result<Vec<Subject<'static>>, Box<dyn Error>> {
     let url = server.url(script);
     let pieces = pieces as u64;
     let (bare, runtime) = (Arc::new(Bare::new(&url, &ours::tools()?)?), one_thread()?);

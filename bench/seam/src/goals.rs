@@ -1,43 +1,14 @@
 //! What the numbers should show, judged from the numbers.
 
-use crate::{
-    measure::{Section, Timing},
-    subjects::{building, parts, registry, rig, turnwright},
-};
+use turnwright_bench_measure::{MEDIAN, MIN, Statistic, Timings};
 
-/// The timings of one run, by section and label.
-pub(crate) struct Timings(Vec<Timing>);
+use crate::section;
+use crate::subjects::{building, parts, registry, rig, turnwright};
 
-/// What of a row is looked at.
-pub(crate) type Statistic = fn(&Timing) -> f64;
-
-pub(crate) const MEDIAN: Statistic = |timing| timing.median;
-pub(crate) const MIN: Statistic = |timing| timing.min;
-
-impl Timings {
-    pub(crate) fn new(timings: Vec<Timing>) -> Self {
-        Self(timings)
-    }
-
-    pub(crate) fn section(&self, section: Section) -> impl Iterator<Item = &Timing> {
-        self.0
-            .iter()
-            .filter(move |timing| timing.section == section)
-    }
-
-    /// Nanoseconds of a row, not a number if it was not measured.
-    pub(crate) fn of(&self, section: Section, label: &str, statistic: Statistic) -> f64 {
-        self.section(section)
-            .find(|timing| timing.label == label)
-            .map_or(f64::NAN, statistic)
-    }
-
-    pub(crate) fn sum_of_parts(&self, section: Section, statistic: Statistic) -> f64 {
-        parts::ALL
-            .iter()
-            .map(|part| self.of(section, part, statistic))
-            .sum()
-    }
+/// The sum of the parts that a call cannot do without.
+pub(crate) fn sum_of_parts(timings: &Timings, section: &str, statistic: Statistic) -> f64 {
+    let parts = parts::ALL.iter();
+    parts.map(|part| timings.of(section, part, statistic)).sum()
 }
 
 /// One goal: what was measured for it may be at most the bound.
@@ -65,12 +36,10 @@ pub(crate) fn goals(timings: &Timings) -> Vec<Goal> {
         bound,
         unit,
     };
-    let ratio = |section, label, to| {
-        move |of: Statistic| timings.of(section, label, of) / timings.of(section, to, of)
-    };
+    let ratio = |section, label, to| move |of: Statistic| timings.ratio(section, label, to, of);
     let of_the_parts = |section| {
         move |of: Statistic| {
-            timings.of(section, turnwright::CALL, of) / timings.sum_of_parts(section, of)
+            timings.of(section, turnwright::CALL, of) / sum_of_parts(timings, section, of)
         }
     };
     let mut goals = vec![
@@ -78,33 +47,33 @@ pub(crate) fn goals(timings: &Timings) -> Vec<Goal> {
             "one small call, beside the sum of the parts",
             1.5,
             "×",
-            &of_the_parts(Section::Small),
+            &of_the_parts(section::SMALL),
         ),
         goal(
             "one large call, beside the sum of the parts",
             1.5,
             "×",
-            &of_the_parts(Section::Large),
+            &of_the_parts(section::LARGE),
         ),
         goal(
             "one small call, beside rig's `ToolSet`",
             1.0,
             "×",
-            &ratio(Section::Small, turnwright::CALL, rig::declared::CALL),
+            &ratio(section::SMALL, turnwright::CALL, rig::declared::CALL),
         ),
         #[cfg(feature = "rig-newest")]
         goal(
             "one small call, beside the `ToolSet` of the newest rig",
             1.0,
             "×",
-            &ratio(Section::Small, turnwright::CALL, rig::newest::CALL),
+            &ratio(section::SMALL, turnwright::CALL, rig::newest::CALL),
         ),
         goal(
             "`get` from 1,000 tools, beside `get` from 10 (constant time)",
             2.0,
             "×",
             &ratio(
-                Section::Registry,
+                section::REGISTRY,
                 registry::GET_OF_MANY,
                 registry::GET_OF_FEW,
             ),
@@ -114,13 +83,13 @@ pub(crate) fn goals(timings: &Timings) -> Vec<Goal> {
             0.2,
             "×",
             &ratio(
-                Section::Registry,
+                section::REGISTRY,
                 registry::VISIBLE,
                 registry::CLONE_DOCUMENTS,
             ),
         ),
         goal("a tool built from a small document", 30.0, "µs", &|of| {
-            timings.of(Section::Building, building::FROM_DOCUMENT, of) / 1e3
+            timings.of(section::BUILDING, building::FROM_DOCUMENT, of) / 1e3
         }),
     ];
     goals.retain(|goal| !goal.measured.is_nan());

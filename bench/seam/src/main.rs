@@ -7,20 +7,19 @@
 mod arguments;
 mod conduct;
 mod goals;
-mod measure;
 mod options;
+mod section;
 mod subjects;
 mod table;
 
 use std::error::Error;
 
 use tokio::runtime::{Builder, Runtime};
+use turnwright_bench_measure::{Subject, Timings, measure};
 
 use self::{
     arguments::{Arguments, Forecast, Order},
     conduct::Callable,
-    goals::Timings,
-    measure::{Section, Subject, measure},
     options::{Mode, Options},
     subjects::{
         building, parts, registry, rig,
@@ -40,8 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seen_small = runtime.block_on(small.observe())?;
     let seen_large = runtime.block_on(large.observe())?;
 
-    let mut subjects = calls(Section::Small, &small, &runtime)?;
-    subjects.extend(calls(Section::Large, &large, &runtime)?);
+    let mut subjects = calls(section::SMALL, &small, &runtime)?;
+    subjects.extend(calls(section::LARGE, &large, &runtime)?);
     subjects.extend(registry::subjects()?);
     subjects.extend(building::subjects()?);
     subjects.retain(|subject| options.wants(subject));
@@ -55,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Mode::Measure(plan) => {
             let report = Report {
                 plan,
-                timings: Timings::new(measure(&mut subjects, plan)),
+                timings: Timings(measure(&mut subjects, plan)),
                 small: seen_small,
                 large: seen_large,
                 text_sizes: [Forecast::VALID.len(), Order::VALID.len()],
@@ -78,7 +77,7 @@ fn callable<A: Arguments>(connection: &Connection) -> Result<Callable<A>, Box<dy
 }
 
 fn calls<'a, A: Arguments>(
-    section: Section,
+    section: &'static str,
     callable: &'a Callable<A>,
     runtime: &'a Runtime,
 ) -> Result<Vec<Subject<'a>>, Box<dyn Error>> {

@@ -1,8 +1,10 @@
 //! The command line.
 
-use std::{env, error::Error, str::FromStr, time::Duration};
+use std::{env, error::Error};
 
-use crate::measure::{Plan, Section, Subject};
+use turnwright_bench_measure::{Plan, Subject, number};
+
+use crate::section;
 
 /// Whether to time the subjects or just run them.
 #[derive(Debug, Clone, Copy)]
@@ -20,24 +22,16 @@ pub(crate) struct Options {
 
 impl Options {
     pub(crate) fn from_command_line() -> Result<Self, Box<dyn Error>> {
-        let mut plan = Plan {
-            rounds: 30,
-            slice: Duration::from_millis(20),
-        };
+        let mut plan = Plan::new(30, 20);
         let (mut repeat, mut only, mut large) = (None, None, false);
         let mut words = env::args().skip(1);
         while let Some(word) = words.next() {
             match word.as_str() {
-                "--rounds" => plan.rounds = number(words.next())?,
-                "--slice-ms" => plan.slice = Duration::from_millis(number(words.next())?),
-                "--repeat" => repeat = Some(number(words.next())?),
+                "--repeat" => repeat = Some(number(&mut words)?),
                 "--only" => only = words.next(),
                 "--large" => large = true,
-                _ => return Err(format!("unknown option {word}").into()),
+                word => plan.option(word, &mut words)?,
             }
-        }
-        if plan.rounds == 0 || plan.slice.is_zero() {
-            return Err("rounds and slice must be above zero".into());
         }
         Ok(Self {
             mode: repeat.map_or(Mode::Measure(plan), Mode::Repeat),
@@ -53,14 +47,9 @@ impl Options {
             .is_none_or(|only| subject.label.contains(only.as_str()));
         let unwanted_size = match self.mode {
             Mode::Measure(_) => None,
-            Mode::Repeat(_) if self.large => Some(Section::Small),
-            Mode::Repeat(_) => Some(Section::Large),
+            Mode::Repeat(_) if self.large => Some(section::SMALL),
+            Mode::Repeat(_) => Some(section::LARGE),
         };
         named && Some(subject.section) != unwanted_size
     }
-}
-
-fn number<N: FromStr>(word: Option<String>) -> Result<N, Box<dyn Error>> {
-    word.and_then(|word| word.parse().ok())
-        .ok_or_else(|| "this option wants a whole number".into())
 }

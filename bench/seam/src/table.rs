@@ -2,10 +2,14 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use turnwright_bench_measure::{
+    MEDIAN, Plan, Row, Timings, grouped, header, locked, rustc, verdict,
+};
+
 use crate::{
     conduct::Observation,
-    goals::{MEDIAN, Timings, goals},
-    measure::{Plan, Section, Timing},
+    goals::{goals, sum_of_parts},
+    section,
     subjects::{parts, rig},
 };
 
@@ -24,36 +28,27 @@ impl Report {
     fn facts(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{}; {}, {}, {}, {}; {} rounds, each subject at least {} ms a round.",
-            env!("BENCH_RUSTC"),
-            locked("rig-agent"),
-            locked("rmcp"),
-            locked("jsonschema"),
-            locked("serde_json"),
-            self.plan.rounds,
-            self.plan.slice.as_millis(),
+            "{}; {}, {}, {}, {}; {}.",
+            rustc(),
+            locked(LOCK, "rig-agent"),
+            locked(LOCK, "rmcp"),
+            locked(LOCK, "jsonschema"),
+            locked(LOCK, "serde_json"),
+            self.plan,
         )
     }
 
-    fn calls(&self, f: &mut Formatter<'_>, section: Section, title: &str) -> fmt::Result {
-        writeln!(f, "\n### {title}\n")?;
-        writeln!(
-            f,
-            "| | median ns | min ns | spread | of the parts | of rig |"
-        )?;
-        writeln!(f, "| --- | ---: | ---: | ---: | ---: | ---: |")?;
-        let sum = self.timings.sum_of_parts(section, MEDIAN);
+    fn calls(&self, f: &mut Formatter<'_>, section: &str, title: &str) -> fmt::Result {
+        let columns = ["median ns", "min ns", "spread", "of the parts", "of rig"];
+        header(f, title, &columns)?;
+        let sum = sum_of_parts(&self.timings, section, MEDIAN);
         let rig = self.timings.of(section, rig::declared::CALL, MEDIAN);
         for timing in self.timings.section(section) {
-            row(f, timing)?;
-            writeln!(
-                f,
-                " {:.2} | {:.2} |",
-                timing.median / sum,
-                timing.median / rig
-            )?;
+            let median = MEDIAN(timing);
+            let (of_parts, of_rig) = (median / sum, median / rig);
+            writeln!(f, "{} {of_parts:.2} | {of_rig:.2} |", Row::new(timing))?;
             if timing.label == parts::DESERIALISE {
-                let (sum, share) = (grouped(sum), sum / rig);
+                let (sum, share) = (grouped(sum, 1), sum / rig);
                 writeln!(
                     f,
                     "| **sum of the parts** | {sum} | | | 1.00 | {share:.2} |"
@@ -63,13 +58,10 @@ impl Report {
         Ok(())
     }
 
-    fn others(&self, f: &mut Formatter<'_>, section: Section, title: &str) -> fmt::Result {
-        writeln!(f, "\n### {title}\n")?;
-        writeln!(f, "| | median ns | min ns | spread |")?;
-        writeln!(f, "| --- | ---: | ---: | ---: |")?;
+    fn others(&self, f: &mut Formatter<'_>, section: &str, title: &str) -> fmt::Result {
+        header(f, title, &["median ns", "min ns", "spread"])?;
         for timing in self.timings.section(section) {
-            row(f, timing)?;
-            writeln!(f)?;
+            writeln!(f, "{}", Row::new(timing))?;
         }
         Ok(())
     }
@@ -93,11 +85,9 @@ impl Report {
     }
 
     fn verdicts(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n### Goals\n")?;
-        writeln!(f, "| | by medians | by minima | at most | |")?;
-        writeln!(f, "| --- | ---: | ---: | ---: | --- |")?;
+        header(f, "Goals", &["by medians", "by minima", "at most", ""])?;
         for goal in goals(&self.timings) {
-            let verdict = if goal.is_met() { "met" } else { "**missed**" };
+            let verdict = verdict(goal.is_met());
             let (text, unit) = (goal.text, goal.unit);
             let (measured, at_best, bound) = (goal.measured, goal.at_best, goal.bound);
             let (measured, at_best) = (significant(measured), significant(at_best));
@@ -114,51 +104,19 @@ impl Display for Report {
         self.facts(f)?;
         self.calls(
             f,
-            Section::Small,
+            section::SMALL,
             &format!("Small call: 2 fields, {small} bytes of text"),
         )?;
         self.calls(
             f,
-            Section::Large,
+            section::LARGE,
             &format!("Large call: 20 fields, nested, {large} bytes of text"),
         )?;
-        self.others(f, Section::Registry, "Registry")?;
-        self.others(f, Section::Building, "Building a tool")?;
+        self.others(f, section::REGISTRY, "Registry")?;
+        self.others(f, section::BUILDING, "Building a tool")?;
         self.conduct(f)?;
         self.verdicts(f)
     }
-}
-
-fn row(f: &mut Formatter<'_>, timing: &Timing) -> fmt::Result {
-    let Timing {
-        label,
-        median,
-        min,
-        spread,
-        ..
-    } = timing;
-    let (median, min) = (grouped(*median), grouped(*min));
-    write!(
-        f,
-        "| {label} | {median} | {min} | {:.0} % |",
-        spread * 100.0
-    )
-}
-
-/// `12,345`, or one decimal below a hundred.
-fn grouped(nanoseconds: f64) -> String {
-    if nanoseconds < 100.0 {
-        return format!("{nanoseconds:.1}");
-    }
-    let digits = format!("{nanoseconds:.0}");
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// Two decimals, more where they would all be zero.
@@ -168,15 +126,4 @@ fn significant(number: f64) -> String {
     } else {
         format!("{number:.2}")
     }
-}
-
-/// A package's name with the versions of it that stand in the lock file.
-fn locked(package: &str) -> String {
-    let entry = format!("name = \"{package}\"\nversion = \"");
-    let versions: Vec<&str> = LOCK
-        .split(&entry)
-        .skip(1)
-        .filter_map(|rest| rest.split('"').next())
-        .collect();
-    format!("{package} {}", versions.join(" and "))
 }

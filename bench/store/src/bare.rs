@@ -54,7 +54,7 @@ impl Rows {
 /// A connection as the store has one, to a file that the store made.
 pub(crate) struct Bare {
     conn: Connection,
-    scope: i64,
+    conversation_id: i64,
     revision: i64,
     last: i64,
     flushes: Option<bool>,
@@ -67,7 +67,7 @@ impl Bare {
         conn.pragma_update(None, "foreign_keys", true)?;
         Ok(Bare {
             conn,
-            scope: 0,
+            conversation_id: 0,
             revision: 0,
             last: 0,
             flushes: None,
@@ -75,12 +75,12 @@ impl Bare {
     }
 
     /// Begins a new conversation.
-    pub(crate) fn scope(&mut self, name: &str) -> rusqlite::Result<()> {
+    pub(crate) fn conversation_id(&mut self, name: &str) -> rusqlite::Result<()> {
         self.conn.execute(
-            "INSERT INTO scopes (name, revision, fence, last_position, written_at) VALUES (?1, 0, 0, 0, 0)",
+            "INSERT INTO conversations (conversation_id, revision, fencing_token, last_position, written_at) VALUES (?1, 0, 0, 0, 0)",
             [name],
         )?;
-        (self.scope, self.revision, self.last) = (self.conn.last_insert_rowid(), 0, 0);
+        (self.conversation_id, self.revision, self.last) = (self.conn.last_insert_rowid(), 0, 0);
         Ok(())
     }
 
@@ -93,13 +93,13 @@ impl Bare {
         self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         for row in &rows.rows {
             let mut statement = self.conn.prepare_cached(
-                "INSERT INTO records (scope, position, kind, id, written_at, bytes, checksum, body, begun)
+                "INSERT INTO records (conversation, position, kind, id, written_at, bytes, checksum, body, begun)
                  VALUES (?1, ?2, ?3, ?4, 0, ?5, 0, ?6, ?7)
-                 ON CONFLICT (scope, kind, id) DO UPDATE SET body = excluded.body, begun = excluded.begun
+                 ON CONFLICT (kind, id, conversation) DO UPDATE SET body = excluded.body, begun = excluded.begun
                  RETURNING position, record",
             )?;
             let values = params![
-                self.scope,
+                self.conversation_id,
                 self.last + 1,
                 row.kind,
                 row.id,
@@ -119,8 +119,8 @@ impl Bare {
         }
         self.revision += 1;
         self.conn
-            .prepare_cached("UPDATE scopes SET revision = ?2, last_position = ?3 WHERE scope = ?1")?
-            .execute([self.scope, self.revision, self.last])?;
+            .prepare_cached("UPDATE conversations SET revision = ?2, last_position = ?3 WHERE conversation = ?1")?
+            .execute([self.conversation_id, self.revision, self.last])?;
         self.conn.prepare_cached("COMMIT")?.execute([])?;
         Ok(())
     }
@@ -132,7 +132,7 @@ impl Bare {
         mut each: impl FnMut(i64, &str),
     ) -> rusqlite::Result<()> {
         let mut statement = self.conn.prepare_cached(
-            "SELECT position, body FROM records JOIN scopes USING (scope) WHERE name = ?1 ORDER BY position",
+            "SELECT position, body FROM records JOIN conversations USING (conversation) WHERE conversation_id = ?1 ORDER BY position",
         )?;
         let mut rows = statement.query([name])?;
         while let Some(row) = rows.next()? {

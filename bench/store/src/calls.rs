@@ -4,12 +4,12 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-use turnwright_core::store::{Batch, Scope, Store as _};
+use turnwright_bench_measure::Subject;
+use turnwright_core::store::{Batch, BatchId, ConversationId, Store as _};
 use turnwright_store::sqlite::SqliteStore;
 
 use crate::bare::{Bare, Rows};
 use crate::folder::Folder;
-use crate::measure::Subject;
 use crate::runner::{Called, calls, runtime};
 
 pub(crate) const SECTION: &str = "a stored call";
@@ -39,7 +39,7 @@ pub(crate) const fn at_once_label(called: Called) -> &'static str {
     }
 }
 
-pub(crate) fn subjects(folder: &Folder) -> Result<Vec<Subject>, Box<dyn Error>> {
+pub(crate) fn subjects(folder: &Folder) -> Result<Vec<Subject<'static>>, Box<dyn Error>> {
     let mut subjects = Vec::new();
     for called in Called::ALL {
         let calls = calls(called, TURNS)?;
@@ -53,7 +53,11 @@ pub(crate) fn subjects(folder: &Folder) -> Result<Vec<Subject>, Box<dyn Error>> 
     Ok(subjects)
 }
 
-fn bare(called: Called, file: &Path, calls: &[Vec<Batch>]) -> Result<Subject, Box<dyn Error>> {
+fn bare(
+    called: Called,
+    file: &Path,
+    calls: &[Vec<Batch>],
+) -> Result<Subject<'static>, Box<dyn Error>> {
     // The store makes the tables.
     let runtime = runtime();
     runtime.block_on(async { SqliteStore::open(file).await?.close().await })?;
@@ -67,7 +71,7 @@ fn bare(called: Called, file: &Path, calls: &[Vec<Batch>]) -> Result<Subject, Bo
         let start = Instant::now();
         for _ in 0..times {
             if done % rows.len() == 0 {
-                let made = bare.scope(&format!("chat-{done}"));
+                let made = bare.conversation_id(&format!("chat-{done}"));
                 made.expect("a scope can be made");
             }
             for transaction in &rows[done % rows.len()] {
@@ -79,20 +83,26 @@ fn bare(called: Called, file: &Path, calls: &[Vec<Batch>]) -> Result<Subject, Bo
     }))
 }
 
-fn store(called: Called, file: &Path, calls: Vec<Vec<Batch>>) -> Result<Subject, Box<dyn Error>> {
+fn store(
+    called: Called,
+    file: &Path,
+    calls: Vec<Vec<Batch>>,
+) -> Result<Subject<'static>, Box<dyn Error>> {
     let runtime = runtime();
     let store = runtime.block_on(SqliteStore::open(file))?;
     let mut done = 0;
-    let mut scope = Scope::new("");
+    let mut conversation_id = ConversationId::new("");
     Ok(Subject::new(SECTION, store_label(called), move |times| {
         let start = Instant::now();
         runtime.block_on(async {
             for _ in 0..times {
                 if done % calls.len() == 0 {
-                    scope = Scope::new(format!("chat-{done}"));
+                    conversation_id = ConversationId::new(format!("chat-{done}"));
                 }
                 for batch in &calls[done % calls.len()] {
-                    let stored = store.apply(&scope, batch.clone()).await;
+                    let stored = store
+                        .apply(&conversation_id, batch.clone().id(BatchId::random()))
+                        .await;
                     stored.expect("a batch can be stored");
                 }
                 done += 1;
@@ -102,7 +112,11 @@ fn store(called: Called, file: &Path, calls: Vec<Vec<Batch>>) -> Result<Subject,
     }))
 }
 
-fn at_once(called: Called, file: &Path, calls: Vec<Vec<Batch>>) -> Result<Subject, Box<dyn Error>> {
+fn at_once(
+    called: Called,
+    file: &Path,
+    calls: Vec<Vec<Batch>>,
+) -> Result<Subject<'static>, Box<dyn Error>> {
     let runtime = runtime();
     let store = runtime.block_on(SqliteStore::open(file))?;
     let mut done = 0;
@@ -113,10 +127,12 @@ fn at_once(called: Called, file: &Path, calls: Vec<Vec<Batch>>) -> Result<Subjec
                 let (call, pass) = (&calls[done % calls.len()], done / calls.len());
                 let writers = (0..AT_ONCE).map(|writer| {
                     let (store, call) = (store.clone(), call.clone());
-                    let scope = Scope::new(format!("chat-{pass}-{writer}"));
+                    let conversation_id = ConversationId::new(format!("chat-{pass}-{writer}"));
                     tokio::spawn(async move {
                         for batch in call {
-                            let stored = store.apply(&scope, batch).await;
+                            let stored = store
+                                .apply(&conversation_id, batch.id(BatchId::random()))
+                                .await;
                             stored.expect("a batch can be stored");
                         }
                     })

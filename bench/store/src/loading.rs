@@ -5,12 +5,12 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use serde_json::Value;
-use turnwright_core::store::{Query, Scope, Store as _};
+use turnwright_bench_measure::Subject;
+use turnwright_core::store::{ConversationId, Query, Store as _};
 use turnwright_store::sqlite::SqliteStore;
 
 use crate::bare::Bare;
 use crate::folder::Folder;
-use crate::measure::Subject;
 use crate::runner::{conversation, runtime};
 
 pub(crate) const SECTION: &str = "a record of a loaded conversation";
@@ -35,20 +35,20 @@ pub(crate) const COUNTS: [(usize, [&str; 3]); 2] = [
     ),
 ];
 
-pub(crate) fn subjects(folder: &Folder) -> Result<Vec<Subject>, Box<dyn Error>> {
+pub(crate) fn subjects(folder: &Folder) -> Result<Vec<Subject<'static>>, Box<dyn Error>> {
     let mut subjects = Vec::new();
     for (records, [select, parse, load]) in COUNTS {
         let (runtime, file) = (runtime(), folder.file(&format!("loading-{records}")));
-        let (store, scope) = (
+        let (store, conversation_id) = (
             runtime.block_on(SqliteStore::open(&file))?,
-            Scope::new("chat"),
+            ConversationId::new("chat"),
         );
         let batches = conversation(records)?;
         let count = runtime.block_on(async {
             for batch in batches {
-                store.apply(&scope, batch).await?;
+                store.apply(&conversation_id, batch).await?;
             }
-            let loaded = store.load(&scope, &Query::all()).await?;
+            let loaded = store.load(&conversation_id, &Query::all()).await?;
             Ok::<_, Box<dyn Error>>(loaded.records.len())
         })?;
         assert_eq!(count, records, "the label says how many");
@@ -91,7 +91,7 @@ pub(crate) fn subjects(folder: &Folder) -> Result<Vec<Subject>, Box<dyn Error>> 
                 let start = Instant::now();
                 runtime.block_on(async {
                     for _ in 0..times {
-                        let loaded = store.load(&scope, &Query::all()).await;
+                        let loaded = store.load(&conversation_id, &Query::all()).await;
                         let loaded = loaded.expect("records can be loaded");
                         assert_eq!(loaded.records.len(), count);
                         black_box(loaded);

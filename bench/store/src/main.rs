@@ -10,7 +10,6 @@ mod calls;
 mod folder;
 mod growth;
 mod loading;
-mod measure;
 mod options;
 mod report;
 mod runner;
@@ -18,10 +17,11 @@ mod turns;
 
 use std::error::Error;
 
+use turnwright_bench_measure::{Plan, Subject, Timings, measure};
+
 use self::folder::Folder;
-use self::measure::{Plan, Subject, measure};
 use self::options::What;
-use self::report::{Report, Timings};
+use self::report::Report;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = Folder::new()?;
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 loading::subjects(&folder)?,
                 turns::subjects(&folder)?,
             ];
-            let wanted = |it: &Subject| format!("{}: {}", it.section, it.label).contains(&only);
+            let wanted = |subject: &Subject<'_>| subject.is_named(&only);
             for mut subject in all.into_iter().flatten().filter(wanted) {
                 subject.repeat(times);
             }
@@ -52,6 +52,6 @@ fn report(plan: Plan, folder: &Folder) -> Result<Report, Box<dyn Error>> {
     timings.extend(measure(&mut turns::subjects(folder)?, plan));
     Ok(Report {
         plan,
-        timings: Timings::new(timings),
+        timings: Timings(timings),
     })
 }

@@ -2,9 +2,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use turnwright_bench_measure::{MEDIAN, MIN, Plan, Row, Timings, header, locked, rustc, verdict};
+
 use crate::calls::{self, at_once_label, bare_label};
 use crate::loading::{self, COUNTS};
-use crate::measure::{Plan, Timing};
 use crate::runner::Called;
 use crate::turns::{self, memory_label};
 
@@ -22,62 +23,28 @@ pub(crate) struct Report {
     pub(crate) timings: Timings,
 }
 
-/// The timings of one run, by section and label.
-pub(crate) struct Timings(Vec<Timing>);
-
-type Statistic = fn(&Timing) -> f64;
-const MEDIAN: Statistic = |timing| timing.median;
-const MIN: Statistic = |timing| timing.min;
-
-impl Timings {
-    pub(crate) fn new(timings: Vec<Timing>) -> Self {
-        Timings(timings)
-    }
-
-    fn section(&self, section: &str) -> impl Iterator<Item = &Timing> {
-        self.0
-            .iter()
-            .filter(move |timing| timing.section == section)
-    }
-
-    /// Nanoseconds of a row, not a number if it was not measured.
-    fn of(&self, section: &str, label: &str, statistic: Statistic) -> f64 {
-        let mut rows = self.section(section);
-        rows.find(|timing| timing.label == label)
-            .map_or(f64::NAN, statistic)
-    }
-}
-
 impl Report {
     /// The rows of a section, in groups that each begin with the row which the others are compared with.
     fn section(&self, f: &mut Formatter<'_>, section: &str, firsts: &[&str]) -> fmt::Result {
-        writeln!(f, "\n### What {section} costs\n")?;
-        writeln!(f, "| | median ns | min ns | spread | of the first |")?;
-        writeln!(f, "| --- | ---: | ---: | ---: | ---: |")?;
+        let columns = ["median ns", "min ns", "spread", "of the first"];
+        header(f, &format!("What {section} costs"), &columns)?;
         let mut first = f64::NAN;
         for timing in self.timings.section(section) {
+            let median = MEDIAN(timing);
             if firsts.contains(&timing.label) {
-                first = timing.median;
+                first = median;
             }
-            let (median, min) = (grouped(timing.median), grouped(timing.min));
-            let (label, spread) = (timing.label, timing.spread * 100.0);
-            let share = timing.median / first;
-            writeln!(
-                f,
-                "| {label} | {median} | {min} | {spread:.0} % | {share:.2} × |"
-            )?;
+            writeln!(f, "{} {:.2} × |", Row::new(timing), median / first)?;
         }
         Ok(())
     }
 
     fn goals(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n### Goals\n")?;
-        writeln!(f, "| | by medians | by minima | at most | |")?;
-        writeln!(f, "| --- | ---: | ---: | ---: | --- |")?;
+        header(f, "Goals", &["by medians", "by minima", "at most", ""])?;
         let mut goal = |text: &str, section: &str, [of, to]: [&str; 2], bound: f64| {
-            let ratio = |by| self.timings.of(section, of, by) / self.timings.of(section, to, by);
-            let (median, min) = (ratio(MEDIAN), ratio(MIN));
-            let verdict = if median <= bound { "met" } else { "**missed**" };
+            let ratio = |by| self.timings.ratio(section, of, to, by);
+            let (median, min, verdict) =
+                (ratio(MEDIAN), ratio(MIN), verdict(ratio(MEDIAN) <= bound));
             writeln!(
                 f,
                 "| {text} | {median:.2} × | {min:.2} × | {bound} × | {verdict} |"
@@ -109,12 +76,11 @@ impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{}; {}, {}; {} rounds, each subject at least {} ms a round.",
-            env!("BENCH_RUSTC"),
-            locked("rusqlite"),
-            locked("tokio"),
-            self.plan.rounds,
-            self.plan.slice.as_millis(),
+            "{}; {}, {}; {}.",
+            rustc(),
+            locked(LOCK, "rusqlite"),
+            locked(LOCK, "tokio"),
+            self.plan,
         )?;
         self.section(f, calls::SECTION, &Called::ALL.map(bare_label))?;
         let selects = COUNTS.map(|(_, [select, ..])| select);
@@ -122,28 +88,4 @@ impl Display for Report {
         self.section(f, turns::SECTION, &Called::ALL.map(memory_label))?;
         self.goals(f)
     }
-}
-
-/// `12,345`, or one decimal below a hundred.
-fn grouped(number: f64) -> String {
-    if number < 100.0 {
-        return format!("{number:.1}");
-    }
-    let digits = format!("{number:.0}");
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-/// A package's name with its version in the lock file.
-fn locked(package: &str) -> String {
-    let entry = format!("name = \"{package}\"\nversion = \"");
-    let version = LOCK.split(&entry).nth(1);
-    let version = version.and_then(|rest| rest.split('"').next());
-    format!("{package} {}", version.unwrap_or("of unknown version"))
 }

@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 use turnwright_core::store::{
-    Batch, Change, Loaded, Query, Revision, Scope, ScopeFilter, StoreError,
+    Batch, Change, ConversationId, Layered, Revision, StoreError, StoreLayer,
 };
 use turnwright_core::{
-    BoxError, DispatchContext, Effects, Executor, MemoryStore, RecordKind, Spool, Store, Tool,
+    BoxError, DispatchContext, Effects, Executor, MemoryStore, RecordKind, Store, Tool,
     ToolContext, TurnInput, TurnRunner,
 };
 
@@ -99,46 +99,31 @@ pub(crate) fn runtime() -> Runtime {
 
 /// Notes what is written.
 #[derive(Clone, Default)]
-struct Noted(MemoryStore, Arc<Mutex<Vec<Batch>>>);
+struct Noted(Arc<Mutex<Vec<Batch>>>);
 
 #[async_trait]
-impl Store for Noted {
-    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
-        self.1.lock().expect("nothing panics").push(batch.clone());
-        self.0.apply(scope, batch).await
-    }
-
-    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
-        self.0.load(scope, query).await
-    }
-
-    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
-        self.0.scopes(filter).await
-    }
-
-    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
-        self.0.holding(kind, id).await
-    }
-
-    fn is_persistent(&self) -> bool {
-        self.0.is_persistent()
-    }
-
-    fn spool(&self) -> Option<Arc<dyn Spool>> {
-        self.0.spool()
+impl StoreLayer for Noted {
+    async fn apply(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
+        self.0.lock().expect("nothing panics").push(batch.clone());
+        store.apply(conversation_id, batch).await
     }
 }
 
 /// The batches of so many turns, in order.
 fn batches(called: Called, turns: usize) -> Result<Vec<Batch>, Box<dyn Error>> {
     let noted = Noted::default();
-    let runner = runner(called, noted.clone())?;
+    let runner = runner(called, Layered::new(noted.clone(), MemoryStore::default()))?;
     runtime().block_on(async {
         for _ in 0..turns {
             turn(&runner, "chat").await;
         }
     });
-    let batches = noted.1.lock().expect("nothing panics");
+    let batches = noted.0.lock().expect("nothing panics");
     Ok(batches.clone())
 }
 

@@ -3,12 +3,12 @@
 use std::error::Error;
 use std::time::Instant;
 
+use turnwright_bench_measure::Subject;
 use turnwright_core::store::Store;
 use turnwright_core::{MemoryStore, TurnRunner};
 use turnwright_store::sqlite::SqliteStore;
 
 use crate::folder::Folder;
-use crate::measure::Subject;
 use crate::runner::{Called, runner, runtime, turn};
 
 pub(crate) const SECTION: &str = "a turn of three calls";
@@ -29,7 +29,7 @@ pub(crate) const fn store_label(called: Called) -> &'static str {
     }
 }
 
-pub(crate) fn subjects(folder: &Folder) -> Result<Vec<Subject>, Box<dyn Error>> {
+pub(crate) fn subjects(folder: &Folder) -> Result<Vec<Subject<'static>>, Box<dyn Error>> {
     let mut subjects = Vec::new();
     for called in Called::ALL {
         let in_memory = runner(called, MemoryStore::default())?;
@@ -41,7 +41,7 @@ pub(crate) fn subjects(folder: &Folder) -> Result<Vec<Subject>, Box<dyn Error>> 
     Ok(subjects)
 }
 
-fn subject(label: &'static str, runner: TurnRunner) -> Subject {
+fn subject(label: &'static str, runner: TurnRunner) -> Subject<'static> {
     let runtime = runtime();
     let mut done = 0;
     Subject::new(SECTION, label, move |times| {

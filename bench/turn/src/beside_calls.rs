@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
+use turnwright_bench_measure::Subject;
 use turnwright_core::{Error, Tool};
 
-use crate::measure::Subject;
 use crate::runner::{Called, bare, bare_calls, full, tools, turn};
 
 pub(crate) const ONE_THREAD: &str = "current-thread runtime";
@@ -33,7 +33,7 @@ pub(crate) const fn bare_label(called: Called) -> &'static str {
     }
 }
 
-pub(crate) fn subjects() -> Result<Vec<Subject>, Error> {
+pub(crate) fn subjects() -> Result<Vec<Subject<'static>>, Error> {
     let tools = tools()?;
     let mut subjects = Vec::new();
     for section in [ONE_THREAD, MANY_THREADS] {

@@ -3,9 +3,8 @@
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
+use turnwright_bench_measure::Subject;
 use turnwright_core::{BoxError, DispatchContext, Error, TurnEvent, TurnRunner};
-
-use crate::measure::Subject;
 
 pub(crate) const SECTION: &str = "deltas";
 const PIECE: &str = "a token ";
@@ -17,7 +16,7 @@ pub(crate) const COUNTS: [(u64, &str, &str); 3] = [
     (100_000, "100,000, read", "100,000, `run`"),
 ];
 
-pub(crate) fn subjects() -> Result<Vec<Subject>, Error> {
+pub(crate) fn subjects() -> Result<Vec<Subject<'static>>, Error> {
     let mut subjects = Vec::new();
     for (count, read, run) in COUNTS {
         let made = TurnRunner::builder(move |ctx| talk(ctx, count)).build()?;

@@ -1,13 +1,13 @@
 //! Memory that turns leave behind, each case in a process of its own.
 
 use std::error::Error;
-use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
-use turnwright_core::store::{Scope, StoreExt as _};
+use turnwright_bench_measure::{peak_memory_kib, resident_memory_kib};
+use turnwright_core::store::{ConversationId, StoreExt as _};
 use turnwright_core::{
     BoxError, ByteStream, DispatchContext, MemoryStore, Tool, ToolContext, TurnInput, TurnRunner,
 };
@@ -86,33 +86,33 @@ impl Case {
         runtime.block_on(async {
             // What is made once is made now.
             turn(&runner, "small", None).await?;
-            let before = memory("VmRSS:")?;
+            let before = resident_memory_kib()?;
             let after = match self {
                 Case::LargeResults => {
                     for _ in 0..LARGE_TURNS {
                         turn(&runner, "large", None).await?;
                     }
-                    memory("VmRSS:")?
+                    resident_memory_kib()?
                 }
                 Case::SmallTurns => {
                     for _ in 0..SMALL_TURNS {
                         turn(&runner, "small", None).await?;
                     }
-                    memory("VmRSS:")?
+                    resident_memory_kib()?
                 }
                 Case::DeletedConversation => {
                     // The allocator keeps some of what was freed, for later. A second round shows whether it was freed.
                     deleted_conversation(&runner, &store).await?;
-                    let before = memory("VmRSS:")?;
+                    let before = resident_memory_kib()?;
                     deleted_conversation(&runner, &store).await?;
-                    return Ok(memory("VmRSS:")?.saturating_sub(before) as f64);
+                    return Ok(resident_memory_kib()?.saturating_sub(before) as f64 * 1024.0);
                 }
                 Case::EndlessStream => {
                     turn(&runner, "endless", None).await?;
-                    memory("VmHWM:")?
+                    peak_memory_kib()?
                 }
             };
-            Ok(after.saturating_sub(before) as f64)
+            Ok(after.saturating_sub(before) as f64 * 1024.0)
         })
     }
 }
@@ -124,7 +124,9 @@ async fn deleted_conversation(
     for _ in 0..LARGE_TURNS {
         turn(runner, "large", Some("chat")).await?;
     }
-    store.delete_scope(&Scope::new("chat")).await?;
+    store
+        .delete_conversation(&ConversationId::new("chat"))
+        .await?;
     Ok(())
 }
 
@@ -176,16 +178,4 @@ fn tool() -> Result<Tool, turnwright_core::Error> {
             stream
         })
         .build()
-}
-
-/// A line of what the system says of this process's memory, in bytes.
-fn memory(line: &str) -> Result<usize, Box<dyn Error>> {
-    const KIB: usize = 1024;
-    let status = fs::read_to_string("/proc/self/status")?;
-    let found = status.lines().find_map(|it| it.strip_prefix(line));
-    let number = found.and_then(|found| found.split_whitespace().next());
-    let kib: usize = number
-        .ok_or("this system does not say how much memory is held")?
-        .parse()?;
-    Ok(kib * KIB)
 }

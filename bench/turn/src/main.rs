@@ -8,7 +8,6 @@
 mod beside_calls;
 mod deltas;
 mod left_behind;
-mod measure;
 mod options;
 mod report;
 mod runner;
@@ -17,10 +16,11 @@ mod waiting;
 
 use std::error::Error;
 
+use turnwright_bench_measure::{Plan, Subject, Timings, measure};
+
 use self::left_behind::Case;
-use self::measure::{Plan, Subject, measure};
 use self::options::What;
-use self::report::{Report, Timings};
+use self::report::Report;
 use self::waiting::Crowd;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 deltas::subjects()?,
                 throughput::subjects()?,
             ];
-            let wanted = |it: &Subject| format!("{}: {}", it.section, it.label).contains(&only);
+            let wanted = |subject: &Subject<'_>| subject.is_named(&only);
             for mut subject in all.into_iter().flatten().filter(wanted) {
                 subject.repeat(times);
             }
@@ -57,7 +57,7 @@ fn report(plan: Plan, turns: usize) -> Result<Report, Box<dyn Error>> {
         .collect();
     Ok(Report {
         plan,
-        timings: Timings::new(timings),
+        timings: Timings(timings),
         waiting: waiting?,
         left: left?,
     })

@@ -2,10 +2,13 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use turnwright_bench_measure::{
+    MEDIAN, MIN, Plan, Row, Timings, grouped, header, locked, rustc, verdict,
+};
+
 use crate::beside_calls::{MANY_THREADS, ONE_THREAD, bare_label, turn_label};
 use crate::deltas::{self, COUNTS};
 use crate::left_behind::Case;
-use crate::measure::{Plan, Timing};
 use crate::runner::Called;
 use crate::throughput::{self, CALLERS, ONE};
 use crate::waiting::Crowd;
@@ -26,43 +29,23 @@ pub(crate) struct Report {
     pub(crate) left: Vec<(Case, f64)>,
 }
 
-/// The timings of one run, by section and label.
-pub(crate) struct Timings(Vec<Timing>);
-
-type Statistic = fn(&Timing) -> f64;
-const MEDIAN: Statistic = |timing| timing.median;
-const MIN: Statistic = |timing| timing.min;
-
-impl Timings {
-    pub(crate) fn new(timings: Vec<Timing>) -> Self {
-        Timings(timings)
-    }
-
-    fn section(&self, section: &str) -> impl Iterator<Item = &Timing> {
-        self.0
-            .iter()
-            .filter(move |timing| timing.section == section)
-    }
-
-    /// Nanoseconds of a row, not a number if it was not measured.
-    fn of(&self, section: &str, label: &str, statistic: Statistic) -> f64 {
-        let mut rows = self.section(section);
-        rows.find(|timing| timing.label == label)
-            .map_or(f64::NAN, statistic)
-    }
-}
-
 impl Report {
     fn beside_calls(&self, f: &mut Formatter<'_>, section: &str) -> fmt::Result {
-        writeln!(f, "\n### A turn beside its three calls, {section}\n")?;
-        writeln!(f, "| | median ns | min ns | spread | of the bare calls |")?;
-        writeln!(f, "| --- | ---: | ---: | ---: | ---: |")?;
+        let title = format!("A turn beside its three calls, {section}");
+        header(
+            f,
+            &title,
+            &["median ns", "min ns", "spread", "of the bare calls"],
+        )?;
         for called in Called::ALL {
             let bare = self.timings.of(section, bare_label(called), MEDIAN);
             for label in [bare_label(called), turn_label(called)] {
-                for timing in self.timings.section(section).filter(|it| it.label == label) {
-                    row(f, timing)?;
-                    writeln!(f, " {:.2} × |", timing.median / bare)?;
+                for timing in self
+                    .timings
+                    .section(section)
+                    .filter(|timing| timing.label == label)
+                {
+                    writeln!(f, "{} {:.2} × |", Row::new(timing), MEDIAN(timing) / bare)?;
                 }
             }
         }
@@ -70,25 +53,23 @@ impl Report {
     }
 
     fn deltas(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n### Deltas: what one costs among so many\n")?;
-        writeln!(f, "| | median ns | min ns | spread |")?;
-        writeln!(f, "| --- | ---: | ---: | ---: |")?;
+        let title = "Deltas: what one costs among so many";
+        header(f, title, &["median ns", "min ns", "spread"])?;
         for timing in self.timings.section(deltas::SECTION) {
-            row(f, timing)?;
-            writeln!(f)?;
+            writeln!(f, "{}", Row::new(timing))?;
         }
         Ok(())
     }
 
     fn throughput(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n### Turns by the second, {CALLERS} at once\n")?;
-        writeln!(f, "| | median | best | spread | of one thread |")?;
-        writeln!(f, "| --- | ---: | ---: | ---: | ---: |")?;
+        let title = format!("Turns by the second, {CALLERS} at once");
+        header(f, &title, &["median", "best", "spread", "of one thread"])?;
         let one = self.timings.of(throughput::SECTION, ONE, MEDIAN);
         for timing in self.timings.section(throughput::SECTION) {
-            let (label, spread) = (timing.label, timing.spread * 100.0);
-            let (median, best) = (grouped(1e9 / timing.median), grouped(1e9 / timing.min));
-            let share = one / timing.median;
+            let (label, spread) = (timing.label, timing.summary.spread * 100.0);
+            let rate = |nanoseconds: f64| grouped(1e9 / nanoseconds, 1);
+            let (median, best) = (rate(MEDIAN(timing)), rate(MIN(timing)));
+            let share = one / MEDIAN(timing);
             writeln!(
                 f,
                 "| {label} | {median} | {best} | {spread:.0} % | {share:.2} × |"
@@ -99,13 +80,9 @@ impl Report {
 
     fn waiting(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let turns = self.waiting.first().map_or(0, |(crowd, _)| crowd.turns);
-        let turns = grouped(turns as f64);
-        writeln!(
-            f,
-            "\n### Resident memory of a turn that waits, {turns} at once\n"
-        )?;
-        writeln!(f, "| | KiB a turn |")?;
-        writeln!(f, "| --- | ---: |")?;
+        let turns = grouped(turns as f64, 1);
+        let title = format!("Resident memory of a turn that waits, {turns} at once");
+        header(f, &title, &["KiB a turn"])?;
         for (crowd, bytes) in &self.waiting {
             writeln!(f, "| {} | {:.1} |", crowd.name(), bytes / 1024.0)?;
         }
@@ -113,9 +90,7 @@ impl Report {
     }
 
     fn left(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n### Memory that is left behind\n")?;
-        writeln!(f, "| | MB |")?;
-        writeln!(f, "| --- | ---: |")?;
+        header(f, "Memory that is left behind", &["MB"])?;
         for (case, bytes) in &self.left {
             writeln!(f, "| {} | {:.1} |", case.name(), bytes / 1e6)?;
         }
@@ -123,12 +98,10 @@ impl Report {
     }
 
     fn goals(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\n### Goals\n")?;
-        writeln!(f, "| | by medians | by minima | at most | |")?;
-        writeln!(f, "| --- | ---: | ---: | ---: | --- |")?;
+        header(f, "Goals", &["by medians", "by minima", "at most", ""])?;
         let mut goal = |text: &str, measured: [f64; 2], bound: f64| {
             let [median, min] = measured;
-            let verdict = if median <= bound { "met" } else { "**missed**" };
+            let verdict = verdict(median <= bound);
             writeln!(
                 f,
                 "| {text} | {median:.2} × | {min:.2} × | {bound} × | {verdict} |"
@@ -136,30 +109,21 @@ impl Report {
         };
         for section in [ONE_THREAD, MANY_THREADS] {
             for called in Called::ALL {
-                let ratio = |of| {
-                    self.timings.of(section, turn_label(called), of)
-                        / self.timings.of(section, bare_label(called), of)
-                };
+                let labels = (turn_label(called), bare_label(called));
+                let ratio = |of| self.timings.ratio(section, labels.0, labels.1, of);
                 let text = format!("a turn beside its bare calls, {}, {section}", called.what());
                 goal(&text, [ratio(MEDIAN), ratio(MIN)], OF_BARE_CALLS)?;
             }
         }
         let [(_, read, run), .., (_, most_read, most_run)] = COUNTS;
         for (few, many) in [(read, most_read), (run, most_run)] {
-            let ratio = |of| {
-                self.timings.of(deltas::SECTION, many, of)
-                    / self.timings.of(deltas::SECTION, few, of)
-            };
+            let ratio = |of| self.timings.ratio(deltas::SECTION, many, few, of);
             let text = format!("a delta of {many}, beside one of {few} (linear time)");
             goal(&text, [ratio(MEDIAN), ratio(MIN)], OF_FEW_DELTAS)?;
         }
         for (crowd, bytes) in &self.waiting {
             let kib = bytes / 1024.0;
-            let verdict = if kib < KIB_A_TURN {
-                "met"
-            } else {
-                "**missed**"
-            };
+            let verdict = verdict(kib < KIB_A_TURN);
             let name = crowd.name();
             writeln!(
                 f,
@@ -174,12 +138,11 @@ impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{}; {}, {}; {} rounds, each subject at least {} ms a round.",
-            env!("BENCH_RUSTC"),
-            locked("tokio"),
-            locked("uuid"),
-            self.plan.rounds,
-            self.plan.slice.as_millis(),
+            "{}; {}, {}; {}.",
+            rustc(),
+            locked(LOCK, "tokio"),
+            locked(LOCK, "uuid"),
+            self.plan,
         )?;
         self.beside_calls(f, ONE_THREAD)?;
         self.beside_calls(f, MANY_THREADS)?;
@@ -189,34 +152,4 @@ impl Display for Report {
         self.left(f)?;
         self.goals(f)
     }
-}
-
-fn row(f: &mut Formatter<'_>, timing: &Timing) -> fmt::Result {
-    let (median, min) = (grouped(timing.median), grouped(timing.min));
-    let (label, spread) = (timing.label, timing.spread * 100.0);
-    write!(f, "| {label} | {median} | {min} | {spread:.0} % |")
-}
-
-/// `12,345`, or one decimal below a hundred.
-fn grouped(number: f64) -> String {
-    if number < 100.0 {
-        return format!("{number:.1}");
-    }
-    let digits = format!("{number:.0}");
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-/// A package's name with its version in the lock file.
-fn locked(package: &str) -> String {
-    let entry = format!("name = \"{package}\"\nversion = \"");
-    let version = LOCK.split(&entry).nth(1);
-    let version = version.and_then(|rest| rest.split('"').next());
-    format!("{package} {}", version.unwrap_or("of unknown version"))
 }

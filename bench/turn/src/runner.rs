@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use turnwright_core::artifact::ForgePolicy;
+use turnwright_core::artifact_tools::ForgePolicy;
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::{
     BoxError, DispatchContext, Effects, Error, Event, Executor, Inline, MemoryStore, Next, Tool,

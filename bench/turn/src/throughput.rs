@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Builder;
+use turnwright_bench_measure::Subject;
 use turnwright_core::Error;
 
-use crate::measure::Subject;
 use crate::runner::{Called, full, tools, turn};
 
 pub(crate) const SECTION: &str = "throughput";
@@ -17,7 +17,7 @@ pub(crate) const CALLERS: u64 = 16;
 /// Turns of one repetition. They share one store, which is new for each repetition.
 const TURNS: u64 = 1_024;
 
-pub(crate) fn subjects() -> Result<Vec<Subject>, Error> {
+pub(crate) fn subjects() -> Result<Vec<Subject<'static>>, Error> {
     let tools = tools()?;
     let rows = [(ONE, 1), (TWO, 2)].map(|(label, threads)| {
         let tools = tools.clone();

@@ -1,7 +1,6 @@
 //! Turns that wait for somebody, all at once, in a process of their own.
 
 use std::error::Error;
-use std::fs;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
+use turnwright_bench_measure::resident_memory_kib;
 use turnwright_core::approval::always;
 use turnwright_core::{
     Approval, ApprovalRequest, BoxError, DispatchContext, Event, EventKind, Inline, Next, Tool,
@@ -111,12 +111,12 @@ impl Crowd {
         first.gates().approve(&gate.id)?;
         ended_well(&first.await)?;
 
-        let before = resident()?;
+        let before = resident_memory_kib()?;
         let turns: Vec<_> = (0..self.turns)
             .map(|_| runner.start(stored("Do it.")))
             .collect();
         all_wait(open, self.turns + 1).await;
-        let held = resident()?.saturating_sub(before);
+        let held = resident_memory_kib()?.saturating_sub(before);
         for turn in &turns {
             let gates = turn.gates();
             let [gate] = &gates.open()[..] else {
@@ -129,7 +129,7 @@ impl Crowd {
         for turn in turns {
             ended_well(&turn.await)?;
         }
-        Ok(held as f64 / self.turns as f64)
+        Ok(held as f64 * 1024.0 / self.turns as f64)
     }
 
     async fn run(
@@ -141,19 +141,19 @@ impl Crowd {
         answers.add_permits(1);
         ended_well(&runner.run(stored("Do it.")).await)?;
 
-        let before = resident()?;
+        let before = resident_memory_kib()?;
         let one = || {
             let runner = runner.clone();
             tokio::spawn(async move { runner.run(stored("Do it.")).await })
         };
         let turns: Vec<_> = (0..self.turns).map(|_| one()).collect();
         all_wait(open, self.turns + 1).await;
-        let held = resident()?.saturating_sub(before);
+        let held = resident_memory_kib()?.saturating_sub(before);
         answers.add_permits(self.turns);
         for turn in turns {
             ended_well(&turn.await?)?;
         }
-        Ok(held as f64 / self.turns as f64)
+        Ok(held as f64 * 1024.0 / self.turns as f64)
     }
 
     fn runner(
@@ -245,16 +245,4 @@ async fn all_wait(open: &AtomicUsize, wanted: usize) {
     while open.load(Ordering::Relaxed) < wanted {
         tokio::task::yield_now().await;
     }
-}
-
-/// Bytes of memory that this process holds.
-fn resident() -> Result<usize, Box<dyn Error>> {
-    const KIB: usize = 1024;
-    let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    let kib: usize = number
-        .ok_or("this system does not say how much memory is held")?
-        .parse()?;
-    Ok(kib * KIB)
 }

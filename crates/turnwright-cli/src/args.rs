@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub(crate) use turns::{
-    Again, Turns, TurnsDelete, TurnsExport, TurnsList, TurnsResume, TurnsShow, WhichTurns,
+    ResumeOptions, Turns, TurnsDelete, TurnsExport, TurnsList, TurnsResume, TurnsShow, WhichTurns,
 };
 
 use crate::terminal::Colour;
@@ -53,7 +53,7 @@ pub(crate) enum Command {
 ///
 /// An agent looks for the cause of an outage: a log of several hundred thousand lines that no prompt could hold, metrics as
 /// JSON, an instruction that somebody planted in the log, and a restart that only you can allow. The model is a script,
-/// on a server on this machine; everything else is real: HTTP, streaming, the call path, artifacts, fences, approval.
+/// on a server on this machine; everything else is real: HTTP, streaming, the call path, artifacts, fencing tokens, approval.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  turnwright demo\n  turnwright demo --yes\n  turnwright demo --yes --json | head\n  turnwright demo --store demo.db && turnwright turns list --store demo.db"
@@ -109,9 +109,9 @@ pub(crate) struct Chat {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) record: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) again: Again,
+    pub(crate) again: ResumeOptions,
     #[command(flatten)]
-    pub(crate) kept: StoreFile,
+    pub(crate) storage: StoreFile,
 }
 
 /// Which model, and what it may do.
@@ -142,12 +142,12 @@ pub(crate) struct Agent {
     #[arg(long)]
     pub(crate) no_fetch: bool,
     #[command(flatten)]
-    pub(crate) own: OwnTools,
+    pub(crate) tool_files: ToolFiles,
 }
 
 /// Tools of the user's.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct OwnTools {
+pub(crate) struct ToolFiles {
     /// A file of tools that are programs of yours; may be given several times. See `turnwright tools --help`.
     #[arg(long = "tools", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
@@ -233,7 +233,7 @@ pub(crate) struct Sources {
     #[arg(long, default_value = ".", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
     #[command(flatten)]
-    pub(crate) own: OwnTools,
+    pub(crate) tool_files: ToolFiles,
 }
 
 #[derive(Debug, Args)]

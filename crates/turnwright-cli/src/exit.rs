@@ -55,18 +55,18 @@ pub(crate) fn verdict(error: &anyhow::Error) -> (String, u8) {
 fn sentence(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
-        let said = match cause.downcast_ref::<turnwright::Error>() {
+        let message = match cause.downcast_ref::<turnwright::Error>() {
             Some(ours) => format!("{} ({})", ours.with_causes(), ours.code()),
             None => cause.to_string(),
         };
         // Many errors say already what caused them.
-        if text.contains(&said) {
+        if text.contains(&message) {
             continue;
         }
         if !text.is_empty() {
             text.push_str(": ");
         }
-        text.push_str(&said);
+        text.push_str(&message);
         if cause.is::<turnwright::Error>() {
             break;
         }
@@ -100,8 +100,8 @@ mod tests {
         let error = Err::<(), _>(ours)
             .context("the chat could not go on")
             .unwrap_err();
-        let said = "the chat could not go on: nobody listens there (E_MODEL_UNREACHABLE)";
-        assert_eq!(verdict(&error).0, said);
+        let message = "the chat could not go on: nobody listens there (E_MODEL_UNREACHABLE)";
+        assert_eq!(verdict(&error).0, message);
     }
 
     #[test]

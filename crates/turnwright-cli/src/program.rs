@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use serde_json::json;
 use turnwright::prelude::*;
-use turnwright::turn::IntoTool;
+use turnwright::runner::IntoTool;
 
 use crate::args::{self, Cli, Command};
 use crate::exit::{Exit, nobody_reads, verdict};
-use crate::own::{Own, OwnModel, Settings};
+use crate::extensions::{CustomModel, Extensions, Settings};
 use crate::terminal::Screen;
 use crate::terminal::style::{self, paint};
 use crate::{chat, demo, schema, serve, tools, turns, wire};
@@ -24,7 +24,7 @@ pub struct Program {
     version: Option<&'static str>,
     tools: Vec<Result<Tool, Error>>,
     settings: Settings,
-    model: Option<OwnModel>,
+    model: Option<CustomModel>,
 }
 
 /// What it is called unless told.
@@ -123,7 +123,7 @@ impl Program {
     /// }
     /// ```
     pub fn executor(mut self, executor: impl Executor + 'static) -> Self {
-        self.model = Some(OwnModel::new(executor));
+        self.model = Some(CustomModel::new(executor));
         self
     }
 
@@ -131,7 +131,7 @@ impl Program {
     pub fn main(self) -> ExitCode {
         let cli = match self.read() {
             Ok(cli) => cli,
-            Err(told) => return self.tell(&told),
+            Err(given) => return self.tell(&given),
         };
         cli.color.apply();
         quiet_panics();
@@ -156,13 +156,13 @@ impl Program {
     }
 
     /// Help and versions end with 0, mistakes with 2. Whether anybody reads it is not ours to mend.
-    fn tell(&self, told: &clap::Error) -> ExitCode {
-        let text = self.in_its_name(&told.render().ansi().to_string());
-        let _ = match told.use_stderr() {
+    fn tell(&self, given: &clap::Error) -> ExitCode {
+        let text = self.in_its_name(&given.render().ansi().to_string());
+        let _ = match given.use_stderr() {
             true => std::io::Write::write_all(&mut anstream::stderr(), text.as_bytes()),
             false => std::io::Write::write_all(&mut anstream::stdout(), text.as_bytes()),
         };
-        ExitCode::from(u8::try_from(told.exit_code()).unwrap_or(2))
+        ExitCode::from(u8::try_from(given.exit_code()).unwrap_or(2))
     }
 
     /// The examples in a help are of the program as it is called here.
@@ -173,24 +173,24 @@ impl Program {
     fn carry_out(self, cli: Cli) -> anyhow::Result<Exit> {
         let screen = Screen::new(cli.json);
         let (name, command) = (self.name, self.command());
-        let own = || {
+        let extensions = || {
             let tools = self.tools.into_iter().collect::<Result<Vec<Tool>, Error>>();
-            tools.map(|tools| Own {
+            tools.map(|tools| Extensions {
                 tools,
                 settings: self.settings,
                 model: self.model,
             })
         };
         match cli.command {
-            Command::Demo(told) => in_runtime(demo::run(&told, screen)),
-            Command::Chat(told) => in_runtime(chat::run(told, own()?, screen)),
-            Command::Turns(told) => in_runtime(turns::run(told, own()?, screen)),
-            Command::Tools(told) => in_runtime(tools::run(told, own()?, screen)),
-            Command::Schema(args::Schema::Check(told)) => schema::check(&told, screen),
-            Command::Wire(args::Wire::Decode(told)) => wire::decode(&told, screen),
-            Command::Wire(args::Wire::Replay(told)) => in_runtime(wire::replay(told, screen)),
-            Command::ServeScript(told) => in_runtime(serve::run(told, screen)),
-            Command::Completions(told) => complete(&told, command, name, screen),
+            Command::Demo(given) => in_runtime(demo::run(&given, screen)),
+            Command::Chat(given) => in_runtime(chat::run(given, extensions()?, screen)),
+            Command::Turns(given) => in_runtime(turns::run(given, extensions()?, screen)),
+            Command::Tools(given) => in_runtime(tools::run(given, extensions()?, screen)),
+            Command::Schema(args::Schema::Check(given)) => schema::check(&given, screen),
+            Command::Wire(args::Wire::Decode(given)) => wire::decode(&given, screen),
+            Command::Wire(args::Wire::Replay(given)) => in_runtime(wire::replay(given, screen)),
+            Command::ServeScript(given) => in_runtime(serve::run(given, screen)),
+            Command::Completions(given) => complete(&given, command, name, screen),
         }
     }
 }
@@ -206,14 +206,14 @@ fn in_runtime(work: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Resul
 }
 
 fn complete(
-    told: &args::Completions,
+    given: &args::Completions,
     mut command: clap::Command,
     name: &str,
     mut screen: Screen,
 ) -> anyhow::Result<Exit> {
     let mut text = Vec::new();
     // Into memory first: it would panic where nobody reads.
-    clap_complete::generate(told.shell, &mut command, name, &mut text);
+    clap_complete::generate(given.shell, &mut command, name, &mut text);
     screen.write(String::from_utf8_lossy(&text))?;
     Ok(Exit::Done)
 }
@@ -263,8 +263,8 @@ mod tests {
     fn a_program_of_yours_speaks_of_itself() {
         let program = Program::new().name("mine").version("0.3.1");
         let asked = |args: &[&str]| {
-            let told = program.command().try_get_matches_from(args).unwrap_err();
-            program.in_its_name(&told.render().to_string())
+            let given = program.command().try_get_matches_from(args).unwrap_err();
+            program.in_its_name(&given.render().to_string())
         };
         assert_eq!(asked(&["mine", "--version"]), "mine 0.3.1\n");
         for help in [
@@ -323,16 +323,16 @@ mod tests {
                 Ok(())
             },
         );
-        let own = Own {
+        let extensions = Extensions {
             tools: vec![sells().unwrap()],
             settings: program.settings,
             model: program.model,
         };
         let answer = tokio::runtime::Runtime::new().unwrap().block_on(async {
-            let told = chat_args(&[]);
-            let (agent, runner) = Agent::find(told.agent, own, None).await.unwrap();
+            let given = chat_args(&[]);
+            let (agent, runner) = Agent::find(given.agent, extensions, None).await.unwrap();
             assert_eq!(agent.address(), "the program's own model (executor)");
-            let runner = agent::kept_in(runner, None).await.unwrap();
+            let runner = agent::with_storage(runner, None).await.unwrap();
             runner.run("Sell one.").await.into_answer().unwrap()
         });
         assert_eq!(answer, "3 left");
@@ -342,13 +342,17 @@ mod tests {
     fn what_a_model_of_the_program_cannot_do_is_refused() {
         for option in [&["--record", "x.json"], &["--system", "Be kind."]] {
             let model = |ctx: DispatchContext| async move { Ok(ctx.ack()?) };
-            let own = Own {
-                model: Some(OwnModel::new(model)),
-                ..Own::default()
+            let extensions = Extensions {
+                model: Some(CustomModel::new(model)),
+                ..Extensions::default()
             };
-            let told = chat_args(option);
+            let given = chat_args(option);
             let runtime = tokio::runtime::Runtime::new().unwrap();
-            let found = runtime.block_on(Agent::find(told.agent, own, told.record.as_deref()));
+            let found = runtime.block_on(Agent::find(
+                given.agent,
+                extensions,
+                given.record.as_deref(),
+            ));
             let error = found.map(drop).unwrap_err().to_string();
             assert!(error.contains(option[0]), "{error}");
         }
@@ -358,7 +362,7 @@ mod tests {
         let args = [&["mine", "chat"], options].concat();
         let matches = Program::new().command().try_get_matches_from(args);
         match Cli::from_arg_matches(&matches.unwrap()).unwrap().command {
-            Command::Chat(told) => told,
+            Command::Chat(given) => given,
             other => panic!("{other:?}"),
         }
     }

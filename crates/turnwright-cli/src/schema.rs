@@ -1,7 +1,7 @@
 //! What the call path would say to arguments.
 
 use serde_json::{Value, json};
-use turnwright::{CheckedArgs, Error, Schema};
+use turnwright::{CheckedArgs, InvalidArguments, Schema, SchemaError};
 
 use crate::args::SchemaCheck;
 use crate::exit::{Exit, misuse};
@@ -10,14 +10,14 @@ use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, json as shown_json, plain};
 use crate::text;
 
-pub(crate) fn check(told: &SchemaCheck, mut screen: Screen) -> anyhow::Result<Exit> {
-    if told.schema == "-" && told.args == "-" {
+pub(crate) fn check(options: &SchemaCheck, mut screen: Screen) -> anyhow::Result<Exit> {
+    if options.schema == "-" && options.args == "-" {
         return Err(misuse(
             "the schema and the arguments cannot both come from standard input: give one of them as a file or as text",
         ));
     }
-    let schema = text::given(&told.schema, text::SCHEMA)?;
-    let args = text::given(&told.args, text::ARGUMENTS)?;
+    let schema = text::given(&options.schema, text::SCHEMA)?;
+    let args = text::given(&options.args, text::ARGUMENTS)?;
     let schema = match Schema::from_json(&schema) {
         Ok(schema) => schema,
         Err(refused) => return refuse_schema(&refused, &mut screen),
@@ -55,14 +55,14 @@ fn accept(checked: &CheckedArgs, screen: &mut Screen) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn refuse_args(refused: &Error, screen: &mut Screen) -> anyhow::Result<()> {
+fn refuse_args(refused: &InvalidArguments, screen: &mut Screen) -> anyhow::Result<()> {
     let (faults, more) = (refused.faults(), refused.more_faults());
     if screen.is_json() {
-        let mut said = json!({ "ok": false, "faults": faults });
-        if let (Value::Object(said), 1..) = (&mut said, more) {
-            said.insert("more".to_owned(), more.into());
+        let mut report = json!({ "ok": false, "faults": faults });
+        if let (Value::Object(report), 1..) = (&mut report, more) {
+            report.insert("more".to_owned(), more.into());
         }
-        return Ok(screen.line(shown_json(&said))?);
+        return Ok(screen.line(shown_json(&report))?);
     }
     screen.line(paint(style::BAD, "refused"))?;
     for fault in faults {
@@ -76,7 +76,7 @@ fn refuse_args(refused: &Error, screen: &mut Screen) -> anyhow::Result<()> {
 }
 
 /// A schema that cannot be enforced is no schema to check by.
-fn refuse_schema(refused: &Error, screen: &mut Screen) -> anyhow::Result<Exit> {
+fn refuse_schema(refused: &SchemaError, screen: &mut Screen) -> anyhow::Result<Exit> {
     let problems = refused.problems();
     if screen.is_json() {
         screen.line(shown_json(&json!({ "ok": false, "problems": problems })))?;
@@ -84,10 +84,16 @@ fn refuse_schema(refused: &Error, screen: &mut Screen) -> anyhow::Result<Exit> {
     }
     let listed: Vec<String> = problems
         .iter()
-        .map(|it| format!("\n  {}: {}", place(&it.pointer, "the schema"), it.message))
+        .map(|item| {
+            format!(
+                "\n  {}: {}",
+                place(&item.pointer, "the schema"),
+                item.message
+            )
+        })
         .collect();
     let listed = match listed.is_empty() {
-        true => format!(": {}", refused.message()),
+        true => format!(": {}", &refused.to_string()),
         false => format!(". Mend these, or say less:{}", listed.concat()),
     };
     Err(misuse(format!(

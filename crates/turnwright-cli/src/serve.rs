@@ -18,15 +18,15 @@ use crate::text;
 /// How much of a path is shown.
 const PATH: usize = 120;
 
-pub(crate) async fn run(told: ServeScript, mut screen: Screen) -> anyhow::Result<Exit> {
-    let script = read(&told.file)?;
+pub(crate) async fn run(options: ServeScript, mut screen: Screen) -> anyhow::Result<Exit> {
+    let script = read(&options.file)?;
     let of = script.replies().len();
-    let player = match told.repeat {
+    let player = match options.repeat {
         true => script.player().repeat(),
         false => script.player(),
     };
     let player = Arc::new(player);
-    let (server, requests) = start(&told, Arc::clone(&player)).await?;
+    let (server, requests) = start(&options, Arc::clone(&player)).await?;
     let url = format!("{}/v1", server.url());
     // Whoever reads that it listens may ask it to end at once.
     let signals = Signals::listen()?;
@@ -63,11 +63,11 @@ struct Came {
 }
 
 async fn start(
-    told: &ServeScript,
+    options: &ServeScript,
     player: Arc<Player>,
 ) -> anyhow::Result<(Server, UnboundedReceiver<Came>)> {
     let (note, requests) = unbounded_channel();
-    let port = told.port;
+    let port = options.port;
     // It may live long, and nobody asks for its requests.
     let server = Server::builder().port(port).keep_requests(0);
     let server = server.start(move |request| {
@@ -102,12 +102,12 @@ async fn tell_requests(
         tokio::select! {
             biased;
             Some(came) = requests.recv() => {
-                let told = match screen.is_json() {
+                let options = match screen.is_json() {
                     true => screen.value(&came.as_json(of)),
                     false => screen.line(came.in_words(of)).map_err(Into::into),
                 };
                 // A server is of use though nobody reads what it says.
-                drop(told);
+                drop(options);
             }
             // Ctrl-C, or what asks a process to end.
             _ = signals.next() => return screen,

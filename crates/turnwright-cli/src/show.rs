@@ -10,17 +10,16 @@ use std::io;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use turnwright::event::Delta;
 use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
-use turnwright::turn::Delta;
 
 pub(crate) use follow::{Shown, Viewer, follow};
-pub(crate) use result::{count, size};
 pub(crate) use tally::Tally;
 
 use crate::terminal::style::{self, paint};
 use crate::terminal::{
-    Consent, Flow, MARGIN, Screen, columns, fit, json as shown_json, one_line, plain, wrap,
+    ApprovalPrompt, Flow, MARGIN, Screen, columns, fit, json as shown_json, one_line, plain, wrap,
 };
 
 /// How much of a line is shown where nobody counts columns.
@@ -29,7 +28,7 @@ const LINE: usize = 160;
 /// Shows turns on a screen, and answers at their gates.
 pub(crate) struct Show {
     pub(crate) screen: Screen,
-    consent: Arc<Consent>,
+    approval_prompt: Arc<ApprovalPrompt>,
     tally: Arc<Tally>,
     speech: Option<Speech>,
     /// The calls of which something was shown already.
@@ -50,10 +49,10 @@ struct Speech {
 }
 
 impl Show {
-    pub(crate) fn new(screen: Screen, consent: Consent) -> Self {
+    pub(crate) fn new(screen: Screen, approval_prompt: ApprovalPrompt) -> Self {
         Show {
             screen,
-            consent: Arc::new(consent),
+            approval_prompt: Arc::new(approval_prompt),
             tally: Arc::default(),
             speech: None,
             announced: HashSet::new(),
@@ -98,8 +97,8 @@ impl Show {
     async fn watch(&mut self, turn: Turn) -> anyhow::Result<Shown> {
         self.spoken = false;
         self.wait();
-        let consent = Arc::clone(&self.consent);
-        let shown = follow(turn, &consent, self).await?;
+        let approval_prompt = Arc::clone(&self.approval_prompt);
+        let shown = follow(turn, &approval_prompt, self).await?;
         self.end_speech()?;
         self.screen.rest();
         self.end(&shown.outcome, shown.interrupted)?;
@@ -120,7 +119,7 @@ impl Show {
             } => {
                 let args = repair::as_written(&args, &repairs);
                 self.announce(id, &tool, &shown_json(&args))?;
-                for repair in repairs.iter().filter(|it| !repair::is_default(it)) {
+                for repair in repairs.iter().filter(|item| !repair::is_default(item)) {
                     let text = format!("  repaired {}", repair::in_words(repair));
                     let text = fit(&text, self.columns());
                     self.screen.line(paint(style::CARE, text))?;
@@ -279,8 +278,8 @@ impl Show {
             self.screen.answer(&plain(&outcome.text))?;
         } else if !self.spoken {
             // A turn that had its answer already says it once more.
-            let said = quoted(&outcome.text, self.screen.width());
-            self.screen.line(said)?;
+            let quote = quoted(&outcome.text, self.screen.width());
+            self.screen.line(quote)?;
         }
         Ok(())
     }
@@ -392,11 +391,11 @@ mod tests {
             let mut flow = Flow::new(width_of_window, MARGIN);
             let mut streamed: String = pieces.iter().map(|piece| flow.push(&plain(piece))).collect();
             streamed.push_str(&flow.end());
-            let whole = quoted(&pieces.concat(), width_of_window);
+            let full = quoted(&pieces.concat(), width_of_window);
             let args = json!({ "text": pieces.concat() });
             for (text, begins) in [
                 (streamed, "│"),
-                (whole, "│"),
+                (full, "│"),
                 (crate::terminal::quoted_args(&args, width_of_window), "  │"),
             ] {
                 for row in rows(&text, width) {

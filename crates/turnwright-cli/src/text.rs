@@ -52,18 +52,18 @@ fn unreadable(input: Input, from: &str, error: &io::Error) -> anyhow::Error {
 }
 
 /// JSON text as it was given on a command line: the text itself, a file that holds it, or `-` for standard input.
-pub(crate) fn given(told: &str, input: Input) -> anyhow::Result<String> {
-    if told == "-" {
-        return file(Path::new(told), input);
+pub(crate) fn given(argument: &str, input: Input) -> anyhow::Result<String> {
+    if argument == "-" {
+        return file(Path::new(argument), input);
     }
     // JSON begins like this, and hardly a file's name does.
     let begins = |sign: char| matches!(sign, '{' | '[' | '"' | '-' | '0'..='9');
-    let trimmed = told.trim_start();
+    let trimmed = argument.trim_start();
     let literal = matches!(trimmed.trim_end(), "true" | "false" | "null" | "");
-    let is_text = literal || (trimmed.starts_with(begins) && !Path::new(told).is_file());
+    let is_text = literal || (trimmed.starts_with(begins) && !Path::new(argument).is_file());
     match is_text {
-        true => Ok(told.to_owned()),
-        false => file(Path::new(told), input)
+        true => Ok(argument.to_owned()),
+        false => file(Path::new(argument), input)
             .map_err(|error| misuse(format!("{error}. JSON text itself begins with `{{` or `[`"))),
     }
 }

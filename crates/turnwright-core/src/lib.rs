@@ -18,60 +18,74 @@
 //!
 //! Most people depend on the facade `turnwright`, which adds `#[tool]` and a prelude.
 
-pub mod approval;
+pub mod answer;
 pub mod artifact;
+pub mod artifact_tools;
 mod ascii;
 pub mod call;
 mod cancel;
+pub mod checksum;
+mod deadline;
 pub mod dispatch;
 mod dot_path;
+mod effects;
 pub mod error;
 pub mod event;
 pub mod gate;
+mod ids;
+mod lease;
 pub mod media;
 pub mod middleware;
+pub mod outcome;
 mod panic;
 pub mod pipeline;
 pub mod record;
-pub mod registry;
-pub mod schema;
+mod record_log;
+pub mod render;
+pub mod runner;
 pub mod spool;
 pub mod stash;
+mod state;
 pub mod store;
+mod task;
 pub mod telemetry;
 pub mod tool;
 pub mod transcript;
 pub mod trust;
-pub mod turn;
-pub mod unknown;
-mod within;
+mod turn;
+mod usage;
+mod validate;
 
-pub use approval::{Approval, ApprovalPolicy, ApprovalRequest, Approver, PendingCall, Review};
+pub use turnwright_schema as schema;
+
 pub use artifact::{ArtifactKind, Inline, SpooledArtifact};
-pub use call::{ToolContext, ToolExecutor};
+pub use call::ToolExecutor;
 pub use cancel::Cancellation;
-pub use dispatch::{DispatchContext, Executor, Reporter};
-pub use error::{BoxError, Error, ErrorCode, ErrorKind};
-pub use event::{Event, EventKind, Usage};
-pub use gate::{Gates, TurnGate};
+pub use checksum::{checksum, checksum_of_value};
+pub use dispatch::{Executor, Reporter};
+pub use effects::{Concurrency, Effects, OnCollision};
+pub use error::{BoxError, Error, ErrorCode, ErrorKind, ToolError};
+pub use event::{Event, EventKind, TurnEvent};
+pub use gate::{Approval, Gates, TurnGate};
 pub use media::{Media, MediaKind};
+pub use outcome::{Limit, TurnOutcome, TurnStatus};
 pub use pipeline::{Middleware, Next};
 pub use record::{Message, Record, RecordKind, Retrievable, ToolCall};
-pub use registry::{MergePolicy, ToolRegistry};
+pub use runner::{Conversation, Turn, TurnInput, TurnRunner, TypedOutcome};
 pub use schema::{
-    CheckedArgs, Fault, Field, IntoSchema, Limits, RawArgs, Rejection, Repair, RepairKind, Schema,
-    SchemaOptions, SchemaProblem,
+    CheckedArgs, Fault, Field, IntoSchema, InvalidArguments, Limits, RawArgs, Rejection, Repair,
+    RepairKind, Schema, SchemaError, SchemaOptions, SchemaProblem,
 };
-pub use spool::Spool;
+pub use spool::{Body, ByteSender, ByteStream, Spool, StreamClosed};
 pub use stash::Stash;
 pub use store::{MemoryStore, Store, StoreExt};
+pub use tool::approval::{ApprovalPolicy, ApprovalRequest, Approver, PendingCall, Review};
+pub use tool::context::{DispatchContext, ToolContext, TurnContext};
+pub use tool::registry::{MergePolicy, ToolRegistry};
 pub use tool::{
-    Body, ByteSender, ByteStream, Concurrency, Content, Effects, IntoToolOutput, IntoToolResult,
-    Json, Meta, OnCollision, StreamClosed, Tool, ToolBuilder, ToolDescription, ToolError,
-    ToolOutput, call_id, call_id_of_value,
+    Content, IntoToolOutput, IntoToolResult, Json, Meta, Tool, ToolBuilder, ToolDescription,
+    ToolOutput,
 };
+pub use tool::{approval, context, reconcile, registry};
 pub use trust::TrustTier;
-pub use turn::{
-    Conversation, Ended, Limit, Turn, TurnContext, TurnEvent, TurnInput, TurnOutcome, TurnRunner,
-    TypedOutcome,
-};
+pub use usage::Usage;

@@ -5,9 +5,10 @@ use std::fmt::Display;
 
 use syn::{Expr, ExprUnary, Lit, Type, UnOp, parse_quote};
 
-use crate::entries::{Entry, literal};
+use crate::entries::Entry;
 use crate::refusals::Refusals;
 use crate::shape::Shape;
+use crate::text::literal;
 
 /// A bound that the author wrote.
 pub(crate) struct Bound {

@@ -4,10 +4,10 @@ use proc_macro2::{Ident, TokenStream};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Expr, ExprLit, Lit, LitStr, Token};
+use syn::{Expr, Lit, LitStr, Token};
 
 use crate::refusals::Refusals;
-use crate::text::Text;
+use crate::text::{Text, literal};
 
 /// One key with the value that was written for it.
 pub(crate) struct Entry {
@@ -149,14 +149,5 @@ impl Entry {
             value,
             format_args!("`{key}` takes {wanted}: `{key} = {shape}`"),
         )
-    }
-}
-
-/// The literal that `value` is, if it is one.
-pub(crate) fn literal(value: &Expr) -> Option<&Lit> {
-    match value {
-        Expr::Lit(ExprLit { lit, .. }) => Some(lit),
-        Expr::Group(group) => literal(&group.expr),
-        _ => None,
     }
 }

@@ -6,12 +6,11 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, Lit, LitStr, ReturnType};
 
-use crate::entries::literal;
 use crate::options::ToolOptions;
 use crate::parameter::{Argument, Parameter};
 use crate::refusals::Refusals;
 use crate::signature::{self, ToolFunction};
-use crate::text::Text;
+use crate::text::{Text, literal};
 
 pub(crate) fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut refusals = Refusals::default();

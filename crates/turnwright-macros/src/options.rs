@@ -4,9 +4,9 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Expr, Lit, LitStr};
 
-use crate::entries::{Entry, Keys, literal};
+use crate::entries::{Entry, Keys};
 use crate::refusals::Refusals;
-use crate::text::Text;
+use crate::text::{Text, literal};
 
 const KEYS: Keys = Keys {
     attribute: "#[tool]",
@@ -30,7 +30,7 @@ const KEYS: Keys = Keys {
 type Choices = &'static [(&'static str, &'static str)];
 
 const EFFECTS: Choices = &[("read_only", "ReadOnly"), ("writes", "Writes")];
-const ON_COLLISION: Choices = &[("throw", "Throw"), ("replace", "Replace"), ("keep", "Keep")];
+const ON_COLLISION: Choices = &[("throw", "Error"), ("replace", "Replace"), ("keep", "Keep")];
 const ARTIFACT_KINDS: Choices = &[
     ("text", "TEXT"),
     ("json", "JSON"),

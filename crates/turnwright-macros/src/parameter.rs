@@ -10,10 +10,10 @@ use syn::{
 
 use crate::arg::{ArgOptions, is_arg};
 use crate::bound::check_ranges;
-use crate::entries::literal;
 use crate::owned::check_owned;
 use crate::refusals::Refusals;
 use crate::shape::only_type_argument;
+use crate::text::literal;
 
 /// A parameter, in the place where the author put it.
 pub(crate) enum Parameter {

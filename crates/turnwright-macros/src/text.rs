@@ -2,9 +2,7 @@
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote};
-use syn::{Attribute, Expr, ExprMacro, Lit, Meta};
-
-use crate::entries::literal;
+use syn::{Attribute, Expr, ExprLit, ExprMacro, Lit, Meta};
 
 /// A text that is known at compile time, though perhaps only after a macro in it has been expanded.
 #[derive(Default)]
@@ -149,6 +147,15 @@ fn without_comment_marks(comment: &str) -> String {
         })
         .collect();
     lines.join("\n")
+}
+
+/// The literal that `value` is, if it is one.
+pub(crate) fn literal(value: &Expr) -> Option<&Lit> {
+    match value {
+        Expr::Lit(ExprLit { lit, .. }) => Some(lit),
+        Expr::Group(group) => literal(&group.expr),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@
 #[cfg(feature = "cassette")]
 pub mod cassette;
 pub mod contract;
+mod pointer;
 pub mod reader;
 pub mod script;
 #[cfg(feature = "server")]

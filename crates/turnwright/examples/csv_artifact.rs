@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use turnwright::artifact::{ArtifactKind, ArtifactRead, Query, SpooledArtifact, forge_tools};
+use turnwright::artifact::{ArtifactKind, ArtifactRead, Query, SpooledArtifact};
+use turnwright::artifact_tools::forge_tools;
 use turnwright::prelude::*;
 
 /// The kind: what a tool says its output is. Kinds of one name are the same, so choose one that is yours.

@@ -87,7 +87,7 @@ async fn main() -> Result<(), Error> {
         r#"{"city": "Paris", "days": 5}"#,
         r#"{"days":5,"city":"Paris"}"#,
     ] {
-        println!("  {}  {args}", turnwright::call_id("forecast", args));
+        println!("  {}  {args}", turnwright::checksum("forecast", args));
     }
     Ok(())
 }

@@ -2,10 +2,11 @@
 //!
 //! `cargo run -p turnwright --example large_output`
 
-use turnwright::artifact::forge_tools;
+use turnwright::artifact_tools::forge_tools;
 use turnwright::prelude::*;
 use turnwright::record::Message;
-use turnwright::trust::{ConversationSecret, Part, Renderer};
+use turnwright::render::{Part, Renderer};
+use turnwright::trust::ConversationSecret;
 
 /// The log of the last night.
 #[tool(effects = "read_only")]

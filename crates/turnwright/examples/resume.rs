@@ -9,8 +9,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use turnwright::prelude::*;
-use turnwright::store::Scope;
-use turnwright::unknown::{Finding, UnknownCall};
+use turnwright::reconcile::{Finding, UnknownCall};
+use turnwright::store::ConversationId;
 use turnwright::{SqliteStore, schemars::JsonSchema, serde::Deserialize};
 
 /// In the place of a model. It knows nothing but the records, as a model does: so it can go on anywhere.
@@ -47,7 +47,7 @@ fn pay(folder: &Path) -> Result<Tool, Error> {
         .handler(move |Payment { to, amount }: Payment, ctx: ToolContext| {
             let book = book.clone();
             async move {
-                let line = format!("{} {amount} to {to}\n", ctx.effect_key());
+                let line = format!("{} {amount} to {to}\n", ctx.idempotency_key());
                 let mut book = OpenOptions::new().append(true).create(true).open(book)?;
                 book.write_all(line.as_bytes())?;
                 // The bank has the money, and nobody has heard of it yet: that is when this process dies.
@@ -55,11 +55,11 @@ fn pay(folder: &Path) -> Result<Tool, Error> {
                 Ok::<_, ToolError>("receipt 1")
             }
         })
-        .find_out(move |call: UnknownCall| {
+        .reconcile(move |call: UnknownCall| {
             let book = looked_up.clone();
             async move {
                 let payments = std::fs::read_to_string(book).unwrap_or_default();
-                Ok::<_, BoxError>(match payments.starts_with(call.effect_key()) {
+                Ok::<_, BoxError>(match payments.starts_with(call.idempotency_key()) {
                     true => Finding::done("the bank says that it was done"),
                     false => Finding::NotDone,
                 })
@@ -90,12 +90,12 @@ async fn begin(folder: &Path) -> Result<(), BoxError> {
 }
 
 async fn show(store: &SqliteStore, when: &str) -> Result<(), BoxError> {
-    let scope = Scope::new("bills");
+    let conversation_id = ConversationId::new("bills");
     for (turn, line) in store
-        .turns(&scope)
+        .turns(&conversation_id)
         .await?
         .iter()
-        .zip(store.ledger(&scope).await?)
+        .zip(store.ledger(&conversation_id).await?)
     {
         let (state, call) = (turn.state().as_str(), line.state().as_str());
         println!(

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use turnwright::prelude::*;
-use turnwright::trust::{Part, Renderer};
+use turnwright::render::{Part, Renderer};
 
 /// Searches a library.
 #[tool(effects = "read_only", timeout_secs = 60)]

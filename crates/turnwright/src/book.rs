@@ -22,4 +22,5 @@ pages! {
     "executor.md" => Executor;
     "typescript.md" => TypeScript;
     "errors.md" => Errors;
+    "glossary.md" => Glossary;
 }

@@ -56,18 +56,20 @@ pub mod prelude;
 pub use turnwright_core::{
     Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, ByteSender,
     ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation, DispatchContext,
-    Effects, Ended, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault, Field, Gates,
-    Inline, IntoSchema, IntoToolOutput, IntoToolResult, Json, Limit, Limits, Media, MediaKind,
-    MemoryStore, MergePolicy, Message, Meta, Middleware, Next, OnCollision, PendingCall, RawArgs,
-    Record, RecordKind, Rejection, Repair, RepairKind, Reporter, Retrievable, Review, Schema,
-    SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, Store, StoreExt, StreamClosed,
-    Tool, ToolBuilder, ToolCall, ToolContext, ToolDescription, ToolError, ToolExecutor, ToolOutput,
-    ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent, TurnGate, TurnInput, TurnOutcome,
-    TurnRunner, TypedOutcome, Usage, call_id, call_id_of_value,
+    Effects, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault, Field, Gates, Inline,
+    IntoSchema, IntoToolOutput, IntoToolResult, InvalidArguments, Json, Limit, Limits, Media,
+    MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware, Next, OnCollision, PendingCall,
+    RawArgs, Record, RecordKind, Rejection, Repair, RepairKind, Reporter, Retrievable, Review,
+    Schema, SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, Store,
+    StoreExt, StreamClosed, Tool, ToolBuilder, ToolCall, ToolContext, ToolDescription, ToolError,
+    ToolExecutor, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent, TurnGate,
+    TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum,
+    checksum_of_value,
 };
 pub use turnwright_core::{
-    approval, artifact, call, dispatch, error, event, gate, media, middleware, pipeline, record,
-    registry, schema, spool, stash, store, telemetry, transcript, trust, turn, unknown,
+    answer, approval, artifact, artifact_tools, call, context, dispatch, error, event, gate, media,
+    middleware, outcome, pipeline, reconcile, record, registry, render, runner, schema, spool,
+    stash, store, telemetry, transcript, trust,
 };
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]
@@ -103,7 +105,7 @@ pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 /// # Ok(())
 /// # }
 /// ```
-pub fn runner(executor: impl Executor + 'static) -> turn::TurnRunnerBuilder {
+pub fn runner(executor: impl Executor + 'static) -> runner::TurnRunnerBuilder {
     TurnRunner::builder(executor).remembering()
 }
 

@@ -11,10 +11,8 @@ use turnwright_core::{Error, Schema as CheckedSchema};
 /// out, since schemars writes many; this one the author asked for.
 pub fn enforced_format(field: &str, format: &str) -> Result<(), Error> {
     let alone = turnwright_core::schema::string().format(format);
-    CheckedSchema::object()
-        .field(field, alone)
-        .build()
-        .map(drop)
+    CheckedSchema::object().field(field, alone).build()?;
+    Ok(())
 }
 
 /// A transformation that adds `bound` to what a type says of itself. A bound only ever narrows: the document made from a type

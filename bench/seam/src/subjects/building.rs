@@ -3,13 +3,11 @@
 use std::error::Error;
 
 use serde_json::{Value, json};
+use turnwright_bench_measure::Subject;
 use turnwright_core::{Tool, ToolContext};
 
 use super::{parts, turnwright};
-use crate::{
-    arguments::Forecast,
-    measure::{Section, Subject},
-};
+use crate::{arguments::Forecast, section};
 
 pub(crate) const VALIDATOR: &str = "part: the `jsonschema` validator of the small document";
 pub(crate) const FROM_DOCUMENT: &str = "`Tool::dynamic` from the small document";
@@ -22,13 +20,13 @@ pub(crate) fn subjects<'a>() -> Result<Vec<Subject<'a>>, Box<dyn Error>> {
     turnwright::typed::<Forecast>()?;
     let compiled = given.clone();
     Ok(vec![
-        Subject::new(Section::Building, VALIDATOR, move || {
+        Subject::once(section::BUILDING, VALIDATOR, move || {
             parts::validator(&compiled).is_ok()
         }),
-        Subject::new(Section::Building, FROM_DOCUMENT, move || {
+        Subject::once(section::BUILDING, FROM_DOCUMENT, move || {
             dynamic("get_forecast", given.clone())
         }),
-        Subject::new(Section::Building, FROM_TYPE, turnwright::typed::<Forecast>),
+        Subject::once(section::BUILDING, FROM_TYPE, turnwright::typed::<Forecast>),
     ])
 }
 

@@ -4,12 +4,10 @@ use std::{error::Error, hint::black_box};
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
-use turnwright_core::call_id_of_value;
+use turnwright_bench_measure::Subject;
+use turnwright_core::checksum_of_value;
 
-use crate::{
-    arguments::Arguments,
-    measure::{Section, Subject},
-};
+use crate::arguments::Arguments;
 
 pub(crate) const PLAIN_SERDE: &str = "`serde_json::from_str` into the struct, nothing else";
 pub(crate) const PARSE: &str = "part: parse into `serde_json::Value`";
@@ -21,7 +19,7 @@ pub(crate) const DESERIALISE: &str = "part: deserialise the struct from `&Value`
 pub(crate) const ALL: [&str; 4] = [PARSE, VALIDATE, HASH, DESERIALISE];
 
 pub(crate) fn subjects<'a, A: Arguments>(
-    section: Section,
+    section: &'static str,
     document: &Value,
 ) -> Result<Vec<Subject<'a>>, Box<dyn Error>> {
     let value: Value = serde_json::from_str(A::VALID)?;
@@ -34,19 +32,19 @@ pub(crate) fn subjects<'a, A: Arguments>(
     }
     let (checked, hashed, read) = (value.clone(), value.clone(), value);
     Ok(vec![
-        Subject::new(section, PLAIN_SERDE, || {
+        Subject::once(section, PLAIN_SERDE, || {
             serde_json::from_str::<A>(black_box(A::VALID))
         }),
-        Subject::new(section, PARSE, || {
+        Subject::once(section, PARSE, || {
             serde_json::from_str::<Value>(black_box(A::VALID))
         }),
-        Subject::new(section, VALIDATE, move || {
+        Subject::once(section, VALIDATE, move || {
             validator.is_valid(black_box(&checked))
         }),
-        Subject::new(section, HASH, move || {
-            call_id_of_value(A::TOOL, black_box(&hashed))
+        Subject::once(section, HASH, move || {
+            checksum_of_value(A::TOOL, black_box(&hashed))
         }),
-        Subject::new(section, DESERIALISE, move || {
+        Subject::once(section, DESERIALISE, move || {
             A::deserialize(black_box(&read))
         }),
     ])

@@ -2,10 +2,11 @@
 
 use std::{error::Error, hint::black_box};
 
+use turnwright_bench_measure::Subject;
 use turnwright_core::{Tool, ToolRegistry};
 
 use super::building;
-use crate::measure::{Section, Subject};
+use crate::section;
 
 pub(crate) const GET_OF_FEW: &str = "`get` from 10 tools";
 pub(crate) const GET_OF_MANY: &str = "`get` from 1,000 tools";
@@ -23,8 +24,8 @@ pub(crate) fn subjects<'a>() -> Result<Vec<Subject<'a>>, Box<dyn Error>> {
     Ok(vec![
         lookup(GET_OF_FEW, few, FEW),
         lookup(GET_OF_MANY, many, MANY),
-        Subject::new(Section::Registry, VISIBLE, move || listed.visible()),
-        Subject::new(Section::Registry, CLONE_DOCUMENTS, move || {
+        Subject::once(section::REGISTRY, VISIBLE, move || listed.visible()),
+        Subject::once(section::REGISTRY, CLONE_DOCUMENTS, move || {
             documents.clone()
         }),
     ])
@@ -34,7 +35,7 @@ pub(crate) fn subjects<'a>() -> Result<Vec<Subject<'a>>, Box<dyn Error>> {
 fn lookup<'a>(label: &'static str, registry: ToolRegistry, tools: usize) -> Subject<'a> {
     let names: Vec<String> = (0..tools).map(name).collect();
     let mut next = 0;
-    Subject::new(Section::Registry, label, move || {
+    Subject::once(section::REGISTRY, label, move || {
         next = (next + 1) % names.len();
         registry.get(black_box(&names[next]))
     })

@@ -7,13 +7,10 @@ macro_rules! rig {
 
         use serde_json::Value;
         use tokio::runtime::Runtime;
+        use turnwright_bench_measure::Subject;
         use $agent::tool::{Tool, ToolContext, ToolResult, ToolSet};
 
-        use crate::{
-            arguments::Arguments,
-            measure::{Section, Subject},
-            subjects::Reply,
-        };
+        use crate::{arguments::Arguments, subjects::Reply};
 
         pub(crate) const CALL: &str = concat!("rig ", $version, ": `ToolSet::execute`");
 
@@ -80,7 +77,7 @@ macro_rules! rig {
 
             pub(crate) fn subject<'a>(
                 &'a self,
-                section: Section,
+                section: &'static str,
                 runtime: &'a Runtime,
             ) -> Subject<'a> {
                 let mut context = ToolContext::new();

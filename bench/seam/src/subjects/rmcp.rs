@@ -17,12 +17,10 @@ use rmcp::{
 };
 use serde_json::Value;
 use tokio::{io::DuplexStream, runtime::Runtime};
+use turnwright_bench_measure::Subject;
 
 use super::Reply;
-use crate::{
-    arguments::Arguments,
-    measure::{Section, Subject},
-};
+use crate::arguments::Arguments;
 
 pub(crate) const CALL: &str = "rmcp: parse into an object, `ToolRouter::call`";
 
@@ -92,7 +90,11 @@ impl<A: Arguments> Rmcp<A> {
         }
     }
 
-    pub(crate) fn subject<'a>(&'a self, section: Section, runtime: &'a Runtime) -> Subject<'a> {
+    pub(crate) fn subject<'a>(
+        &'a self,
+        section: &'static str,
+        runtime: &'a Runtime,
+    ) -> Subject<'a> {
         Subject::awaited(section, CALL, runtime, async || {
             self.call(black_box(A::VALID)).await
         })

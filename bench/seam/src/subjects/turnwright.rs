@@ -4,13 +4,11 @@ use std::{error::Error, hint::black_box, marker::PhantomData};
 
 use serde_json::Value;
 use tokio::runtime::Runtime;
+use turnwright_bench_measure::Subject;
 use turnwright_core::{DispatchContext, Tool, ToolContext, ToolExecutor, ToolOutput};
 
 use super::Reply;
-use crate::{
-    arguments::Arguments,
-    measure::{Section, Subject},
-};
+use crate::arguments::Arguments;
 
 pub(crate) const CALL: &str = "**Turnwright**: valid as it came";
 pub(crate) const CALL_DEFAULTED: &str = "Turnwright: a default filled in";
@@ -51,7 +49,7 @@ impl<A: Arguments> Turnwright<A> {
 
     pub(crate) fn subjects<'a>(
         &'a self,
-        section: Section,
+        section: &'static str,
         runtime: &'a Runtime,
     ) -> Vec<Subject<'a>> {
         [

@@ -1,4 +1,4 @@
-//! Who answers: a model on a server, with its tools. A chat and a turn that is taken up again have the same.
+//! The agent of a chat or of a resumed turn: a model with its tools.
 
 mod server;
 
@@ -8,26 +8,26 @@ use std::time::Duration;
 use turnwright::RecordKind;
 use turnwright::middleware::hydrate;
 use turnwright::prelude::*;
-use turnwright::turn::TurnRunnerBuilder;
-use turnwright::unknown::ask_somebody;
+use turnwright::reconcile::ask_operator;
+use turnwright::runner::TurnRunnerBuilder;
 use turnwright_testkit::cassette::Cassette;
 
 pub(crate) use server::{Server, is_address};
 
 use crate::args;
 use crate::exit::misuse;
-use crate::kept::{About, Keeping};
-use crate::own::{Own, OwnModel};
+use crate::extensions::{CustomModel, Extensions};
+use crate::storage::{ChatNote, Storage};
 use crate::terminal::one_line;
 
 /// What the model is told about its task where nobody says anything else.
 const SYSTEM: &str = "You talk to somebody at a terminal. Be brief and exact, and write plain text without markup. \
     Use your tools where they help: look before you guess, and say what you could not find out.";
 
-/// How long after a crash nobody else may go on.
+/// Lease duration. After a crash, other programs wait this long.
 const LEASE: Duration = Duration::from_secs(10);
 
-/// What is sent of a conversation: all but what a chat has noted about it.
+/// The records that are sent to the model: all but the note of a chat.
 const SENT: [RecordKind; 5] = [
     RecordKind::Instruction,
     RecordKind::Retrievable,
@@ -36,44 +36,49 @@ const SENT: [RecordKind; 5] = [
     RecordKind::ToolCall,
 ];
 
-/// A model, and what it may do.
+/// A model with its tools.
 pub(crate) struct Agent {
-    pub(crate) told: args::Agent,
-    /// The folder that it may read.
+    pub(crate) options: args::Agent,
+    /// The folder that its tools can read.
     pub(crate) folder: PathBuf,
     pub(crate) tools: Vec<Tool>,
     model: Model,
 }
 
-/// Where the model is.
+/// The location of the model.
 enum Model {
     Server(Server),
-    /// In this program, under the name of its executor and, if it has one, of its model.
-    Own(String, Option<String>),
+    /// In this program: the name of its executor and, if any, of its model.
+    Extensions(String, Option<String>),
 }
 
 impl Agent {
     /// Looks for the model. What goes over the wire is recorded in this file, if one is named. The runner keeps nothing yet:
-    /// see [`kept_in`].
+    /// see [`with_storage`].
     pub(crate) async fn find(
-        told: args::Agent,
-        own: Own,
+        options: args::Agent,
+        extensions: Extensions,
         record: Option<&Path>,
     ) -> anyhow::Result<(Self, TurnRunnerBuilder)> {
-        let folder = existing(told.folder.as_deref().unwrap_or(Path::new(".")))?;
-        let tools = crate::toolbox::gather(&folder, !told.no_fetch, own.tools, &told.own.files)?;
-        let (model, runner) = match own.model {
-            Some(model) => own_model(model, &told, record)?,
-            None => server_model(&told, record).await?,
+        let folder = existing(options.folder.as_deref().unwrap_or(Path::new(".")))?;
+        let tools = crate::toolbox::gather(
+            &folder,
+            !options.no_fetch,
+            extensions.tools,
+            &options.tool_files.files,
+        )?;
+        let (model, runner) = match extensions.model {
+            Some(model) => own_model(model, &options, record)?,
+            None => server_model(&options, record).await?,
         };
-        let last = told.last.unwrap_or(usize::MAX);
-        let runner = own
+        let last = options.last.unwrap_or(usize::MAX);
+        let runner = extensions
             .settings
             .apply(runner.turn_input(hydrate().kinds(SENT).last(last)))
             .tools(tools.clone())
             .policy(asks_before_writes());
         let agent = Agent {
-            told,
+            options,
             folder,
             tools,
             model,
@@ -81,42 +86,44 @@ impl Agent {
         Ok((agent, runner))
     }
 
-    /// What a chat notes about a conversation with it.
-    pub(crate) fn about(&self) -> About {
-        let whole = |file: &PathBuf| file.canonicalize().unwrap_or_else(|_| file.clone());
+    /// The note of a chat about a conversation with this agent.
+    pub(crate) fn chat_note(&self) -> ChatNote {
+        let full = |file: &PathBuf| file.canonicalize().unwrap_or_else(|_| file.clone());
         let (partial, model) = match &self.model {
             Model::Server(server) => (server.is_partial(), server.model_name()),
-            // There is nothing that could be dialled.
-            Model::Own(name, model) => (true, model.as_ref().unwrap_or(name).as_str()),
+            // There is no URL.
+            Model::Extensions(name, model) => (true, model.as_ref().unwrap_or(name).as_str()),
         };
-        About {
+        ChatNote {
             server: self.address(),
             partial,
             model: model.to_owned(),
             folder: self.folder.clone(),
-            tools: self.told.own.files.iter().map(whole).collect(),
-            system: self.told.system.clone(),
-            no_fetch: self.told.no_fetch,
+            tools: self.options.tool_files.files.iter().map(full).collect(),
+            system: self.options.system.clone(),
+            no_fetch: self.options.no_fetch,
         }
     }
 
-    /// Which server it is, without what may be secret in its address; or which model of this program.
+    /// The URL of the server without secrets, or the name of the program's model.
     pub(crate) fn address(&self) -> String {
         match &self.model {
             Model::Server(server) => server.address(),
-            Model::Own(name, _) => format!("the program's own model ({})", one_line(name, 60)),
+            Model::Extensions(name, _) => {
+                format!("the program's own model ({})", one_line(name, 60))
+            }
         }
     }
 
-    /// For people: which model where.
+    /// The model and its location, for users.
     pub(crate) fn shown(&self) -> String {
         match &self.model {
             Model::Server(server) => server.shown(),
-            Model::Own(name, model) => one_line(model.as_ref().unwrap_or(name), 60),
+            Model::Extensions(name, model) => one_line(model.as_ref().unwrap_or(name), 60),
         }
     }
 
-    /// What somebody should know before they begin.
+    /// Warnings for the user before a chat starts.
     pub(crate) fn cares(&self) -> Vec<String> {
         let mut cares = Vec::new();
         let home = etcetera::home_dir()
@@ -140,49 +147,49 @@ pub(crate) fn asks_before_writes() -> impl ApprovalPolicy {
     before_writes("it may change something")
 }
 
-/// The runner with its turns in what is kept, if something is.
-pub(crate) async fn kept_in(
+/// Builds the runner, with storage if there is one.
+pub(crate) async fn with_storage(
     runner: TurnRunnerBuilder,
-    keeping: Option<&Keeping>,
+    storage: Option<&Storage>,
 ) -> anyhow::Result<TurnRunner> {
-    let runner = match keeping {
+    let runner = match storage {
         None => runner,
-        Some(keeping) => runner
+        Some(storage) => runner
             .lease(LEASE)
-            .unknown_calls(ask_somebody())
-            // A file from another person approves nothing.
-            .recall_answers(!keeping.place.is_named())
-            .secret(keeping.secret().await?)
-            .store(keeping.store.clone()),
+            .unknown_calls(ask_operator())
+            // A file of another person approves nothing.
+            .recall_answers(!storage.place.is_named())
+            .secret(storage.secret().await?)
+            .store(storage.store.clone()),
     };
     Ok(runner.build()?)
 }
 
 async fn server_model(
-    told: &args::Agent,
+    options: &args::Agent,
     record: Option<&Path>,
 ) -> anyhow::Result<(Model, TurnRunnerBuilder)> {
-    let server = Server::find(told).await?;
+    let server = Server::find(options).await?;
     let model = server.model();
     let model = match record {
         Some(file) => model.transport(Cassette::record(file, server.client()?)?),
         None => model,
     };
     let model = model
-        .system_prompt(told.system.as_deref().unwrap_or(SYSTEM))
+        .system_prompt(options.system.as_deref().unwrap_or(SYSTEM))
         .build()
         .map_err(|error| misuse(error.with_causes()))?;
     Ok((Model::Server(server), turnwright::runner(model)))
 }
 
 fn own_model(
-    model: OwnModel,
-    told: &args::Agent,
+    model: CustomModel,
+    options: &args::Agent,
     record: Option<&Path>,
 ) -> anyhow::Result<(Model, TurnRunnerBuilder)> {
     for (given, option) in [
         (record.is_some(), "--record"),
-        (told.system.is_some(), "--system"),
+        (options.system.is_some(), "--system"),
     ] {
         if given {
             return Err(misuse(format!(
@@ -190,17 +197,17 @@ fn own_model(
             )));
         }
     }
-    let named = Model::Own(model.name.clone(), model.model.clone());
+    let named = Model::Extensions(model.name.clone(), model.model.clone());
     Ok((named, model.runner()))
 }
 
 fn existing(folder: &Path) -> anyhow::Result<PathBuf> {
     let shown = folder.display();
-    let whole = folder
+    let full = folder
         .canonicalize()
         .map_err(|error| misuse(format!("the folder `{shown}` cannot be read: {error}")))?;
-    match whole.is_dir() {
-        true => Ok(whole),
+    match full.is_dir() {
+        true => Ok(full),
         false => Err(misuse(format!("`{shown}` is no folder"))),
     }
 }

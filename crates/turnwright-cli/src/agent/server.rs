@@ -1,4 +1,4 @@
-//! Which model on which server.
+//! Finds the server and its model.
 
 use std::time::Duration;
 
@@ -6,21 +6,21 @@ use anyhow::Context as _;
 use futures_util::StreamExt as _;
 use serde::Deserialize;
 use turnwright::models::chat_completions::ChatCompletionsBuilder;
-use turnwright::models::http::Client;
+use turnwright::models::http::{Client, is_loopback, without_secrets};
 use turnwright::{ChatCompletions, Error};
-use url::{Host, Url};
+use url::Url;
 
 use crate::args;
 use crate::exit::misuse;
 use crate::terminal::one_line;
 
-/// Where requests go if there is a key and no address.
+/// The default server if there is a key.
 const OPENAI: &str = "https://api.openai.com/v1";
-/// How long a server may take to say which models it has.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a list of models may be.
-const LONGEST_LIST: usize = 4 << 20;
-/// How many names are shown of models to choose from.
+/// The timeout for the list of models.
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most bytes of a list of models.
+const MAX_LIST: usize = 4 << 20;
+/// The most model names in a message.
 const SHOWN: usize = 12;
 
 /// A model on a server.
@@ -31,10 +31,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// The server that is named, and the model: if none is, the only one that the server has.
-    pub(crate) async fn find(told: &args::Agent) -> anyhow::Result<Self> {
-        let key = said(std::env::var("OPENAI_API_KEY").ok());
-        let base = match (said(told.base_url.clone()), &key) {
+    /// Finds the server and the model. Without a name, the server's only model is used.
+    pub(crate) async fn find(options: &args::Agent) -> anyhow::Result<Self> {
+        let key = non_blank(std::env::var("OPENAI_API_KEY").ok());
+        let base = match (non_blank(options.base_url.clone()), &key) {
             (Some(base), _) => base,
             (None, Some(_)) => OPENAI.to_owned(),
             (None, None) => {
@@ -52,7 +52,7 @@ impl Server {
             key,
             model: String::new(),
         };
-        server.model = match said(told.model.clone()) {
+        server.model = match non_blank(options.model.clone()) {
             Some(model) => model.trim().to_owned(),
             None => only(server.models().await?, &server.shown_address())?,
         };
@@ -71,7 +71,7 @@ impl Server {
     /// What requests are sent by where they are recorded.
     pub(crate) fn client(&self) -> Result<Client, Error> {
         let client = Client::builder();
-        match is_here(&self.base) {
+        match is_loopback(&self.base) {
             true => client.no_proxy().build(),
             false => client.build(),
         }
@@ -83,15 +83,15 @@ impl Server {
         format!("{model} at {}", self.shown_address())
     }
 
-    /// Which server it is: without what may be secret in its address.
+    /// The URL without secrets.
     pub(crate) fn address(&self) -> String {
         self.shown_address()
     }
 
-    /// Whether something was left out of its address.
+    /// Whether the shown URL leaves something out.
     pub(crate) fn is_partial(&self) -> bool {
-        let whole = self.base.as_str().trim_end_matches('/');
-        whole != self.shown_address()
+        let full = self.base.as_str().trim_end_matches('/');
+        full != self.shown_address()
     }
 
     /// The model's name.
@@ -99,27 +99,22 @@ impl Server {
         &self.model
     }
 
-    /// Whether a key goes over a network as it is.
+    /// Whether the key is sent unencrypted over a network.
     pub(crate) fn sends_key_in_the_clear(&self) -> bool {
-        self.key.is_some() && self.base.scheme() == "http" && !is_here(&self.base)
+        self.key.is_some() && self.base.scheme() == "http" && !is_loopback(&self.base)
     }
 
-    /// Without what may be secret in an address.
+    /// The URL without secrets, on one line.
     fn shown_address(&self) -> String {
-        let mut shown = self.base.clone();
-        // Fails only where there can be neither.
-        let _ = shown.set_username("");
-        let _ = shown.set_password(None);
-        shown.set_query(None);
-        shown.set_fragment(None);
+        let shown = without_secrets(&self.base);
         one_line(shown.as_str().trim_end_matches('/'), 120)
     }
 
     /// The names of the models that the server has.
     async fn models(&self) -> anyhow::Result<Vec<String>> {
         let at = self.shown_address();
-        let ask = async {
-            let response = self.ask().await.map_err(unanswered)?;
+        let request_models = async {
+            let response = self.request_models().await.map_err(unanswered)?;
             match response.status().as_u16() {
                 200 => {}
                 401 | 403 => anyhow::bail!("the key was refused; is OPENAI_API_KEY right?"),
@@ -129,19 +124,16 @@ impl Server {
             let mut pieces = response.bytes_stream();
             while let Some(piece) = pieces.next().await {
                 body.extend_from_slice(&piece.map_err(unanswered)?);
-                anyhow::ensure!(
-                    body.len() <= LONGEST_LIST,
-                    "it answered at too great length"
-                );
+                anyhow::ensure!(body.len() <= MAX_LIST, "it answered at too great length");
             }
-            // What came is not quoted: a server may repeat the key in it.
+            // The body is not quoted: a server may repeat the key in it.
             let listed = serde_json::from_slice::<Listed>(&body);
             let listed =
                 listed.map_err(|_| anyhow::anyhow!("what it answers is no list of models"))?;
             let names = listed.data.into_iter().map(|model| model.id);
             Ok(names.filter(|name| !self.is_key(name)).collect())
         };
-        let asked = match tokio::time::timeout(PATIENCE, ask).await {
+        let asked = match tokio::time::timeout(LIST_TIMEOUT, request_models).await {
             Ok(asked) => asked,
             Err(_) => Err(anyhow::anyhow!("it does not answer")),
         };
@@ -158,14 +150,14 @@ impl Server {
         key.is_some_and(|key| name.contains(key))
     }
 
-    async fn ask(&self) -> reqwest::Result<reqwest::Response> {
+    async fn request_models(&self) -> reqwest::Result<reqwest::Response> {
         let mut url = self.base.clone();
         let path = url.path().trim_end_matches('/');
         let path = path.strip_suffix("/chat/completions").unwrap_or(path);
         url.set_path(&format!("{path}/models"));
         // A key belongs where it was sent, and a proxy of the environment is not for what runs on this machine.
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
-        let client = match is_here(&url) {
+        let client = match is_loopback(&url) {
             true => client.no_proxy(),
             false => client,
         };
@@ -178,7 +170,7 @@ impl Server {
     }
 }
 
-/// Why there is no answer, without the address, which may hold a key.
+/// The error without the URL, which can hold a key.
 fn unanswered(error: reqwest::Error) -> anyhow::Error {
     match error.is_connect() {
         true => anyhow::anyhow!("it cannot be reached: is the address right, and does it run?"),
@@ -186,7 +178,7 @@ fn unanswered(error: reqwest::Error) -> anyhow::Error {
     }
 }
 
-/// What a server says of its models.
+/// The list of models.
 #[derive(Deserialize)]
 struct Listed {
     data: Vec<Model>,
@@ -216,26 +208,16 @@ fn only(mut models: Vec<String>, at: &str) -> anyhow::Result<String> {
     })
 }
 
-/// What was said, if it is more than space.
-fn said(text: Option<String>) -> Option<String> {
+/// A text that is not blank.
+fn non_blank(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-/// Whether a text could be a base URL.
+/// Whether a text is a valid base URL.
 pub(crate) fn is_address(base: &str) -> bool {
     Url::parse(base).is_ok_and(|url| is_web(&url))
 }
 
 fn is_web(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https") && url.has_host()
-}
-
-/// Whether an address is this machine's.
-fn is_here(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }

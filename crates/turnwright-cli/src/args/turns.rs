@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 
 use super::{Agent, StoreFile};
-use crate::turns::{Bytes, Span, State};
+use crate::turn_state::State;
+use crate::units::{Bytes, Span};
 
 /// Look at turns that were kept, take them up again, and delete them.
 ///
@@ -61,7 +62,7 @@ pub(crate) struct TurnsList {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: u64,
     #[command(flatten)]
-    pub(crate) kept: StoreFile,
+    pub(crate) storage: StoreFile,
 }
 
 #[derive(Debug, Args)]
@@ -69,7 +70,7 @@ pub(crate) struct TurnsShow {
     /// Which turn: its id, or the beginning of it.
     pub(crate) turn: String,
     #[command(flatten)]
-    pub(crate) kept: StoreFile,
+    pub(crate) storage: StoreFile,
 }
 
 #[derive(Debug, Args)]
@@ -80,16 +81,16 @@ pub(crate) struct TurnsResume {
     #[arg(long)]
     pub(crate) wait: bool,
     #[command(flatten)]
-    pub(crate) again: Again,
+    pub(crate) again: ResumeOptions,
     #[command(flatten)]
     pub(crate) agent: Agent,
     #[command(flatten)]
-    pub(crate) kept: StoreFile,
+    pub(crate) storage: StoreFile,
 }
 
 /// How a turn is taken up again.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Again {
+pub(crate) struct ResumeOptions {
     /// Take a turn up without the files of tools that its chat had.
     #[arg(long, conflicts_with = "files")]
     pub(crate) without_tools: bool,
@@ -123,7 +124,7 @@ pub(crate) struct TurnsExport {
     #[arg(long)]
     pub(crate) with_results: bool,
     #[command(flatten)]
-    pub(crate) kept: StoreFile,
+    pub(crate) storage: StoreFile,
 }
 
 #[derive(Debug, Args)]
@@ -145,5 +146,5 @@ pub(crate) struct TurnsDelete {
     #[arg(long)]
     pub(crate) yes: bool,
     #[command(flatten)]
-    pub(crate) kept: StoreFile,
+    pub(crate) storage: StoreFile,
 }

@@ -1,10 +1,10 @@
 //! `turnwright chat`: a conversation with a model server, kept between runs.
 
-mod again;
-mod commands;
-mod held;
+mod input;
+mod messages;
+mod open_conversation;
+mod resume;
 mod session;
-mod words;
 
 use std::path::Path;
 
@@ -13,54 +13,58 @@ use serde_json::json;
 use crate::agent::Agent;
 use crate::args;
 use crate::exit::Exit;
-use crate::kept::{Part, Place};
-use crate::own::Own;
-use crate::terminal::{Screen, Signals, Told};
+use crate::extensions::Extensions;
+use crate::storage::{ConversationPart, StorageLocation};
+use crate::terminal::{Screen, Signal, Signals};
 
-use held::{Going, Held};
+use open_conversation::{OpenConversation, StartMode};
 use session::Session;
 
-pub(crate) async fn run(told: args::Chat, own: Own, mut screen: Screen) -> anyhow::Result<Exit> {
+pub(crate) async fn run(
+    options: args::Chat,
+    extensions: Extensions,
+    mut screen: Screen,
+) -> anyhow::Result<Exit> {
     // From here on Ctrl-C is ours, whenever it comes.
     let mut signals = Signals::listen()?;
     screen.busy("looking for the model");
     let agent = tokio::select! {
-        agent = Agent::find(told.agent.clone(), own, told.record.as_deref()) => agent,
-        told = signals.next() => {
+        agent = Agent::find(options.agent.clone(), extensions, options.record.as_deref()) => agent,
+        signal = signals.next() => {
             screen.rest();
-            return Ok(match told {
-                Told::Interrupt => Exit::Interrupted,
-                Told::Terminate => Exit::Done,
+            return Ok(match signal {
+                Signal::Interrupt => Exit::Interrupted,
+                Signal::Terminate => Exit::Done,
             });
         }
     };
     screen.rest();
     let (agent, runner) = agent?;
-    let name = match &told.conversation {
+    let name = match &options.conversation {
         Some(name) => name.clone(),
         None => usual_name(&agent.folder, &agent.address()),
     };
-    let going = match (told.new, agent.told.switch_server) {
-        (true, _) => Going::Anew,
-        (false, true) => Going::OnElsewhere,
-        (false, false) => Going::On,
+    let going = match (options.new, agent.options.switch_server) {
+        (true, _) => StartMode::Anew,
+        (false, true) => StartMode::OnElsewhere,
+        (false, false) => StartMode::On,
     };
-    let kept = match told.forget {
+    let conversation = match options.forget {
         true => None,
         false => {
-            let place = Place::of(&told.kept)?;
-            Some(Held::take(place, &name, going, agent.about()).await?)
+            let place = StorageLocation::of(&options.storage)?;
+            Some(OpenConversation::take(place, &name, going, agent.chat_note()).await?)
         }
     };
-    let part = match &kept {
-        Some(kept) => kept.part.clone(),
-        None => Part::named(&name),
+    let part = match &conversation {
+        Some(conversation) => conversation.part.clone(),
+        None => ConversationPart::named(&name),
     };
     let session = Session {
         agent,
         part,
-        kept,
-        again: told.again,
+        conversation,
+        again: options.again,
         signals,
     };
     session.hold(runner, screen).await
@@ -69,7 +73,7 @@ pub(crate) async fn run(told: args::Chat, own: Own, mut screen: Screen) -> anyho
 /// The conversation of a folder with a server: what was said to one is never sent to another unasked.
 fn usual_name(folder: &Path, server: &str) -> String {
     let whose = json!({ "folder": folder.to_string_lossy(), "server": server });
-    let digest = turnwright::call_id_of_value("chat", &whose);
+    let digest = turnwright::checksum_of_value("chat", &whose);
     let plain = |sign: &char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-');
     let folder = folder.file_name().unwrap_or_default().to_string_lossy();
     let folder: String = folder.chars().filter(plain).take(24).collect();

@@ -3,21 +3,22 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use turnwright::prelude::*;
-use turnwright::turn::TurnRunnerBuilder;
+use turnwright::runner::TurnRunnerBuilder;
 
-use super::again::NOTHING;
-use super::commands::Said;
-use super::held::Held;
-use super::words::{advise, after, help};
-use crate::agent::{Agent, kept_in};
+use super::input::Input;
+use super::messages::{advise, after, help};
+use super::open_conversation::OpenConversation;
+use super::resume::NOTHING;
+use crate::agent::{Agent, with_storage};
 use crate::args;
 use crate::exit::{Exit, misuse};
-use crate::kept::Part;
-use crate::show::{Show, count};
+use crate::show::Show;
+use crate::storage::ConversationPart;
 use crate::terminal::{
-    Consent, Editor, Lines, Screen, Signals, Told, Typed, one_line, plain, style,
+    ApprovalPrompt, Editor, Lines, Screen, Signal, Signals, Typed, one_line, plain, style,
 };
-use crate::turns::{self, Seen};
+use crate::turns::{self, IfHeld, TurnSummary};
+use crate::units::count;
 
 const PROMPT: &str = "you › ";
 const MORE: &str = "  … › ";
@@ -26,11 +27,11 @@ const MORE: &str = "  … › ";
 pub(super) struct Session {
     pub(super) agent: Agent,
     /// Which conversation it is.
-    pub(super) part: Part,
+    pub(super) part: ConversationPart,
     /// None if nothing is kept.
-    pub(super) kept: Option<Held>,
+    pub(super) conversation: Option<OpenConversation>,
     /// How a turn is taken up again.
-    pub(super) again: args::Again,
+    pub(super) again: args::ResumeOptions,
     pub(super) signals: Signals,
 }
 
@@ -43,9 +44,9 @@ pub(super) struct Running {
 
 /// What a turn begins with.
 enum What<'w> {
-    Said(&'w str),
+    Input(&'w str),
     /// A turn that is taken up again.
-    Again(&'w Seen),
+    ResumeOptions(&'w TurnSummary),
 }
 
 impl Session {
@@ -57,9 +58,9 @@ impl Session {
         let mut signals = Signals::listen()?;
         let running = tokio::select! {
             running = self.begin(runner) => running?,
-            told = signals.next() => return Ok(match told {
-                Told::Interrupt => Exit::Interrupted,
-                Told::Terminate => Exit::Done,
+            signal = signals.next() => return Ok(match signal {
+                Signal::Interrupt => Exit::Interrupted,
+                Signal::Terminate => Exit::Done,
             }),
         };
         self.signals = signals;
@@ -67,35 +68,41 @@ impl Session {
             true => self.with_person(screen, &running).await,
             false => self.with_pipe(screen, &running).await,
         };
-        if let Some(kept) = &self.kept {
+        if let Some(conversation) = &self.conversation {
             // What was said is there already: only the tidying up could fail.
-            let _ = kept.keeping.close().await;
+            let _ = conversation.storage.close().await;
         }
         exit
     }
 
     /// A runner that goes on where the conversation is.
     async fn begin(&self, runner: TurnRunnerBuilder) -> anyhow::Result<Running> {
-        let keeping = self.kept.as_ref().map(|kept| &kept.keeping);
-        let messages = match &self.kept {
-            Some(kept) => kept.messages().await?,
+        let storage = self
+            .conversation
+            .as_ref()
+            .map(|conversation| &conversation.storage);
+        let messages = match &self.conversation {
+            Some(conversation) => conversation.messages().await?,
             None => 0,
         };
         Ok(Running {
-            runner: kept_in(runner, keeping).await?,
+            runner: with_storage(runner, storage).await?,
             messages,
         })
     }
 
     /// Somebody sits at the terminal.
     async fn with_person(&mut self, mut screen: Screen, running: &Running) -> anyhow::Result<Exit> {
-        let history = self.kept.as_ref().map(|kept| kept.desk.history());
+        let history = self
+            .conversation
+            .as_ref()
+            .map(|conversation| conversation.desk.history());
         let editor = Editor::open(history).context("the terminal cannot be read from")?;
         self.banner(&mut screen, running)?;
         self.tell_of_cut_off(&mut screen, true).await?;
-        let consent = Consent::new(self.agent.told.yes, Some(editor.clone()))
+        let approval_prompt = ApprovalPrompt::new(self.agent.options.yes, Some(editor.clone()))
             .tell_model(self.again.tell_model);
-        let mut show = Show::new(screen, consent);
+        let mut show = Show::new(screen, approval_prompt);
         // Whether Ctrl-C was pressed last.
         let mut leaving = false;
         loop {
@@ -115,26 +122,26 @@ impl Session {
                 }
             };
             leaving = false;
-            match Said::of(&line) {
-                Said::Nothing => {}
-                Said::Quit => return Ok(Exit::Done),
-                Said::Help => help(&mut show.screen)?,
-                Said::Tools => self.list_tools(&mut show.screen)?,
-                Said::New => self.begin_anew(&mut show.screen).await?,
-                Said::Unknown(word) => {
+            match Input::of(&line) {
+                Input::Nothing => {}
+                Input::Quit => return Ok(Exit::Done),
+                Input::Help => help(&mut show.screen)?,
+                Input::Tools => self.list_tools(&mut show.screen)?,
+                Input::New => self.begin_anew(&mut show.screen).await?,
+                Input::Unknown(word) => {
                     let word = one_line(word, 40);
                     let hint = format!(
                         "There is no command {word}: /help shows which there are. Begin with a space to say it to the model."
                     );
                     show.screen.paragraph(style::CARE, "", &hint)?;
                 }
-                Said::ToModel(text) => {
-                    let what = What::Said(text);
-                    if self.turn(&mut show, running, what).await? == Some(Told::Terminate) {
+                Input::ToModel(text) => {
+                    let what = What::Input(text);
+                    if self.turn(&mut show, running, what).await? == Some(Signal::Terminate) {
                         return Ok(Exit::Done);
                     }
                 }
-                Said::Resume => {
+                Input::Resume => {
                     let Some(last) = self.unanswered().await? else {
                         show.screen.paragraph(style::DIM, "", NOTHING)?;
                         continue;
@@ -144,8 +151,8 @@ impl Session {
                         show.screen.paragraph(style::CARE, "", &why)?;
                         continue;
                     }
-                    let what = What::Again(&last);
-                    if self.turn(&mut show, running, what).await? == Some(Told::Terminate) {
+                    let what = What::ResumeOptions(&last);
+                    if self.turn(&mut show, running, what).await? == Some(Signal::Terminate) {
                         return Ok(Exit::Done);
                     }
                 }
@@ -155,8 +162,9 @@ impl Session {
 
     /// A pipe, a file, or a machine: each line is a turn, and nobody is there to be asked.
     async fn with_pipe(&mut self, screen: Screen, running: &Running) -> anyhow::Result<Exit> {
-        let consent = Consent::new(self.agent.told.yes, None).tell_model(self.again.tell_model);
-        let mut show = Show::new(screen.answers_alone(), consent);
+        let approval_prompt =
+            ApprovalPrompt::new(self.agent.options.yes, None).tell_model(self.again.tell_model);
+        let mut show = Show::new(screen.answers_alone(), approval_prompt);
         if show.screen.is_aside() {
             for care in self.agent.cares() {
                 show.screen.paragraph(style::CARE, "", &care)?;
@@ -168,9 +176,9 @@ impl Session {
         loop {
             let line = tokio::select! {
                 line = lines.next() => line,
-                told = self.signals.next() => return Ok(match told {
-                    Told::Interrupt => Exit::Interrupted,
-                    Told::Terminate => exit,
+                options = self.signals.next() => return Ok(match options {
+                    Signal::Interrupt => Exit::Interrupted,
+                    Signal::Terminate => exit,
                 }),
             };
             let Some(line) = line.map_err(|error| misuse(error.to_string()))? else {
@@ -180,14 +188,14 @@ impl Session {
             if text.is_empty() {
                 continue;
             }
-            if let Some(told) = self.wait_for_others(&mut show.screen).await? {
-                return Ok(match told {
-                    Told::Interrupt => Exit::Interrupted,
-                    Told::Terminate => exit,
+            if let Some(options) = self.wait_for_others(&mut show.screen).await? {
+                return Ok(match options {
+                    Signal::Interrupt => Exit::Interrupted,
+                    Signal::Terminate => exit,
                 });
             }
-            let shown = match Said::of(&line) {
-                Said::Resume => match self.unanswered().await? {
+            let shown = match Input::of(&line) {
+                Input::Resume => match self.unanswered().await? {
                     Some(last) => {
                         self.may_take_up(&last, false).await??;
                         self.take_up(&mut show, running, &last).await?
@@ -207,8 +215,8 @@ impl Session {
             if show.screen.is_aside() {
                 advise(&mut show, &shown)?;
             }
-            let said = !shown.outcome.text.trim().is_empty();
-            exit = match shown.outcome.is_answered() && said {
+            let has_text = !shown.outcome.text.trim().is_empty();
+            exit = match shown.outcome.is_answered() && has_text {
                 true => Exit::Done,
                 false => Exit::No,
             };
@@ -227,48 +235,48 @@ impl Session {
         show: &mut Show,
         running: &Running,
         what: What<'_>,
-    ) -> anyhow::Result<Option<Told>> {
-        if let Some(told) = self.wait_for_others(&mut show.screen).await? {
+    ) -> anyhow::Result<Option<Signal>> {
+        if let Some(options) = self.wait_for_others(&mut show.screen).await? {
             show.screen.line(style::paint(style::CARE, "called off"))?;
-            return Ok(Some(told));
+            return Ok(Some(options));
         }
         let begun = Instant::now();
         let shown = match what {
-            What::Said(text) => {
+            What::Input(text) => {
                 let input = self.input(text, &mut show.screen).await?;
                 show.turn(&running.runner, input).await?
             }
-            What::Again(last) => self.take_up(show, running, last).await?,
+            What::ResumeOptions(last) => self.take_up(show, running, last).await?,
         };
         after(show, &shown, begun.elapsed())?;
         Ok(match (shown.terminated, shown.interrupted) {
-            (true, _) => Some(Told::Terminate),
-            (false, true) => Some(Told::Interrupt),
+            (true, _) => Some(Signal::Terminate),
+            (false, true) => Some(Signal::Interrupt),
             (false, false) => None,
         })
     }
 
     /// Waits for a program that had the conversation and may have crashed. What was told meanwhile, if something was.
-    async fn wait_for_others(&self, screen: &mut Screen) -> anyhow::Result<Option<Told>> {
-        let Some(kept) = &self.kept else {
+    async fn wait_for_others(&self, screen: &mut Screen) -> anyhow::Result<Option<Signal>> {
+        let Some(conversation) = &self.conversation else {
             return Ok(None);
         };
-        let scope = kept.part.scope();
+        let conversation_id = conversation.part.conversation_id();
         let mut signals = Signals::listen()?;
-        let told = tokio::select! {
-            waited = turns::wait_for_crashed(&kept.keeping, &scope, screen) => {
+        let signal = tokio::select! {
+            waited = turns::wait_until_free(&conversation.storage, &conversation_id, None, IfHeld::GoOn, screen) => {
                 waited?;
                 None
             }
-            told = signals.next() => Some(told),
+            signal = signals.next() => Some(signal),
         };
         screen.rest();
-        Ok(told)
+        Ok(signal)
     }
 
     async fn input(&self, text: &str, screen: &mut Screen) -> anyhow::Result<TurnInput> {
-        if let Some(kept) = &self.kept
-            && kept.renew().await?
+        if let Some(conversation) = &self.conversation
+            && conversation.renew().await?
             && !screen.is_json()
         {
             let text = "this conversation was deleted meanwhile: it begins anew";
@@ -278,10 +286,10 @@ impl Session {
     }
 
     async fn begin_anew(&mut self, screen: &mut Screen) -> anyhow::Result<()> {
-        let before = match &mut self.kept {
-            Some(kept) => {
-                let before = kept.begin_anew().await?;
-                self.part = kept.part.clone();
+        let before = match &mut self.conversation {
+            Some(conversation) => {
+                let before = conversation.begin_anew().await?;
+                self.part = conversation.part.clone();
                 before
             }
             // Nothing is kept, and nothing leads back to it.
@@ -290,20 +298,20 @@ impl Session {
                 None
             }
         };
-        let said = match before {
+        let text = match before {
             Some(before) => {
                 format!("Begun anew. What was said stays as {before}, and is not sent any more.")
             }
             None => "Begun anew.".to_owned(),
         };
-        screen.paragraph(style::DIM, "", &said)?;
+        screen.paragraph(style::DIM, "", &text)?;
         Ok(())
     }
 
     fn banner(&self, screen: &mut Screen, running: &Running) -> anyhow::Result<()> {
         screen.paragraph(style::BOLD, "", &self.agent.shown())?;
         let name = &self.part;
-        let conversation = match (&self.kept, running.messages) {
+        let conversation = match (&self.conversation, running.messages) {
             (None, _) => "nothing is kept".to_owned(),
             (Some(_), 0) => format!("conversation {name}, new"),
             (Some(_), 1) => format!("conversation {name}, goes on after 1 message"),

@@ -66,8 +66,8 @@ impl Environment {
         let Some(name) = name.to_str() else {
             return false;
         };
-        let known = ALWAYS.iter().chain(SYSTEM).any(|it| is_same(it, name));
-        known || name.starts_with(LOCALE) || self.named.iter().any(|it| is_same(it, name))
+        let known = ALWAYS.iter().chain(SYSTEM).any(|item| is_same(item, name));
+        known || name.starts_with(LOCALE) || self.named.iter().any(|item| is_same(item, name))
     }
 }
 

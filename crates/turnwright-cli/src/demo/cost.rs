@@ -8,9 +8,10 @@ use turnwright::artifact::text::TokenCount;
 use turnwright_testkit::server::Server;
 
 use super::night;
-use crate::show::{Shown, Tally, count};
+use crate::show::{Shown, Tally};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, plain, wrap};
+use crate::units::count;
 
 /// What the turn cost. Tokens are estimates, all by the same rule.
 #[derive(Serialize)]
@@ -24,7 +25,7 @@ pub(super) struct Cost {
     refused: usize,
     repairs: usize,
     seconds: f64,
-    /// What the model was shown of the planted line, between the lines of its fence.
+    /// What the model was shown of the planted line, between the lines of its fencing token.
     planted: Option<[String; 3]>,
 }
 
@@ -110,16 +111,16 @@ fn about(tokens: u64) -> String {
     format!("about {}", count(rounded))
 }
 
-/// The planted line in a prompt, with the ends of the fence around it.
+/// The planted line in a prompt, with the ends of the fencing token around it.
 fn planted(body: &Value) -> Option<[String; 3]> {
     let messages = body.get("messages")?.as_array()?;
     messages.iter().find_map(|message| {
         let lines: Vec<&str> = message.get("content")?.as_str()?.lines().collect();
         let at = lines.iter().position(|line| line.contains(night::ORDER))?;
-        let fence = |line: &&&str| line.contains("tw-");
+        let fencing_token = |line: &&&str| line.contains("tw-");
         let (before, after) = (lines.get(..at)?, lines.get(at + 1..)?);
-        let open = before.iter().rev().find(fence)?;
-        let close = after.iter().find(fence)?;
+        let open = before.iter().rev().find(fencing_token)?;
+        let close = after.iter().find(fencing_token)?;
         Some([
             open.to_string(),
             lines.get(at)?.to_string(),
@@ -134,8 +135,8 @@ mod tests {
 
     #[test]
     fn an_estimate_has_two_digits() {
-        let said = [0, 7, 99, 30_904, 5_466, 5_662_301].map(about);
+        let texts = [0, 7, 99, 30_904, 5_466, 5_662_301].map(about);
         let expected = ["0", "7", "99", "31,000", "5,500", "5,700,000"];
-        assert_eq!(said, expected.map(|number| format!("about {number}")));
+        assert_eq!(texts, expected.map(|number| format!("about {number}")));
     }
 }

@@ -13,42 +13,42 @@ use turnwright_testkit::server::Server;
 
 use crate::args::{Demo, StoreFile};
 use crate::exit::Exit;
-use crate::kept::{Keeping, Place, trouble_of};
 use crate::show::{Show, Shown};
+use crate::storage::{Storage, StorageLocation, trouble_of};
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Consent, Editor, Screen, wrap};
+use crate::terminal::{ApprovalPrompt, Editor, Screen, wrap};
 
 const QUESTION: &str =
     "Checkout failed for many customers last night. What broke, and what do we do?";
 
 const TASK: &str = "You look after a shop's servers. Find the cause before you change anything.";
 
-pub(crate) async fn run(told: &Demo, screen: Screen) -> anyhow::Result<Exit> {
+pub(crate) async fn run(options: &Demo, screen: Screen) -> anyhow::Result<Exit> {
     let attended = screen.is_attended();
-    let keeping = match &told.store {
+    let storage = match &options.store {
         None => None,
         Some(_) => {
             let store = StoreFile {
-                store: told.store.clone(),
+                store: options.store.clone(),
                 results: None,
             };
-            let keeping = Keeping::open(Place::of(&store)?).await?;
+            let storage = Storage::open(StorageLocation::of(&store)?).await?;
             // What is damaged is found by reading: before the demo, and not in the midst of it.
-            keeping.check().await?;
-            Some(keeping)
+            storage.check().await?;
+            Some(storage)
         }
     };
     let server = model::serve(attended).await?;
-    let runner = runner(&server, keeping.as_ref()).await?;
-    let asked = attended && !told.yes;
+    let runner = runner(&server, storage.as_ref()).await?;
+    let asked = attended && !options.yes;
     let person = asked.then(|| Editor::open(None)).transpose()?;
-    let consent = Consent::new(told.yes, person);
-    let mut show = Show::new(screen, consent);
+    let approval_prompt = ApprovalPrompt::new(options.yes, person);
+    let mut show = Show::new(screen, approval_prompt);
     if !show.screen.is_json() {
         begin(&mut show.screen)?;
     }
     let began = Instant::now();
-    let input = match &keeping {
+    let input = match &storage {
         None => TurnInput::new(QUESTION).turn_id("last-night"),
         // Each run is a conversation of its own.
         Some(_) => TurnInput::new(QUESTION).conversation(own_name()),
@@ -56,7 +56,7 @@ pub(crate) async fn run(told: &Demo, screen: Screen) -> anyhow::Result<Exit> {
     let shown = show.turn(&runner, input).await?;
     let took = began.elapsed();
     if shown.interrupted {
-        kept(&mut show.screen, keeping.as_ref(), &shown).await?;
+        print_hint(&mut show.screen, storage.as_ref(), &shown).await?;
         return Ok(Exit::Interrupted);
     }
     let failed = shown
@@ -74,18 +74,22 @@ pub(crate) async fn run(told: &Demo, screen: Screen) -> anyhow::Result<Exit> {
         true => show.screen.value(&cost)?,
         false => cost.show(&mut show.screen)?,
     }
-    kept(&mut show.screen, keeping.as_ref(), &shown).await?;
+    print_hint(&mut show.screen, storage.as_ref(), &shown).await?;
     Ok(exit(&shown))
 }
 
 /// Closes what the turn is kept in, and says how to look at it.
-async fn kept(screen: &mut Screen, keeping: Option<&Keeping>, shown: &Shown) -> anyhow::Result<()> {
-    let Some(keeping) = keeping else {
+async fn print_hint(
+    screen: &mut Screen,
+    storage: Option<&Storage>,
+    shown: &Shown,
+) -> anyhow::Result<()> {
+    let Some(storage) = storage else {
         return Ok(());
     };
-    keeping.close().await?;
+    storage.close().await?;
     if !screen.is_json() {
-        let (id, option) = (&shown.outcome.turn_id, keeping.place.option());
+        let (id, option) = (&shown.outcome.turn_id, storage.place.option());
         let hint = format!("The turn is kept: `turnwright turns show {id}{option}`");
         screen.line("")?;
         screen.paragraph(style::DIM, "", &hint)?;
@@ -108,7 +112,7 @@ fn exit(shown: &Shown) -> Exit {
     }
 }
 
-async fn runner(server: &Server, keeping: Option<&Keeping>) -> anyhow::Result<TurnRunner> {
+async fn runner(server: &Server, storage: Option<&Storage>) -> anyhow::Result<TurnRunner> {
     let model = ChatCompletions::builder(format!("{}/v1", server.url()))
         .model("scripted")
         .system_prompt(TASK)
@@ -123,11 +127,11 @@ async fn runner(server: &Server, keeping: Option<&Keeping>) -> anyhow::Result<Tu
         .policy(before_writes(
             "it changes something, and only you can allow that",
         ));
-    let runner = match keeping {
+    let runner = match storage {
         None => runner,
-        Some(keeping) => runner
-            .secret(keeping.secret().await?)
-            .store(keeping.store.clone()),
+        Some(storage) => runner
+            .secret(storage.secret().await?)
+            .store(storage.store.clone()),
     };
     Ok(runner.build()?)
 }

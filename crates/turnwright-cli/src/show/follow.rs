@@ -6,7 +6,7 @@ use std::time::Duration;
 use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
 
-use crate::terminal::{Consent, Screen, Signals, Told};
+use crate::terminal::{ApprovalPrompt, Screen, Signal, Signals};
 
 /// How long a turn has to end once the program is to.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -41,55 +41,55 @@ pub(crate) struct Shown {
 /// Shows a turn to its end, and answers at its gates. Ctrl-C calls it off; a second one ends the program.
 pub(crate) async fn follow(
     mut turn: Turn,
-    consent: &Consent,
+    approval_prompt: &ApprovalPrompt,
     viewer: &mut impl Viewer,
 ) -> anyhow::Result<Shown> {
     // One listener for all of the turn: Ctrl-C counts also while something is being shown.
     let mut signals = Signals::listen()?;
     let (mut interrupted, mut terminated) = (false, false);
     loop {
-        let told = tokio::select! {
+        let signal = tokio::select! {
             event = turn.next() => match event {
                 None => break,
                 Some(TurnEvent::GateOpened(gate)) if !interrupted => {
                     viewer.before_question(&gate)?;
                     let gates = turn.gates();
-                    let told = tokio::select! {
-                        answered = consent.answer(viewer.screen(), &gate, &gates) => {
-                            (!answered?).then_some(Told::Interrupt)
+                    let signal = tokio::select! {
+                        answered = approval_prompt.answer(viewer.screen(), &gate, &gates) => {
+                            (!answered?).then_some(Signal::Interrupt)
                         }
-                        () = signals.terminated() => Some(Told::Terminate),
+                        () = signals.terminated() => Some(Signal::Terminate),
                     };
                     // What was told while somebody was asked is dealt with.
                     signals = Signals::listen()?;
-                    if told.is_none() {
+                    if signal.is_none() {
                         viewer.after_question();
                     }
-                    told
+                    signal
                 }
                 Some(event) => {
                     viewer.event(event, interrupted).await?;
                     None
                 }
             },
-            told = signals.next() => {
-                if told == Told::Interrupt && interrupted {
+            signal = signals.next() => {
+                if signal == Signal::Interrupt && interrupted {
                     // Asked twice: whoever does that does not want to wait.
                     viewer.screen().rest();
                     std::process::exit(130);
                 }
-                Some(told)
+                Some(signal)
             }
         };
-        if told == Some(Told::Terminate) {
+        if signal == Some(Signal::Terminate) {
             // What cannot be called off is not waited for.
             tokio::spawn(async {
                 tokio::time::sleep(PATIENCE).await;
                 std::process::exit(143);
             });
         }
-        if let Some(told) = told {
-            (interrupted, terminated) = (true, terminated || told == Told::Terminate);
+        if let Some(signal) = signal {
+            (interrupted, terminated) = (true, terminated || signal == Signal::Terminate);
             turn.cancel();
             viewer.called_off()?;
             let doing = "calling it off; Ctrl-C again ends the program";

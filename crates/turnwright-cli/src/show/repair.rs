@@ -63,10 +63,10 @@ mod tests {
         }));
         let args = r#"{"n": "7", "m": 7.0, "yes": "true", "tags": "[\"a\"]", "note": null}"#;
         let checked = schema.unwrap().check(args).unwrap();
-        let mut said: Vec<String> = checked.repairs().iter().map(in_words).collect();
-        said.sort();
+        let mut texts: Vec<String> = checked.repairs().iter().map(in_words).collect();
+        texts.sort();
         assert_eq!(
-            said,
+            texts,
             [
                 "/m: 7.0 → 7",
                 "/n: \"7\" → 7",

@@ -5,6 +5,7 @@ use turnwright::{ArtifactKind, ToolCall};
 
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, fit, one_line, plain, wrap};
+use crate::units::{count, size};
 
 /// How many lines of a result are shown.
 const LINES: usize = 6;
@@ -33,8 +34,8 @@ pub(crate) async fn show(
                 });
                 let (bytes, kind) = (size(artifact.byte_length()), artifact.kind());
                 let lines = lines.unwrap_or_default();
-                let kept = format!("← {whose}{bytes}{lines}: kept as an artifact of kind {kind}");
-                screen.paragraph(style::GOOD, "  ", &kept)?;
+                let line = format!("← {whose}{bytes}{lines}: kept as an artifact of kind {kind}");
+                screen.paragraph(style::GOOD, "  ", &line)?;
             }
         }
         ToolResults::Media(media) => {
@@ -104,45 +105,4 @@ fn excerpt(screen: &mut Screen, text: &str) -> anyhow::Result<()> {
         screen.line(paint(style::DIM, text))?;
     }
     Ok(())
-}
-
-/// A number with its thousands apart.
-pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A number of bytes, for people.
-pub(crate) fn size(bytes: u64) -> String {
-    match bytes {
-        1 => "1 byte".to_owned(),
-        0..1_000 => format!("{bytes} bytes"),
-        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.1} GB", bytes as f64 / 1e9),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_written_for_people() {
-        assert_eq!(
-            [0, 999, 1_000, 1_234_567].map(count),
-            ["0", "999", "1,000", "1,234,567"]
-        );
-        assert_eq!(
-            [999, 1_500, 31_400_000].map(size),
-            ["999 bytes", "1.5 kB", "31.4 MB"]
-        );
-    }
 }

@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, oneshot};
 use super::lines::Lines;
 use super::mode::Mode;
 use super::screen::{is_dumb, with_colour};
-use super::signals::{Signals, Told};
+use super::signals::{Signal, Signals};
 use super::style::{self, paint};
 
 /// How many lines a history holds.
@@ -156,7 +156,7 @@ async fn ask_plainly(lines: &Mutex<Lines>, prompt: &str, sort: Sort) -> Typed {
     loop {
         tokio::select! {
             line = lines.next() => return line.ok().flatten().map_or(Typed::Ended, Typed::Line),
-            told = signals.next() => if told == Told::Interrupt {
+            signal = signals.next() => if signal == Signal::Interrupt {
                 let _ = writeln!(io::stdout());
                 return Typed::Interrupted;
             },

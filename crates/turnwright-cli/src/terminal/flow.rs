@@ -241,7 +241,7 @@ mod tests {
     proptest! {
         #[test]
         fn pieces_make_no_difference_and_no_word_is_lost(text in "[a-zé東 \n]{0,80}", cuts in prop::collection::vec(0usize..80, 0..6), width in 10usize..40) {
-            let whole = flow(width, &[&text]);
+            let full = flow(width, &[&text]);
             let mut places: Vec<usize> = cuts.into_iter().filter(|cut| text.is_char_boundary(*cut) && *cut <= text.len()).collect();
             places.sort_unstable();
             let mut pieces = Vec::new();
@@ -251,13 +251,13 @@ mod tests {
                 last = place;
             }
             pieces.push(&text[last..]);
-            prop_assert_eq!(&flow(width, &pieces), &whole);
+            prop_assert_eq!(&flow(width, &pieces), &full);
             let signs = |text: &str| text.split_whitespace().collect::<String>();
-            prop_assert_eq!(signs(&whole), signs(&text));
-            prop_assert!(whole.lines().all(|line| columns(line) <= width));
+            prop_assert_eq!(signs(&full), signs(&text));
+            prop_assert!(full.lines().all(|line| columns(line) <= width));
             let fits = |word: &str| columns(word) + 2 <= width;
             if text.split_whitespace().all(fits) {
-                prop_assert_eq!(whole.split_whitespace().collect::<Vec<_>>(), text.split_whitespace().collect::<Vec<_>>());
+                prop_assert_eq!(full.split_whitespace().collect::<Vec<_>>(), text.split_whitespace().collect::<Vec<_>>());
             }
         }
     }

@@ -1,20 +1,20 @@
 //! The terminal: what is written to it, how it looks, and who sits at it.
 
-mod busy;
-mod consent;
+mod approval;
 mod editor;
 mod flow;
 mod lines;
 mod mode;
 mod plain;
+mod reconcile;
 mod screen;
 mod shell;
 mod signals;
-mod unknown;
+mod spinner;
 
-pub(crate) use consent::Consent;
+pub(crate) use approval::ApprovalPrompt;
 #[cfg(test)]
-pub(crate) use consent::quoted_args;
+pub(crate) use approval::quoted_args;
 pub(crate) use editor::{Editor, Typed};
 pub(crate) use flow::{Flow, MARGIN, columns, fit, wrap};
 pub(crate) use lines::Lines;
@@ -22,7 +22,7 @@ pub(crate) use plain::{json, one_line, plain};
 use screen::columns_of;
 pub(crate) use screen::{Colour, Screen};
 pub(crate) use shell::{shell_path, shell_word};
-pub(crate) use signals::{Signals, Told};
+pub(crate) use signals::{Signal, Signals};
 
 /// How things look. Where there is no colour, nothing of it is written.
 pub(crate) mod style {

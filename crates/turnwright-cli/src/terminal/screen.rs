@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::busy::Busy;
+use super::spinner::Busy;
 use super::style::paint;
 use super::{Flow, wrap};
 
@@ -127,8 +127,10 @@ impl Screen {
             true => (columns_of(&io::stderr()), io::stderr().is_terminal()),
             false => (columns_of(&io::stdout()), io::stdout().is_terminal()),
         };
-        let told = || std::env::var("COLUMNS").ok()?.trim().parse().ok();
-        let columns = columns.or_else(told).filter(|columns| *columns > 0);
+        let from_environment = || std::env::var("COLUMNS").ok()?.trim().parse().ok();
+        let columns = columns
+            .or_else(from_environment)
+            .filter(|columns| *columns > 0);
         columns.or(is_terminal.then_some(USUAL_WIDTH))
     }
 

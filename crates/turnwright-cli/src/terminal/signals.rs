@@ -11,7 +11,7 @@ pub(crate) struct Signals {
 
 /// What was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Signal {
     /// Ctrl-C.
     Interrupt,
     /// The program is to end.
@@ -29,10 +29,10 @@ impl Signals {
     }
 
     /// Waits for what is told next.
-    pub(crate) async fn next(&mut self) -> Told {
+    pub(crate) async fn next(&mut self) -> Signal {
         tokio::select! {
-            _ = self.interrupt.recv() => Told::Interrupt,
-            _ = self.terminate.recv() => Told::Terminate,
+            _ = self.interrupt.recv() => Signal::Interrupt,
+            _ = self.terminate.recv() => Signal::Terminate,
         }
     }
 
@@ -55,9 +55,9 @@ mod platform {
         pub(super) async fn recv(&mut self) -> Option<()> {
             let [term, hang_up, quit] = &mut self.0;
             tokio::select! {
-                told = term.recv() => told,
-                told = hang_up.recv() => told,
-                told = quit.recv() => told,
+                signal = term.recv() => signal,
+                signal = hang_up.recv() => signal,
+                signal = quit.recv() => signal,
             }
         }
     }

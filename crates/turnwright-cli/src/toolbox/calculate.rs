@@ -81,13 +81,13 @@ impl Drop for AtWork {
 fn calculate(expression: &str, at_work: &Arc<AtomicUsize>) -> Result<String, ToolError> {
     // Sums over all throws of many dice are not stopped by anything either.
     if has_dice(expression) {
-        let told = "`d` before a digit means dice, which are not calculated. Write a space between them, or capital letters in a hexadecimal number.";
-        return Err(ToolError::invalid_arguments("it has dice").for_model(told));
+        let for_model = "`d` before a digit means dice, which are not calculated. Write a space between them, or capital letters in a hexadecimal number.";
+        return Err(ToolError::invalid_arguments("it has dice").for_model(for_model));
     }
     let Some(at_work) = AtWork::begin(at_work) else {
         let message = "earlier calculations are still at work";
-        let told = "The calculator is still busy with earlier expressions. Try again later, with smaller numbers.";
-        return Err(ToolError::rate_limited(message).for_model(told));
+        let for_model = "The calculator is still busy with earlier expressions. Try again later, with smaller numbers.";
+        return Err(ToolError::rate_limited(message).for_model(for_model));
     };
     let (answer, answered) = mpsc::sync_channel(1);
     let expression = expression.to_owned();
@@ -106,13 +106,14 @@ fn calculate(expression: &str, at_work: &Arc<AtomicUsize>) -> Result<String, Too
         Ok(Err(why)) if why == "interrupted" => Err(too_long()),
         Ok(Err(why)) => {
             let why = shortened(&why);
-            let told = format!("This cannot be calculated: {why}.");
-            Err(ToolError::invalid_arguments(why).for_model(told))
+            let for_model = format!("This cannot be calculated: {why}.");
+            Err(ToolError::invalid_arguments(why).for_model(for_model))
         }
         Err(RecvTimeoutError::Timeout) => Err(too_long()),
         Err(RecvTimeoutError::Disconnected) => {
-            let told = "The calculator failed at this expression. Try another way to write it.";
-            Err(ToolError::internal("the calculator panicked").for_model(told))
+            let for_model =
+                "The calculator failed at this expression. Try another way to write it.";
+            Err(ToolError::internal("the calculator panicked").for_model(for_model))
         }
     }
 }
@@ -135,8 +136,8 @@ fn has_dice(expression: &str) -> bool {
 }
 
 fn too_long() -> ToolError {
-    let told = "This takes too long to calculate: the numbers become too large. Use smaller ones, or logarithms.";
-    ToolError::timeout("the calculation took too long").for_model(told)
+    let for_model = "This takes too long to calculate: the numbers become too large. Use smaller ones, or logarithms.";
+    ToolError::timeout("the calculation took too long").for_model(for_model)
 }
 
 /// An error may quote a number of a hundred thousand digits.
@@ -177,8 +178,8 @@ mod tests {
     #[test]
     fn what_would_never_end_is_stopped_and_said() {
         for bomb in ["9^9^9^9", "999999999!", "1e-1000000", "10^10^10 mod 7"] {
-            let told = calculated(bomb).unwrap_err();
-            assert!(told.contains("too long"), "{bomb}: {told}");
+            let for_model = calculated(bomb).unwrap_err();
+            assert!(for_model.contains("too long"), "{bomb}: {for_model}");
         }
         assert!(calculated("100d1000000").unwrap_err().contains("dice"));
     }
@@ -197,8 +198,11 @@ mod tests {
     #[test]
     fn neither_chance_nor_the_world_are_reached() {
         for expression in ["5 USD to EUR", "today", "sample(now)"] {
-            let told = calculated(expression).unwrap_err();
-            assert!(told.starts_with("This cannot be calculated"), "{told}");
+            let for_model = calculated(expression).unwrap_err();
+            assert!(
+                for_model.starts_with("This cannot be calculated"),
+                "{for_model}"
+            );
         }
         assert!(calculated("roll d6").unwrap_err().contains("dice"));
     }
@@ -221,8 +225,8 @@ mod tests {
 
     #[test]
     fn an_error_does_not_quote_a_number_of_many_pages() {
-        let told = calculated("10^10000 to roman").unwrap_err();
-        assert!(told.chars().count() < 300, "{told}");
+        let for_model = calculated("10^10000 to roman").unwrap_err();
+        assert!(for_model.chars().count() < 300, "{for_model}");
     }
 
     #[test]

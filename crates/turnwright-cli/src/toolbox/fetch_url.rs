@@ -67,8 +67,9 @@ async fn fetch(fetcher: &Fetcher, url: &str) -> Result<ToolOutput, ToolError> {
     }
     if let Some(what) = not_text(&bytes) {
         let message = format!("what came is {what}");
-        let told = format!("What stands there is not text but {what}, which cannot be read here.");
-        return Err(ToolError::invalid_arguments(message).for_model(told));
+        let for_model =
+            format!("What stands there is not text but {what}, which cannot be read here.");
+        return Err(ToolError::invalid_arguments(message).for_model(for_model));
     }
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
@@ -93,9 +94,9 @@ fn kind_of(url: &str, text: &str) -> ArtifactKind {
 }
 
 fn refused(error: &Error) -> ToolError {
-    let told = "This address is not fetched from: only public addresses are, by http or https, on ports 80 and 443, without a \
+    let for_model = "This address is not fetched from: only public addresses are, by http or https, on ports 80 and 443, without a \
                 password, and without redirects to anything else.";
-    ToolError::denied(error.message()).for_model(told)
+    ToolError::denied(error.message()).for_model(for_model)
 }
 
 fn failed(error: &io::Error) -> ToolError {
@@ -108,24 +109,25 @@ fn failed(error: &io::Error) -> ToolError {
     let message = error.to_string();
     match error.kind() {
         io::ErrorKind::FileTooLarge => {
-            let told = "What stands there is larger than 5 MiB, which is the most that is fetched.";
-            ToolError::invalid_arguments(message).for_model(told)
+            let for_model =
+                "What stands there is larger than 5 MiB, which is the most that is fetched.";
+            ToolError::invalid_arguments(message).for_model(for_model)
         }
         io::ErrorKind::TimedOut => {
             ToolError::timeout(message).for_model("The server took too long.")
         }
         io::ErrorKind::NotFound => {
-            let told = format!("There is nothing at this address: {message}.");
-            ToolError::not_found(message).for_model(told)
+            let for_model = format!("There is nothing at this address: {message}.");
+            ToolError::not_found(message).for_model(for_model)
         }
         io::ErrorKind::PermissionDenied => {
-            let told = format!("The server does not let everybody read this: {message}.");
-            ToolError::denied(message).for_model(told)
+            let for_model = format!("The server does not let everybody read this: {message}.");
+            ToolError::denied(message).for_model(for_model)
         }
         _ => {
             // It names the host and what the server or the network did.
-            let told = format!("It could not be fetched: {message}.");
-            ToolError::unavailable(message).for_model(told)
+            let for_model = format!("It could not be fetched: {message}.");
+            ToolError::unavailable(message).for_model(for_model)
         }
     }
 }

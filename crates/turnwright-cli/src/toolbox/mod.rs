@@ -41,7 +41,7 @@ pub(crate) fn gather(
     own: Vec<Tool>,
     files: &[PathBuf],
 ) -> anyhow::Result<Vec<Tool>> {
-    let mut all = Shelf::default();
+    let mut all = Snapshot::default();
     all.put(tools(folder, fetch)?, "that is built in")?;
     all.put(own, "of this program")?;
     for file in files {
@@ -53,12 +53,12 @@ pub(crate) fn gather(
 
 /// Tools, and whose each is.
 #[derive(Default)]
-struct Shelf {
+struct Snapshot {
     tools: Vec<Tool>,
     whose: Vec<String>,
 }
 
-impl Shelf {
+impl Snapshot {
     fn put(&mut self, tools: Vec<Tool>, whose: &str) -> anyhow::Result<()> {
         for tool in tools {
             let there = self.tools.iter().zip(&self.whose);

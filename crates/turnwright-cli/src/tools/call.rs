@@ -1,8 +1,8 @@
 //! `turnwright tools call`: a turn that consists of one call.
 
 mod account;
-mod machines;
-mod people;
+mod json_output;
+mod text_output;
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -10,15 +10,14 @@ use std::sync::Arc;
 use turnwright::ToolCall;
 use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
-use turnwright::turn::TurnRunnerBuilder;
+use turnwright::runner::TurnRunnerBuilder;
 
-use crate::agent;
 use crate::args::ToolsCall;
 use crate::exit::Exit;
-use crate::own::Settings;
+use crate::extensions::Settings;
 use crate::show::{Viewer, follow};
-use crate::terminal::{Consent, Editor, Screen};
-use crate::text;
+use crate::terminal::{ApprovalPrompt, Editor, Screen};
+use crate::{agent, text};
 use account::Account;
 
 /// A call as it is seen.
@@ -53,30 +52,30 @@ impl View {
         let facts = self.account.facts();
         match self.screen.is_json() {
             true => {
-                let told = machines::told(call, facts).await?;
-                self.screen.value(&told)
+                let options = json_output::render(call, facts).await?;
+                self.screen.value(&options)
             }
-            false => self.end_for_people(call, &facts).await,
+            false => self.print_result(call, &facts).await,
         }
     }
 }
 
 pub(super) async fn run(
     tool: &Tool,
-    told: &ToolsCall,
+    options: &ToolsCall,
     settings: Settings,
     screen: Screen,
 ) -> anyhow::Result<Exit> {
-    let arguments = text::given(&told.arguments, text::ARGUMENTS)?;
-    let asked = screen.is_attended() && !told.yes;
+    let arguments = text::given(&options.arguments, text::ARGUMENTS)?;
+    let asked = screen.is_attended() && !options.yes;
     let person = asked.then(|| Editor::open(None)).transpose()?;
-    let consent = Consent::new(told.yes, person);
+    let approval_prompt = ApprovalPrompt::new(options.yes, person);
     let runner = settings.apply(runner(tool, arguments));
     let runner = runner.policy(agent::asks_before_writes()).build()?;
-    let mut view = View::new(screen, told.raw);
+    let mut view = View::new(screen, options.raw);
     let account = view.account();
     let turn = runner.start(TurnInput::empty().observer(move |event| account.note(event)));
-    let shown = follow(turn, &consent, &mut view).await?;
+    let shown = follow(turn, &approval_prompt, &mut view).await?;
     view.screen.rest();
     let (outcome, interrupted) = (shown.outcome, shown.interrupted);
     let Some(call) = outcome.tool_calls().next() else {
@@ -119,7 +118,7 @@ impl Viewer for View {
     async fn event(&mut self, event: TurnEvent, called_off: bool) -> anyhow::Result<()> {
         match called_off || self.screen.is_json() {
             true => Ok(()),
-            false => Ok(self.follow_for_people(&event)?),
+            false => Ok(self.print_event(&event)?),
         }
     }
 

@@ -4,19 +4,23 @@ use serde_json::{Value, json};
 use turnwright::Tool;
 use turnwright_testkit::contract::{Fuzz, Report};
 
-use super::which;
+use super::find;
 use crate::args::ToolsFuzz;
 use crate::exit::Exit;
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, plain};
 
-pub(super) fn run(tools: &[Tool], told: &ToolsFuzz, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let tools: Vec<&Tool> = match &told.name {
-        Some(name) => vec![which::named(tools, name)?],
+pub(super) fn run(
+    tools: &[Tool],
+    options: &ToolsFuzz,
+    screen: &mut Screen,
+) -> anyhow::Result<Exit> {
+    let tools: Vec<&Tool> = match &options.name {
+        Some(name) => vec![find::named(tools, name)?],
         None => tools.iter().collect(),
     };
-    let cases = usize::try_from(told.cases).unwrap_or(usize::MAX);
-    let fuzz = Fuzz::new().cases(cases).seed(told.seed);
+    let cases = usize::try_from(options.cases).unwrap_or(usize::MAX);
+    let fuzz = Fuzz::new().cases(cases).seed(options.seed);
     let mut all_hold = true;
     for tool in tools {
         screen.busy(&format!("trying {}", tool.name()));
@@ -53,7 +57,7 @@ fn written(report: &Report) -> Value {
             "pointer": finding.pointer,
             "keyword": finding.keyword,
             "value": finding.value,
-            "said": finding.said,
+            "said": finding.answer,
             "times": finding.times,
         })
     });

@@ -7,11 +7,11 @@ use crate::exit::Exit;
 use crate::terminal::Screen;
 use crate::text;
 
-pub(super) fn run(told: &ToolsId, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let arguments = text::given(&told.arguments, text::ARGUMENTS)?;
-    let id = turnwright::call_id(&told.name, arguments);
+pub(super) fn run(options: &ToolsId, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let arguments = text::given(&options.arguments, text::ARGUMENTS)?;
+    let id = turnwright::checksum(&options.name, arguments);
     match screen.is_json() {
-        true => screen.value(&json!({ "name": told.name, "callId": id }))?,
+        true => screen.value(&json!({ "name": options.name, "checksum": id }))?,
         false => screen.line(id)?,
     }
     Ok(Exit::Done)

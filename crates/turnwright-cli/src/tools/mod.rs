@@ -2,41 +2,54 @@
 
 mod call;
 mod describe;
+mod find;
 mod fuzz;
 mod id;
 mod list;
-mod which;
 
 use serde_json::{Map, Value, json};
 use turnwright::Tool;
 
 use crate::args::{self, Sources};
 use crate::exit::Exit;
-use crate::own::Own;
+use crate::extensions::Extensions;
 use crate::terminal::Screen;
 use crate::toolbox;
 
-pub(crate) async fn run(told: args::Tools, own: Own, mut screen: Screen) -> anyhow::Result<Exit> {
-    match told {
-        args::Tools::List(told) => list::run(&gather(&told.where_from, own.tools)?, &mut screen),
-        args::Tools::Describe(told) => {
-            let tools = gather(&told.where_from, own.tools)?;
-            describe::run(which::named(&tools, &told.name)?, &mut screen)
+pub(crate) async fn run(
+    options: args::Tools,
+    extensions: Extensions,
+    mut screen: Screen,
+) -> anyhow::Result<Exit> {
+    match options {
+        args::Tools::List(options) => {
+            list::run(&gather(&options.where_from, extensions.tools)?, &mut screen)
         }
-        args::Tools::Call(told) => {
-            let tools = gather(&told.where_from, own.tools)?;
-            let tool = which::named(&tools, &told.name)?;
-            call::run(tool, &told, own.settings, screen).await
+        args::Tools::Describe(options) => {
+            let tools = gather(&options.where_from, extensions.tools)?;
+            describe::run(find::named(&tools, &options.name)?, &mut screen)
         }
-        args::Tools::Fuzz(told) => {
-            fuzz::run(&gather(&told.where_from, own.tools)?, &told, &mut screen)
+        args::Tools::Call(options) => {
+            let tools = gather(&options.where_from, extensions.tools)?;
+            let tool = find::named(&tools, &options.name)?;
+            call::run(tool, &options, extensions.settings, screen).await
         }
-        args::Tools::Id(told) => id::run(&told, &mut screen),
+        args::Tools::Fuzz(options) => fuzz::run(
+            &gather(&options.where_from, extensions.tools)?,
+            &options,
+            &mut screen,
+        ),
+        args::Tools::Id(options) => id::run(&options, &mut screen),
     }
 }
 
-fn gather(where_from: &Sources, own: Vec<Tool>) -> anyhow::Result<Vec<Tool>> {
-    toolbox::gather(&where_from.folder, true, own, &where_from.own.files)
+fn gather(where_from: &Sources, extensions: Vec<Tool>) -> anyhow::Result<Vec<Tool>> {
+    toolbox::gather(
+        &where_from.folder,
+        true,
+        extensions,
+        &where_from.tool_files.files,
+    )
 }
 
 /// What a tool may do, in a word.

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use turnwright::RecordKind;
-use turnwright::store::{DamagedRecord, Scope};
+use turnwright::store::{ConversationId, DamagedRecord};
 
-use crate::kept::Keeping;
+use crate::storage::Storage;
 use crate::terminal::{Screen, one_line, shell_word, style};
 
 /// How much of a sentence about a record is shown.
@@ -15,15 +15,15 @@ const NAMED: usize = 10;
 /// Says which records are damaged, and what can be done about it.
 pub(super) fn tell_damaged(
     screen: &mut Screen,
-    keeping: &Keeping,
-    damaged: &[(Scope, DamagedRecord)],
+    storage: &Storage,
+    damaged: &[(ConversationId, DamagedRecord)],
 ) -> anyhow::Result<()> {
-    for (scope, record) in damaged.iter().take(NAMED) {
-        let name = shell_word(scope.as_str());
+    for (conversation_id, record) in damaged.iter().take(NAMED) {
+        let name = shell_word(conversation_id.as_str());
         let text = format!(
             "in {name}, {}. `turnwright turns delete --conversation {name}{}` deletes the conversation",
             one_line(&record.to_string(), LINE),
-            keeping.place.option()
+            storage.place.option()
         );
         screen.paragraph(style::CARE, "", &text)?;
     }

@@ -1,6 +1,6 @@
 //! `turnwright turns delete`: what is deleted is gone, bytes too.
 
-mod in_the_way;
+mod obstacles;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,18 +9,18 @@ use serde_json::json;
 use turnwright::prelude::*;
 use turnwright::record::CallState;
 use turnwright::sqlite::Retention;
-use turnwright::store::{Batch, Query, Scope, ScopeFilter};
+use turnwright::store::{Batch, ConversationFilter, ConversationId, Query};
 use turnwright::{Record, RecordKind};
 
-use super::again::{wait_until_free, waiting};
-use super::seen::{Seen, scopes_of};
-use super::which::find;
+use super::find::find;
+use super::resume_check::{IfHeld, wait_until_free, waiting};
+use super::summary::{TurnSummary, conversation_ids_of};
 use crate::args;
 use crate::exit::{Exit, misuse};
-use crate::kept::{Desk, Keeping, Part, Place, check_name};
-use crate::show::{count, size};
+use crate::storage::{ChatLock, ConversationPart, Storage, StorageLocation, check_name};
 use crate::terminal::{Editor, Screen, Typed, one_line, style};
-use in_the_way::{THEN, open_in_chat, open_in_chats, results_elsewhere, told};
+use crate::units::{count, size};
+use obstacles::{THEN, explain, open_in_chat, open_in_chats, results_elsewhere};
 
 /// A result is in the spool a moment before its record is stored: so long nobody doubts that it is wanted.
 const GRACE: Duration = Duration::from_secs(60 * 60);
@@ -28,39 +28,39 @@ const GRACE: Duration = Duration::from_secs(60 * 60);
 /// What went.
 #[derive(Default)]
 struct Gone {
-    conversations: Vec<Scope>,
+    conversations: Vec<ConversationId>,
     /// Those that were to go and stay, since nobody knows yet what became of a call in them.
-    stay: Vec<Scope>,
+    stay: Vec<ConversationId>,
     records: u64,
     bytes: u64,
     /// Somebody else reads the file as it was.
     still_read: bool,
     /// Those that chats have open: they were passed over.
-    open: Vec<Scope>,
+    open: Vec<ConversationId>,
 }
 
-pub(super) async fn run(told: &args::TurnsDelete, mut screen: Screen) -> anyhow::Result<Exit> {
-    let place = Place::of(&told.kept)?;
-    let Some(keeping) = Keeping::open_to_delete(place).await? else {
+pub(super) async fn run(options: &args::TurnsDelete, mut screen: Screen) -> anyhow::Result<Exit> {
+    let place = StorageLocation::of(&options.storage)?;
+    let Some(storage) = Storage::open_to_delete(place).await? else {
         return Err(misuse("nothing is kept yet, so there is nothing to delete"));
     };
-    let what = What::of(told, &keeping, &mut screen).await?;
-    let doubts = what.doubts(&keeping).await;
-    if !told.yes && !asked(&mut screen, &what.question(), doubts).await? {
+    let what = What::of(options, &storage, &mut screen).await?;
+    let doubts = what.doubts(&storage).await;
+    if !options.yes && !asked(&mut screen, &what.question(), doubts).await? {
         screen.line("Nothing was deleted.")?;
         return Ok(Exit::No);
     }
-    let gone = what.delete(&keeping, &mut screen).await?;
+    let gone = what.delete(&storage, &mut screen).await?;
     gone.tell(&mut screen)?;
-    if told.yes && doubts && !screen.is_json() {
+    if options.yes && doubts && !screen.is_json() {
         screen.paragraph(style::CARE, "", DOUBTS)?;
     }
     // What crashes left in the spool goes too, once it is known that nobody needs it.
-    if keeping.has_results {
-        let swept = keeping.store.sweep(GRACE).await;
-        swept.map_err(|error| keeping.told(error))?;
+    if storage.has_results {
+        let swept = storage.store.delete_orphans(GRACE).await;
+        swept.map_err(|error| storage.explain(error))?;
     }
-    keeping.close().await?;
+    storage.close().await?;
     Ok(Exit::Done)
 }
 
@@ -69,49 +69,59 @@ const DOUBTS: &str = "Nobody knows yet what became of a call in it.";
 
 /// What is to be deleted.
 enum What {
-    Turn(Box<Seen>),
-    Conversation(Vec<Scope>),
+    Turn(Box<TurnSummary>),
+    Conversation(Vec<ConversationId>),
     Old(Retention, String),
 }
 
 impl What {
     async fn of(
-        told: &args::TurnsDelete,
-        keeping: &Keeping,
+        options: &args::TurnsDelete,
+        storage: &Storage,
         screen: &mut Screen,
     ) -> anyhow::Result<Self> {
-        if let Some(turn) = &told.turn {
-            let seen = find(keeping, turn).await?;
-            wait_until_free(keeping, &seen.scope, Some(seen.id()), false, THEN, screen).await?;
-            return Ok(What::Turn(Box::new(seen)));
+        if let Some(turn) = &options.turn {
+            let summary = find(storage, turn).await?;
+            wait_until_free(
+                storage,
+                &summary.conversation_id,
+                Some(summary.id()),
+                IfHeld::Fail(THEN),
+                screen,
+            )
+            .await?;
+            return Ok(What::Turn(Box::new(summary)));
         }
-        if let Some(name) = &told.conversation {
+        if let Some(name) = &options.conversation {
             // Nothing of it is read: what cannot be read can be deleted.
-            let all = keeping.store.scopes(&ScopeFilter::all()).await;
-            let all = all.map_err(|error| keeping.told(error))?;
-            let mut there = scopes_of(keeping, name).await?;
-            there.retain(|scope| all.contains(scope));
-            for scope in &there {
-                wait_until_free(keeping, scope, None, false, THEN, screen).await?;
+            let all = storage
+                .store
+                .conversations(&ConversationFilter::all())
+                .await;
+            let all = all.map_err(|error| storage.explain(error))?;
+            let mut there = conversation_ids_of(storage, name).await?;
+            there.retain(|conversation_id| all.contains(conversation_id));
+            for conversation_id in &there {
+                wait_until_free(storage, conversation_id, None, IfHeld::Fail(THEN), screen).await?;
             }
             return match there.is_empty() {
                 false => Ok(What::Conversation(there)),
                 true => Err(misuse(format!(
                     "there is no conversation `{}`; `turnwright turns list{}` shows which there are",
                     one_line(name, 64),
-                    keeping.place.option()
+                    storage.place.option()
                 ))),
             };
         }
         let (mut retention, mut words) = (Retention::default(), Vec::new());
-        if let Some(age) = told.older_than {
+        if let Some(age) = options.older_than {
             retention = retention.max_age(age.0);
             let days = age.0.as_secs_f64() / 86_400.0;
             words.push(format!(
                 "all conversations in which nothing was written for {days:.1} days"
             ));
         }
-        if let Some(bytes) = told.larger_than {
+        if let Some(bytes) = options.larger_than {
             retention = retention.max_bytes(bytes.0);
             let bytes = size(bytes.0);
             words.push(format!(
@@ -122,21 +132,25 @@ impl What {
     }
 
     /// Whether it holds a call of which nobody knows yet what became of it. What cannot be read says nothing.
-    async fn doubts(&self, keeping: &Keeping) -> bool {
-        let (scopes, turn) = match self {
-            What::Turn(seen) => (std::slice::from_ref(&seen.scope), Some(seen.id())),
-            What::Conversation(scopes) => (scopes.as_slice(), None),
+    async fn doubts(&self, storage: &Storage) -> bool {
+        let (conversation_ids, turn) = match self {
+            What::Turn(summary) => (
+                std::slice::from_ref(&summary.conversation_id),
+                Some(summary.id()),
+            ),
+            What::Conversation(conversation_ids) => (conversation_ids.as_slice(), None),
             // These stay, and that is said.
             What::Old(..) => return false,
         };
-        for scope in scopes {
+        for conversation_id in conversation_ids {
             let query = Query::all().kind(RecordKind::Ledger);
-            let Ok(loaded) = keeping.store.load(scope, &query).await else {
+            let Ok(loaded) = storage.store.load(conversation_id, &query).await else {
                 continue;
             };
             let in_doubt = |record: Record| match record {
                 Record::Ledger(line) => {
-                    line.state() == CallState::Begun && turn.is_none_or(|it| line.turn_id() == it)
+                    line.state() == CallState::Begun
+                        && turn.is_none_or(|item| line.turn_id() == item)
                 }
                 _ => false,
             };
@@ -149,42 +163,45 @@ impl What {
 
     fn question(&self) -> String {
         match self {
-            What::Turn(seen) => {
-                let (id, scope) = (one_line(seen.id(), 64), one_line(seen.scope.as_str(), 64));
-                format!("the turn {id} of {scope}")
+            What::Turn(summary) => {
+                let (id, conversation_id) = (
+                    one_line(summary.id(), 64),
+                    one_line(summary.conversation_id.as_str(), 64),
+                );
+                format!("the turn {id} of {conversation_id}")
             }
-            What::Conversation(scopes) => {
-                let s = if scopes.len() == 1 { "" } else { "s" };
-                format!("the conversation{s} {}", names(scopes))
+            What::Conversation(conversation_ids) => {
+                let s = if conversation_ids.len() == 1 { "" } else { "s" };
+                format!("the conversation{s} {}", names(conversation_ids))
             }
             What::Old(_, words) => words.clone(),
         }
     }
 
-    async fn delete(&self, keeping: &Keeping, screen: &mut Screen) -> anyhow::Result<Gone> {
+    async fn delete(&self, storage: &Storage, screen: &mut Screen) -> anyhow::Result<Gone> {
         match self {
-            What::Turn(seen) => delete_turn(keeping, seen).await,
-            What::Conversation(scopes) => {
+            What::Turn(summary) => delete_turn(storage, summary).await,
+            What::Conversation(conversation_ids) => {
                 let mut gone = Gone::default();
-                for scope in scopes {
-                    delete_conversation(keeping, scope, &mut gone, screen).await?;
+                for conversation_id in conversation_ids {
+                    delete_conversation(storage, conversation_id, &mut gone, screen).await?;
                 }
                 Ok(gone)
             }
             What::Old(retention, _) => {
-                let open = open_in_chats(keeping).await?;
+                let open = open_in_chats(storage).await?;
                 let retention = retention.clone().except(open.iter().cloned());
                 let mut gone = Gone {
                     open,
                     ..Gone::default()
                 };
-                let retry_after = gone.retain(keeping, &retention).await?;
+                let retry_after = gone.retain(storage, &retention).await?;
                 if let Some(left) = retry_after {
                     // Once more when it can be told which of the processes that held them are gone.
                     screen.busy(&waiting(left));
                     tokio::time::sleep(left).await;
                     screen.rest();
-                    gone.retain(keeping, &retention).await?;
+                    gone.retain(storage, &retention).await?;
                 }
                 Ok(gone)
             }
@@ -193,95 +210,97 @@ impl What {
 }
 
 async fn delete_conversation(
-    keeping: &Keeping,
-    scope: &Scope,
+    storage: &Storage,
+    conversation_id: &ConversationId,
     gone: &mut Gone,
     screen: &mut Screen,
 ) -> anyhow::Result<()> {
-    let name = Part::named(scope.as_str()).name;
+    let name = ConversationPart::named(conversation_id.as_str()).name;
     // A conversation of another program has no chat.
     let desk = match check_name(&name) {
-        Ok(()) => Some(Desk::take(keeping, &name)?.ok_or_else(|| open_in_chat(&name))?),
+        Ok(()) => Some(ChatLock::take(storage, &name)?.ok_or_else(|| open_in_chat(&name))?),
         Err(_) => None,
     };
-    wait_until_free(keeping, scope, None, false, THEN, screen).await?;
-    let done = keeping.store.delete_conversation(scope).await;
-    let done = done.map_err(|error| told(error, keeping))?;
-    gone.conversations.push(scope.clone());
+    wait_until_free(storage, conversation_id, None, IfHeld::Fail(THEN), screen).await?;
+    let done = storage.store.delete_conversation(conversation_id).await;
+    let done = done.map_err(|error| explain(error, storage))?;
+    gone.conversations.push(conversation_id.clone());
     gone.records += done.records;
     gone.bytes += done.bytes;
     gone.still_read |= done.still_read;
     drop(desk);
-    forget_typed(keeping, scope).await
+    forget_typed(storage, conversation_id).await
 }
 
 /// Forgets what was typed in a conversation once nothing is left of it. A chat that has it open keeps it.
-async fn forget_typed(keeping: &Keeping, scope: &Scope) -> anyhow::Result<()> {
-    let name = Part::named(scope.as_str()).name;
-    if check_name(&name).is_err() || !scopes_of(keeping, &name).await?.is_empty() {
+async fn forget_typed(storage: &Storage, conversation_id: &ConversationId) -> anyhow::Result<()> {
+    let name = ConversationPart::named(conversation_id.as_str()).name;
+    if check_name(&name).is_err() || !conversation_ids_of(storage, &name).await?.is_empty() {
         return Ok(());
     }
-    if let Some(desk) = Desk::take(keeping, &name)? {
+    if let Some(desk) = ChatLock::take(storage, &name)? {
         desk.clear()?;
     }
     Ok(())
 }
 
 /// Deletes a turn out of its conversation. A process that runs it all the same is cut off.
-async fn delete_turn(keeping: &Keeping, seen: &Seen) -> anyhow::Result<Gone> {
+async fn delete_turn(storage: &Storage, summary: &TurnSummary) -> anyhow::Result<Gone> {
     let mut gone = Gone::default();
     let mut spooled = BTreeMap::new();
     let all = Query::all();
-    let deleted = keeping.store.update(&seen.scope, &all, |loaded| {
-        gone = Gone::default();
-        spooled.clear();
-        let mut batch = Batch::new();
-        for stored in &loaded.records {
-            let record = &stored.record;
-            match record {
-                Record::Lease(lease) => {
-                    if lease.turn_id() == Some(seen.id()) {
-                        batch = batch.fence(lease.fence().saturating_add(1));
+    let deleted = storage
+        .store
+        .update(&summary.conversation_id, &all, |loaded| {
+            gone = Gone::default();
+            spooled.clear();
+            let mut batch = Batch::new();
+            for stored in &loaded.records {
+                let record = &stored.record;
+                match record {
+                    Record::Lease(lease) => {
+                        if lease.turn_id() == Some(summary.id()) {
+                            batch = batch.fencing_token(lease.fencing_token().saturating_add(1));
+                        }
+                        continue;
                     }
-                    continue;
+                    // Noted about the conversation, and none of the turn's.
+                    Record::Memory(_) | Record::Instruction(_) => continue,
+                    _ if !summary.holds(stored.position) => continue,
+                    _ => {}
                 }
-                // Noted about the conversation, and none of the turn's.
-                Record::Memory(_) | Record::Instruction(_) => continue,
-                _ if !seen.holds(stored.position) => continue,
-                _ => {}
-            }
-            for artifact in record.artifacts() {
-                let id = artifact.spool_id().map(str::to_owned);
-                spooled.extend(id.map(|id| (id, artifact.byte_length())));
-            }
-            for media in record.media() {
-                let id = media.spool_id().map(str::to_owned);
-                spooled.extend(id.map(|id| (id, media.byte_length().unwrap_or(0))));
-            }
-            gone.records += 1;
-            gone.bytes += record
-                .to_value()
-                .map_or(0, |it| it.to_string().len() as u64);
-            batch = batch.delete(record.kind(), record.id());
-        }
-        for damaged in &loaded.damaged {
-            let kind = damaged.kind.filter(|kind| !stays(*kind));
-            if let Some(kind) = kind.filter(|_| seen.holds(damaged.position)) {
-                // What the spool keeps for it is swept later.
+                for artifact in record.artifacts() {
+                    let id = artifact.spool_id().map(str::to_owned);
+                    spooled.extend(id.map(|id| (id, artifact.byte_length())));
+                }
+                for media in record.media() {
+                    let id = media.spool_id().map(str::to_owned);
+                    spooled.extend(id.map(|id| (id, media.byte_length().unwrap_or(0))));
+                }
                 gone.records += 1;
-                batch = batch.delete(kind, &*damaged.id);
+                gone.bytes += record
+                    .to_value()
+                    .map_or(0, |item| item.to_string().len() as u64);
+                batch = batch.delete(record.kind(), record.id());
             }
-        }
-        match !spooled.is_empty() && !keeping.has_results {
-            true => Batch::new(),
-            false => batch,
-        }
-    });
-    deleted.await.map_err(|error| keeping.told(error))?;
-    if !spooled.is_empty() && !keeping.has_results {
-        return Err(results_elsewhere(keeping));
+            for damaged in &loaded.damaged {
+                let kind = damaged.kind.filter(|kind| !stays(*kind));
+                if let Some(kind) = kind.filter(|_| summary.holds(damaged.position)) {
+                    // What the spool keeps for it is swept later.
+                    gone.records += 1;
+                    batch = batch.delete(kind, &*damaged.id);
+                }
+            }
+            match !spooled.is_empty() && !storage.has_results {
+                true => Batch::new(),
+                false => batch,
+            }
+        });
+    deleted.await.map_err(|error| storage.explain(error))?;
+    if !spooled.is_empty() && !storage.has_results {
+        return Err(results_elsewhere(storage));
     }
-    gone.bytes += delete_bytes(keeping, spooled).await?;
+    gone.bytes += delete_bytes(storage, spooled).await?;
     Ok(gone)
 }
 
@@ -295,25 +314,28 @@ fn stays(kind: RecordKind) -> bool {
 
 /// Deletes results that no record names any more. How many bytes.
 async fn delete_bytes(
-    keeping: &Keeping,
+    storage: &Storage,
     mut spooled: BTreeMap<String, u64>,
 ) -> anyhow::Result<u64> {
     if spooled.is_empty() {
         return Ok(0);
     }
-    let scopes = keeping.store.scopes(&ScopeFilter::all()).await;
+    let conversation_ids = storage
+        .store
+        .conversations(&ConversationFilter::all())
+        .await;
     let query = Query::all().kind(RecordKind::ToolCall);
     let query = query
         .kind(RecordKind::Retrievable)
         .kind(RecordKind::Message);
-    for scope in scopes.map_err(|error| keeping.told(error))? {
-        let mut pages = keeping.store.pages(&scope, query.clone());
+    for conversation_id in conversation_ids.map_err(|error| storage.explain(error))? {
+        let mut pages = storage.store.pages(&conversation_id, query.clone());
         while let Some(stored) = pages.next().await {
             let record = match stored {
                 Ok(stored) => stored.record,
                 // It may name any of them: the sweep knows better.
                 Err(error) if error.damaged_record().is_some() => return Ok(0),
-                Err(error) => return Err(keeping.told(error)),
+                Err(error) => return Err(storage.explain(error)),
             };
             for id in record.spool_ids() {
                 spooled.remove(id);
@@ -322,15 +344,18 @@ async fn delete_bytes(
     }
     let mut bytes = 0;
     for (id, length) in spooled {
-        if keeping.spool.delete(&id).await? {
+        if storage.spool.delete(&id).await? {
             bytes += length;
         }
     }
     Ok(bytes)
 }
 
-fn names(scopes: &[Scope]) -> String {
-    let names: Vec<String> = scopes.iter().map(|it| one_line(it.as_str(), 64)).collect();
+fn names(conversation_ids: &[ConversationId]) -> String {
+    let names: Vec<String> = conversation_ids
+        .iter()
+        .map(|item| one_line(item.as_str(), 64))
+        .collect();
     names.join(", ")
 }
 
@@ -360,13 +385,13 @@ impl Gone {
     /// Deletes what is beyond bounds. When to try again, if processes may hold some of it.
     async fn retain(
         &mut self,
-        keeping: &Keeping,
+        storage: &Storage,
         retention: &Retention,
     ) -> anyhow::Result<Option<Duration>> {
-        let done = keeping.store.apply_retention(retention).await;
-        let done = done.map_err(|error| told(error, keeping))?;
-        for scope in &done.conversations {
-            forget_typed(keeping, scope).await?;
+        let done = storage.store.apply_retention(retention).await;
+        let done = done.map_err(|error| explain(error, storage))?;
+        for conversation_id in &done.conversations {
+            forget_typed(storage, conversation_id).await?;
         }
         self.conversations.extend(done.conversations);
         self.stay = done.unfinished;
@@ -378,8 +403,8 @@ impl Gone {
 
     fn tell(&self, screen: &mut Screen) -> anyhow::Result<()> {
         if screen.is_json() {
-            let names = |scopes: &[Scope]| -> Vec<String> {
-                scopes.iter().map(ToString::to_string).collect()
+            let names = |conversation_ids: &[ConversationId]| -> Vec<String> {
+                conversation_ids.iter().map(ToString::to_string).collect()
             };
             return screen.value(&json!({
                 "conversations": names(&self.conversations),

@@ -10,38 +10,40 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use turnwright::artifact::SpooledArtifact;
 use turnwright::prelude::*;
-use turnwright::store::{DamagedRecord, Query, Scope};
+use turnwright::store::{ConversationId, DamagedRecord, Query};
 use turnwright::{Record, RecordKind};
 
 use super::damaged::{self, tell_damaged};
-use super::seen::scopes_of;
-use super::which::find;
+use super::find::find;
+use super::summary::conversation_ids_of;
 use crate::args;
 use crate::exit::{Exit, misuse};
-use crate::kept::{About, Keeping, Place, new_file};
-use crate::show::count;
+use crate::storage::{ChatNote, Storage, StorageLocation, new_file};
 use crate::terminal::{Screen, json, one_line, style};
+use crate::units::count;
 
-pub(super) async fn run(told: &args::TurnsExport, mut screen: Screen) -> anyhow::Result<Exit> {
-    let place = Place::of(&told.kept)?;
-    let Some(keeping) = Keeping::open_to_read(place).await? else {
+pub(super) async fn run(options: &args::TurnsExport, mut screen: Screen) -> anyhow::Result<Exit> {
+    let place = StorageLocation::of(&options.storage)?;
+    let Some(storage) = Storage::open_to_read(place).await? else {
         return Err(misuse("nothing is kept yet, so there is nothing to export"));
     };
-    let wanted = wanted(&keeping, &told.which).await?;
+    let wanted = wanted(&storage, &options.which).await?;
     let mut export = Export {
-        out: match &told.output {
-            Some(file) => Out::File(NewFile::make(file, told.force)?),
+        out: match &options.output {
+            Some(file) => Out::File(NewFile::make(file, options.force)?),
             None => Out::Screen(&mut screen),
         },
-        with_results: told.with_results,
-        turn_alone: told.which.turn.is_some(),
+        with_results: options.with_results,
+        turn_alone: options.which.turn.is_some(),
         records: 0,
         missing: 0,
         damaged: Vec::new(),
     };
-    for (scope, queries) in &wanted {
+    for (conversation_id, queries) in &wanted {
         for query in queries {
-            export.scope(&keeping, scope, query.clone()).await?;
+            export
+                .conversation_id(&storage, conversation_id, query.clone())
+                .await?;
         }
     }
     let Export {
@@ -58,9 +60,9 @@ pub(super) async fn run(told: &args::TurnsExport, mut screen: Screen) -> anyhow:
             screen.line(format_args!("{} record{s} written", count(records)))?;
         }
     }
-    keeping.close().await?;
+    storage.close().await?;
     let mut screen = screen.aside();
-    tell_damaged(&mut screen, &keeping, &damaged)?;
+    tell_damaged(&mut screen, &storage, &damaged)?;
     if missing > 0 {
         let s = if missing == 1 { "" } else { "s" };
         let text = format!(
@@ -74,24 +76,30 @@ pub(super) async fn run(told: &args::TurnsExport, mut screen: Screen) -> anyhow:
     }
 }
 
-/// What is asked for, scope by scope.
+/// What is asked for, conversation by conversation.
 async fn wanted(
-    keeping: &Keeping,
+    storage: &Storage,
     which: &args::WhichTurns,
-) -> anyhow::Result<Vec<(Scope, Vec<Query>)>> {
+) -> anyhow::Result<Vec<(ConversationId, Vec<Query>)>> {
     if let Some(turn) = &which.turn {
-        let seen = find(keeping, turn).await?;
-        let own = Query::all().kind(RecordKind::Turn).ids([seen.id()]);
-        return Ok(vec![(seen.scope.clone(), vec![own, seen.query()])]);
+        let summary = find(storage, turn).await?;
+        let own = Query::all().kind(RecordKind::Turn).ids([summary.id()]);
+        return Ok(vec![(
+            summary.conversation_id.clone(),
+            vec![own, summary.query()],
+        )]);
     }
     let name = which.conversation.as_deref().unwrap_or_default();
-    let scopes = scopes_of(keeping, name).await?;
+    let conversation_ids = conversation_ids_of(storage, name).await?;
     let mut wanted = Vec::new();
-    for scope in scopes {
-        let first = keeping.store.load(&scope, &Query::all().limit(1)).await;
-        let first = first.map_err(|error| keeping.told(error))?;
+    for conversation_id in conversation_ids {
+        let first = storage
+            .store
+            .load(&conversation_id, &Query::all().limit(1))
+            .await;
+        let first = first.map_err(|error| storage.explain(error))?;
         if first.count() > 0 {
-            wanted.push((scope, vec![Query::all()]));
+            wanted.push((conversation_id, vec![Query::all()]));
         }
     }
     match wanted.is_empty() {
@@ -99,7 +107,7 @@ async fn wanted(
         true => Err(misuse(format!(
             "there is no conversation `{}`; `turnwright turns list{}` shows which there are",
             one_line(name, 64),
-            keeping.place.option()
+            storage.place.option()
         ))),
     }
 }
@@ -113,7 +121,7 @@ struct Export<'e> {
     /// The results whose bytes are gone.
     missing: usize,
     /// The records that cannot be read.
-    damaged: Vec<(Scope, DamagedRecord)>,
+    damaged: Vec<(ConversationId, DamagedRecord)>,
 }
 
 enum Out<'e> {
@@ -123,27 +131,28 @@ enum Out<'e> {
 
 impl Export<'_> {
     /// Page by page: what is exported need not fit into memory.
-    async fn scope(
+    async fn conversation_id(
         &mut self,
-        keeping: &Keeping,
-        scope: &Scope,
+        storage: &Storage,
+        conversation_id: &ConversationId,
         query: Query,
     ) -> anyhow::Result<()> {
-        let mut pages = keeping.store.pages(scope, query);
+        let mut pages = storage.store.pages(conversation_id, query);
         while let Some(stored) = pages.next().await {
             let record = match stored {
                 Ok(stored) => stored.record,
                 Err(error) => {
                     let Some(damaged) = error.damaged_record() else {
-                        return Err(keeping.told(error));
+                        return Err(storage.explain(error));
                     };
                     self.write(&damaged::to_value(damaged))?;
-                    self.damaged.push((scope.clone(), damaged.clone()));
+                    self.damaged
+                        .push((conversation_id.clone(), damaged.clone()));
                     continue;
                 }
             };
             // Who runs a turn right now is nothing that was said or done.
-            if record.kind() == RecordKind::Lease || (self.turn_alone && About::is(&record)) {
+            if record.kind() == RecordKind::Lease || (self.turn_alone && ChatNote::is(&record)) {
                 continue;
             }
             let mut value = record.to_value()?;
@@ -205,7 +214,7 @@ fn insert(fields: &mut Map<String, Value>, name: &str, text: String) {
 
 /// A file that is being written. It takes its place when it is whole, and leaves nothing behind if it never is.
 struct NewFile {
-    beside: PathBuf,
+    temporary: PathBuf,
     target: PathBuf,
     replaces: bool,
     writer: Option<BufWriter<File>>,
@@ -219,13 +228,13 @@ impl NewFile {
                 "`{shown}` is there already: `--force` puts what is written in its place"
             )));
         }
-        let beside = target.with_added_extension(format!("{}.tmp", std::process::id()));
+        let temporary = target.with_added_extension(format!("{}.tmp", std::process::id()));
         // Left by a process of the same id that did not come to its end.
-        let _ = fs::remove_file(&beside);
-        let file = new_file(&beside)
+        let _ = fs::remove_file(&temporary);
+        let file = new_file(&temporary)
             .map_err(|error| misuse(format!("`{shown}` cannot be written: {error}")))?;
         Ok(NewFile {
-            beside,
+            temporary,
             target: target.to_owned(),
             replaces,
             writer: Some(BufWriter::new(file)),
@@ -251,18 +260,18 @@ impl NewFile {
             Some(Err(error)) => Err(error.into_error()),
             None => Ok(()),
         };
-        let kept = written.and_then(|()| match self.replaces {
-            true => fs::rename(&self.beside, &self.target),
+        let finished = written.and_then(|()| match self.replaces {
+            true => fs::rename(&self.temporary, &self.target),
             // Fails where somebody else has made one meanwhile.
-            false => fs::hard_link(&self.beside, &self.target),
+            false => fs::hard_link(&self.temporary, &self.target),
         });
-        kept.with_context(|| format!("`{shown}` cannot be written"))
+        finished.with_context(|| format!("`{shown}` cannot be written"))
     }
 }
 
 impl Drop for NewFile {
     fn drop(&mut self) {
         // It is there under its own name, or it is not wanted.
-        let _ = fs::remove_file(&self.beside);
+        let _ = fs::remove_file(&self.temporary);
     }
 }

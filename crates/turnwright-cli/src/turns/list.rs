@@ -2,15 +2,15 @@
 
 use crate::args;
 use crate::exit::Exit;
-use crate::kept::{Keeping, Place};
-use crate::show::count;
+use crate::storage::{Storage, StorageLocation};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, fit, one_line};
+use crate::units::count;
 
 use super::damaged::tell_damaged;
-use super::measures::{ago, took};
-use super::seen::{Digest, Seen, turns};
-use super::which::{short, shortened};
+use super::find::{short, shortened};
+use super::summary::{Digest, TurnSummary, turns};
+use crate::units::{ago, took};
 
 /// How much of a line is shown where nobody counts columns.
 const LINE: usize = 160;
@@ -19,51 +19,68 @@ const WIDEST_ID: usize = 36;
 
 const NOTHING: &str = "Nothing is kept yet.";
 
-pub(super) async fn run(told: &args::TurnsList, mut screen: Screen) -> anyhow::Result<Exit> {
-    let place = Place::of(&told.kept)?;
-    let Some(keeping) = Keeping::open_to_read(place).await? else {
+pub(super) async fn run(options: &args::TurnsList, mut screen: Screen) -> anyhow::Result<Exit> {
+    let place = StorageLocation::of(&options.storage)?;
+    let Some(storage) = Storage::open_to_read(place).await? else {
         if !screen.is_json() {
             screen.line(NOTHING)?;
         }
         return Ok(Exit::Done);
     };
-    let all = turns(&keeping, None).await?;
-    let signs = short(all.turns.iter().map(Seen::id));
-    let found = match &told.conversation {
-        Some(name) => turns(&keeping, Some(name)).await?,
+    let all = turns(&storage, None).await?;
+    let signs = short(all.turns.iter().map(TurnSummary::id));
+    let found = match &options.conversation {
+        Some(name) => turns(&storage, Some(name)).await?,
         None => all,
     };
     let (mut wanted, mut damaged) = (found.turns, found.damaged);
-    wanted.retain(|seen| told.state.is_empty() || told.state.contains(&seen.state));
-    let limit = usize::try_from(told.limit).unwrap_or(usize::MAX);
-    for seen in wanted.iter().take(limit) {
-        let (digest, unread) = seen.digest(&keeping).await?;
-        damaged.extend(unread.into_iter().map(|it| (seen.scope.clone(), it)));
+    wanted.retain(|summary| options.state.is_empty() || options.state.contains(&summary.state));
+    let limit = usize::try_from(options.limit).unwrap_or(usize::MAX);
+    for summary in wanted.iter().take(limit) {
+        let (digest, unread) = summary.digest(&storage).await?;
+        damaged.extend(
+            unread
+                .into_iter()
+                .map(|item| (summary.conversation_id.clone(), item)),
+        );
         match screen.is_json() {
-            true => screen.value(&seen.to_value(&digest)?)?,
-            false => show(&mut screen, seen, &digest, signs)?,
+            true => screen.value(&summary.to_value(&digest)?)?,
+            false => show(&mut screen, summary, &digest, signs)?,
         }
     }
     if !screen.is_json() {
-        let narrowed = told.conversation.is_some() || !told.state.is_empty() || !damaged.is_empty();
+        let narrowed =
+            options.conversation.is_some() || !options.state.is_empty() || !damaged.is_empty();
         end(&mut screen, wanted.len(), limit, narrowed)?;
     }
-    keeping.close().await?;
+    storage.close().await?;
     match damaged.is_empty() {
         true => Ok(Exit::Done),
         false => {
-            tell_damaged(&mut screen.aside(), &keeping, &damaged)?;
+            tell_damaged(&mut screen.aside(), &storage, &damaged)?;
             Ok(Exit::No)
         }
     }
 }
 
-fn show(screen: &mut Screen, seen: &Seen, digest: &Digest, signs: usize) -> anyhow::Result<()> {
+fn show(
+    screen: &mut Screen,
+    summary: &TurnSummary,
+    digest: &Digest,
+    signs: usize,
+) -> anyhow::Result<()> {
     let columns = screen.width().unwrap_or(LINE);
-    let id = shortened(seen.id(), signs);
-    let mut facts = vec![ago(seen.turn.ended_at().unwrap_or(seen.turn.began_at()))];
-    if let Some(time) = seen.took() {
-        let so_far = if seen.state.is_live() { " so far" } else { "" };
+    let id = shortened(summary.id(), signs);
+    let mut facts = vec![ago(summary
+        .turn
+        .ended_at()
+        .unwrap_or(summary.turn.began_at()))];
+    if let Some(time) = summary.took() {
+        let so_far = if summary.state.is_live() {
+            " so far"
+        } else {
+            ""
+        };
         facts.push(format!("{}{so_far}", took(time)));
     }
     match digest.calls {
@@ -75,17 +92,17 @@ fn show(screen: &mut Screen, seen: &Seen, digest: &Digest, signs: usize) -> anyh
         0 => String::new(),
         unknown => paint(style::CARE, format!(", {unknown} unknown")),
     };
-    let state = paint(seen.state.style(), format_args!("{:<11}", seen.state));
+    let state = paint(summary.state.style(), format_args!("{:<11}", summary.state));
     let wide = signs.min(WIDEST_ID);
     let id = paint(style::BOLD, format_args!("{id:<wide$}"));
     let facts = facts.join(" · ");
     screen.line(format_args!("{id}  {state}  {facts}{unknown}"))?;
-    let said = match &digest.said {
-        Some(said) => one_line(said, LINE * 2),
+    let first_message = match &digest.first_message {
+        Some(first_message) => one_line(first_message, LINE * 2),
         None => "(nothing was said)".to_owned(),
     };
-    let scope = one_line(seen.scope.as_str(), 40);
-    let about = fit(&format!("  {scope} › {said}"), columns);
+    let conversation_id = one_line(summary.conversation_id.as_str(), 40);
+    let about = fit(&format!("  {conversation_id} › {first_message}"), columns);
     screen.line(paint(style::DIM, about))?;
     Ok(())
 }

@@ -1,34 +1,34 @@
 //! `turnwright turns`: what was kept, and what becomes of it.
 
-mod again;
 mod damaged;
 mod delete;
 mod export;
+mod find;
 mod list;
-mod measures;
 mod resume;
-mod seen;
+mod resume_check;
 mod show;
-mod state;
-mod which;
+mod summary;
 
 use crate::args;
 use crate::exit::Exit;
-use crate::own::Own;
+use crate::extensions::Extensions;
 use crate::terminal::Screen;
 
-pub(crate) use again::{check, command};
-pub(crate) use measures::{Bytes, Span};
-pub(crate) use resume::{last_of, take_up, wait_for_crashed};
-pub(crate) use seen::Seen;
-pub(crate) use state::State;
+pub(crate) use resume::{last_of, take_up};
+pub(crate) use resume_check::{IfHeld, check, command, wait_until_free};
+pub(crate) use summary::TurnSummary;
 
-pub(crate) async fn run(told: args::Turns, own: Own, screen: Screen) -> anyhow::Result<Exit> {
-    match told {
-        args::Turns::List(told) => list::run(&told, screen).await,
-        args::Turns::Show(told) => show::run(&told, screen).await,
-        args::Turns::Resume(told) => resume::run(told, own, screen).await,
-        args::Turns::Export(told) => export::run(&told, screen).await,
-        args::Turns::Delete(told) => delete::run(&told, screen).await,
+pub(crate) async fn run(
+    options: args::Turns,
+    extensions: Extensions,
+    screen: Screen,
+) -> anyhow::Result<Exit> {
+    match options {
+        args::Turns::List(options) => list::run(&options, screen).await,
+        args::Turns::Show(options) => show::run(&options, screen).await,
+        args::Turns::Resume(options) => resume::run(options, extensions, screen).await,
+        args::Turns::Export(options) => export::run(&options, screen).await,
+        args::Turns::Delete(options) => delete::run(&options, screen).await,
     }
 }

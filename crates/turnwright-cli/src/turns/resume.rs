@@ -1,193 +1,184 @@
 //! `turnwright turns resume`, and the same within a chat.
 
 use turnwright::prelude::*;
-use turnwright::store::Scope;
+use turnwright::store::ConversationId;
 
-use super::again::{LOOK, check, look, wait_until_free, waiting};
-use super::seen::{Seen, in_scope};
-use super::which::find;
-use crate::agent::{Agent, kept_in};
+use super::find::find;
+use super::resume_check::{IfHeld, check, wait_until_free};
+use super::summary::{TurnSummary, in_scope};
+use crate::agent::{Agent, with_storage};
 use crate::args;
 use crate::exit::{Exit, misuse};
-use crate::kept::{About, Keeping, Place};
-use crate::own::Own;
+use crate::extensions::Extensions;
 use crate::show::{Show, Shown};
-use crate::terminal::{Consent, Editor, Screen, Signals, Told, one_line, plain, style};
+use crate::storage::{ChatNote, Storage, StorageLocation, other_server};
+use crate::terminal::{ApprovalPrompt, Editor, Screen, Signal, Signals, one_line, plain, style};
 
 pub(super) async fn run(
-    told: args::TurnsResume,
-    own: Own,
+    options: args::TurnsResume,
+    extensions: Extensions,
     mut screen: Screen,
 ) -> anyhow::Result<Exit> {
     let mut signals = Signals::listen()?;
-    let place = Place::of(&told.kept)?;
-    let Some(keeping) = Keeping::open_existing(place).await? else {
+    let place = StorageLocation::of(&options.storage)?;
+    let Some(storage) = Storage::open_existing(place).await? else {
         return Err(misuse(
             "nothing is kept yet, so there is no turn to take up",
         ));
     };
-    let seen = find(&keeping, &told.turn).await?;
+    let summary = find(&storage, &options.turn).await?;
     let attended = screen.is_attended();
-    if !seen.is_resumable() {
-        return ended(&keeping, &seen, screen).await;
+    if !summary.is_resumable() {
+        return ended(&storage, &summary, screen).await;
     }
     let work = async {
-        let helps = "`--wait` waits for that";
-        wait_until_free(&keeping, &seen.scope, None, told.wait, helps, &mut screen).await?;
+        let if_held = match options.wait {
+            true => IfHeld::Wait,
+            false => IfHeld::Fail("`--wait` waits for that"),
+        };
+        wait_until_free(
+            &storage,
+            &summary.conversation_id,
+            None,
+            if_held,
+            &mut screen,
+        )
+        .await?;
         // Whoever had it may have brought it further.
-        let seen = find(&keeping, seen.id()).await?;
-        if !seen.is_resumable() {
-            return Ok((seen, None));
+        let summary = find(&storage, summary.id()).await?;
+        if !summary.is_resumable() {
+            return Ok((summary, None));
         }
-        let about = About::of(&keeping, &seen.scope).await?;
-        let missing = about.as_ref().map(|about| {
-            match told.agent.own.files.is_empty() && keeping.place.is_named() {
-                true => about.tools.as_slice(),
+        let chat_note = ChatNote::of(&storage, &summary.conversation_id).await?;
+        let missing = chat_note.as_ref().map(|chat_note| {
+            match options.agent.tool_files.files.is_empty() && storage.place.is_named() {
+                true => chat_note.tools.as_slice(),
                 false => &[],
             }
         });
-        check(&keeping, &seen, missing, &told.again, attended).await?;
+        check(&storage, &summary, missing, &options.again, attended).await?;
         screen.busy("looking for the model");
-        let agent = match own.model {
-            Some(_) => told.agent,
-            None => known(told.agent, about.as_ref(), &keeping, &told.again)?,
+        let agent = match extensions.model {
+            Some(_) => options.agent,
+            None => known(options.agent, chat_note.as_ref(), &storage, &options.again)?,
         };
-        let (agent, runner) = Agent::find(agent, own, None).await?;
-        check_server(&agent, about.as_ref())?;
-        let cares = [agent.cares(), left_out(&agent, about.as_ref())].concat();
-        anyhow::Ok((seen, Some((agent, runner, cares))))
+        let (agent, runner) = Agent::find(agent, extensions, None).await?;
+        check_server(&agent, chat_note.as_ref())?;
+        let cares = [agent.cares(), left_out(&agent, chat_note.as_ref())].concat();
+        anyhow::Ok((summary, Some((agent, runner, cares))))
     };
     let found = tokio::select! {
         found = work => found,
-        told = signals.next() => {
+        signal = signals.next() => {
             screen.rest();
-            return Ok(match told {
-                Told::Interrupt => Exit::Interrupted,
-                Told::Terminate => Exit::Done,
+            return Ok(match signal {
+                Signal::Interrupt => Exit::Interrupted,
+                Signal::Terminate => Exit::Done,
             });
         }
     };
     screen.rest();
     drop(signals);
-    let (seen, Some((agent, runner, cares))) = found? else {
+    let (summary, Some((agent, runner, cares))) = found? else {
         // It came to its end while another program had it.
-        return ended(&keeping, &seen, screen).await;
+        return ended(&storage, &summary, screen).await;
     };
     let person = attended.then(|| Editor::open(None)).transpose()?;
-    let consent = Consent::new(agent.told.yes, person).tell_model(told.again.tell_model);
+    let approval_prompt =
+        ApprovalPrompt::new(agent.options.yes, person).tell_model(options.again.tell_model);
     let screen = match attended {
         true => screen,
         false => screen.answers_alone(),
     };
-    let mut show = Show::new(screen, consent);
+    let mut show = Show::new(screen, approval_prompt);
     if attended {
-        let (id, server) = (one_line(seen.id(), 64), agent.shown());
+        let (id, server) = (one_line(summary.id(), 64), agent.shown());
         show.screen.paragraph(style::BOLD, "", &server)?;
         let folder = agent.folder.display().to_string();
-        let about = format!(
+        let header = format!(
             "takes up turn {id} of conversation {} · reads below {}",
-            one_line(seen.scope.as_str(), 80),
+            one_line(summary.conversation_id.as_str(), 80),
             plain(&folder)
         );
-        show.screen.paragraph(style::DIM, "", &about)?;
+        show.screen.paragraph(style::DIM, "", &header)?;
     }
     if !show.screen.is_json() {
         for care in cares {
             show.screen.paragraph(style::CARE, "", &care)?;
         }
     }
-    let runner = kept_in(runner, Some(&keeping)).await?;
+    let runner = with_storage(runner, Some(&storage)).await?;
     let shown = show
-        .turn_again(&runner, seen.scope.as_str(), seen.id())
+        .turn_again(&runner, summary.conversation_id.as_str(), summary.id())
         .await?;
     // What was said is there already: only the tidying up could fail.
-    let _ = keeping.close().await;
+    let _ = storage.close().await;
     Ok(exit(&shown))
 }
 
 /// Shows a turn that has ended for good: its answer, or why it cannot be resumed. That needs neither a model nor tools.
-async fn ended(keeping: &Keeping, seen: &Seen, screen: Screen) -> anyhow::Result<Exit> {
+async fn ended(storage: &Storage, summary: &TurnSummary, screen: Screen) -> anyhow::Result<Exit> {
     let unreachable = |_: DispatchContext| async {
         Err(BoxError::from("a turn that has ended does not ask a model"))
     };
-    let runner = kept_in(turnwright::runner(unreachable), Some(keeping)).await?;
+    let runner = with_storage(turnwright::runner(unreachable), Some(storage)).await?;
     let screen = match screen.is_attended() {
         true => screen,
         false => screen.answers_alone(),
     };
-    let mut show = Show::new(screen, Consent::nobody());
-    let shown = take_up(&mut show, &runner, seen).await?;
-    let _ = keeping.close().await;
+    let mut show = Show::new(screen, ApprovalPrompt::nobody());
+    let shown = take_up(&mut show, &runner, summary).await?;
+    let _ = storage.close().await;
     Ok(exit(&shown))
 }
 
 fn exit(shown: &Shown) -> Exit {
-    let said = !shown.outcome.text.trim().is_empty();
+    let has_text = !shown.outcome.text.trim().is_empty();
     let interrupted = shown.interrupted && !shown.terminated;
-    match (interrupted, shown.outcome.is_answered() && said) {
+    match (interrupted, shown.outcome.is_answered() && has_text) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::Done,
         (false, false) => Exit::No,
     }
 }
 
-/// Waits until the last owner of a conversation is known to be gone, if it is; one that lives is not waited for.
-pub(crate) async fn wait_for_crashed(
-    keeping: &Keeping,
-    scope: &Scope,
-    screen: &mut Screen,
-) -> anyhow::Result<()> {
-    let mut first = None;
-    loop {
-        let look = look(keeping, scope, None).await?;
-        let renewed = *first.get_or_insert(look.renewals) != look.renewals;
-        match look.left {
-            Some(left) if !renewed => {
-                screen.busy(&waiting(left));
-                tokio::time::sleep(LOOK.min(left)).await;
-            }
-            _ => return Ok(()),
-        }
-    }
-}
-
 /// What was not told, as the conversation's chat had it. Whoever wrote a file that was named would learn by its server, its
 /// folder and its task what is in the folder, and the key; and its tools are programs. So of such a file nothing of it counts.
 fn known(
-    mut told: args::Agent,
-    about: Option<&About>,
-    keeping: &Keeping,
-    again: &args::Again,
+    mut options: args::Agent,
+    chat_note: Option<&ChatNote>,
+    storage: &Storage,
+    again: &args::ResumeOptions,
 ) -> anyhow::Result<args::Agent> {
-    let Some(about) = about.cloned() else {
-        return Ok(told);
+    let Some(chat_note) = chat_note.cloned() else {
+        return Ok(options);
     };
-    let strange = keeping.place.is_named();
-    if told.base_url.is_none() {
-        if strange || about.partial {
-            let file = plain(&keeping.place.file().display().to_string()).into_owned();
+    let strange = storage.place.is_named();
+    if options.base_url.is_none() {
+        if strange || chat_note.partial {
+            let file = plain(&storage.place.file().display().to_string()).into_owned();
             return Err(misuse(format!(
                 "`{file}` says that this conversation was held with {}: if that is right, say so with `--base-url`",
-                one_line(&about.server, 120)
+                one_line(&chat_note.server, 120)
             )));
         }
-        told.base_url = Some(about.server);
+        options.base_url = Some(chat_note.server);
     }
-    told.model = told.model.or(Some(about.model));
-    told.no_fetch |= about.no_fetch;
+    options.model = options.model.or(Some(chat_note.model));
+    options.no_fetch |= chat_note.no_fetch;
     if !strange {
-        told.folder = told.folder.or(Some(about.folder));
-        told.system = told.system.or(about.system);
-        if told.own.files.is_empty() && !again.without_tools {
-            told.own.files = about.tools;
+        options.folder = options.folder.or(Some(chat_note.folder));
+        options.system = options.system.or(chat_note.system);
+        if options.tool_files.files.is_empty() && !again.without_tools {
+            options.tool_files.files = chat_note.tools;
         }
     }
-    Ok(told)
+    Ok(options)
 }
 
 /// What the chat had and the turn has not now.
-fn left_out(agent: &Agent, about: Option<&About>) -> Vec<String> {
-    let Some(had) = about else {
+fn left_out(agent: &Agent, chat_note: Option<&ChatNote>) -> Vec<String> {
+    let Some(had) = chat_note else {
         return Vec::new();
     };
     let mut cares = Vec::new();
@@ -197,7 +188,7 @@ fn left_out(agent: &Agent, about: Option<&About>) -> Vec<String> {
             "its chat could read below {folder}: `--folder` names it again"
         ));
     }
-    let there = agent.about().tools;
+    let there = agent.chat_note().tools;
     for file in had.tools.iter().filter(|file| !there.contains(file)) {
         let file = one_line(&file.display().to_string(), 200);
         cares.push(format!(
@@ -208,28 +199,31 @@ fn left_out(agent: &Agent, about: Option<&About>) -> Vec<String> {
 }
 
 /// What was said to one server is not sent to another unasked.
-fn check_server(agent: &Agent, about: Option<&About>) -> anyhow::Result<()> {
+fn check_server(agent: &Agent, chat_note: Option<&ChatNote>) -> anyhow::Result<()> {
     let server = agent.address();
-    match about.map(|about| &about.server) {
-        Some(before) if *before != server && !agent.told.switch_server => Err(misuse(format!(
-            "this conversation was held with {}: all of it would be sent to {server}. If you want that, say `--switch-server`",
-            one_line(before, 120)
-        ))),
+    match chat_note.map(|chat_note| &chat_note.server) {
+        Some(before) if *before != server && !agent.options.switch_server => {
+            let held = format!("was held with {}", one_line(before, 120));
+            Err(other_server(&held, &server, ""))
+        }
         _ => Ok(()),
     }
 }
 
 /// The last turn of a conversation, if it has one.
-pub(crate) async fn last_of(keeping: &Keeping, scope: &Scope) -> anyhow::Result<Option<Seen>> {
-    Ok(in_scope(keeping, scope).await?.pop())
+pub(crate) async fn last_of(
+    storage: &Storage,
+    conversation_id: &ConversationId,
+) -> anyhow::Result<Option<TurnSummary>> {
+    Ok(in_scope(storage, conversation_id).await?.pop())
 }
 
 /// Takes a turn up again.
 pub(crate) async fn take_up(
     show: &mut Show,
     runner: &TurnRunner,
-    seen: &Seen,
+    summary: &TurnSummary,
 ) -> anyhow::Result<Shown> {
-    show.turn_again(runner, seen.scope.as_str(), seen.id())
+    show.turn_again(runner, summary.conversation_id.as_str(), summary.id())
         .await
 }

@@ -8,37 +8,38 @@ use turnwright::ToolCall;
 use turnwright::record::{Author, CallState, GateRecord, GateState, LedgerEntry, Message, Record};
 use turnwright::store::DamagedRecord;
 
-use super::again::{command, doubts};
 use super::damaged::{self, tell_damaged};
-use super::measures::{ago, took};
-use super::seen::Seen;
-use super::state::State;
-use super::which::find;
+use super::find::find;
+use super::resume_check::{command, doubts};
+use super::summary::TurnSummary;
 use crate::args;
 use crate::exit::{Exit, misuse};
-use crate::kept::{About, Keeping, Place};
-use crate::show::{count, quoted, result};
+use crate::show::{quoted, result};
+use crate::storage::{ChatNote, Storage, StorageLocation};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, fit, json, one_line, plain, wrap};
+use crate::turn_state::State;
+use crate::units::count;
+use crate::units::{ago, took};
 
 /// How much of a line is shown where nobody counts columns.
 const LINE: usize = 160;
 
-pub(super) async fn run(told: &args::TurnsShow, mut screen: Screen) -> anyhow::Result<Exit> {
-    let place = Place::of(&told.kept)?;
-    let Some(keeping) = Keeping::open_to_read(place).await? else {
+pub(super) async fn run(options: &args::TurnsShow, mut screen: Screen) -> anyhow::Result<Exit> {
+    let place = StorageLocation::of(&options.storage)?;
+    let Some(storage) = Storage::open_to_read(place).await? else {
         return Err(misuse("nothing is kept yet, so there is no turn to show"));
     };
-    let seen = find(&keeping, &told.turn).await?;
-    let (records, damaged) = seen.records(&keeping).await?;
+    let summary = find(&storage, &options.turn).await?;
+    let (records, damaged) = summary.records(&storage).await?;
     match screen.is_json() {
-        true => screen.value(&to_value(&seen, &records, &damaged)?)?,
+        true => screen.value(&to_value(&summary, &records, &damaged)?)?,
         false => {
-            let about = About::of(&keeping, &seen.scope).await?;
+            let about = ChatNote::of(&storage, &summary.conversation_id).await?;
             let mut page = Page {
                 screen: &mut screen,
-                seen: &seen,
-                ledger: ledger(&seen, &records),
+                summary: &summary,
+                ledger: ledger(&summary, &records),
                 apart: false,
             };
             page.head(about.as_ref())?;
@@ -46,29 +47,33 @@ pub(super) async fn run(told: &args::TurnsShow, mut screen: Screen) -> anyhow::R
                 page.record(record).await?;
             }
             page.end(&records)?;
-            let doubts = doubts(&keeping, &seen).await?.len();
+            let doubts = doubts(&storage, &summary).await?.len();
             let command = about.as_ref().map(|about| Command {
-                text: command(&seen, Some(about), &keeping.place),
-                strange: keeping.place.is_named(),
+                text: command(&summary, Some(about), &storage.place),
+                strange: storage.place.is_named(),
             });
             page.next_step(doubts, command.as_ref())?;
         }
     }
-    keeping.close().await?;
+    storage.close().await?;
     if damaged.is_empty() {
         return Ok(Exit::Done);
     }
     let damaged: Vec<_> = damaged
         .into_iter()
-        .map(|it| (seen.scope.clone(), it))
+        .map(|item| (summary.conversation_id.clone(), item))
         .collect();
-    tell_damaged(&mut screen.aside(), &keeping, &damaged)?;
+    tell_damaged(&mut screen.aside(), &storage, &damaged)?;
     Ok(Exit::No)
 }
 
 /// What `list` says of it, and all of its records.
-fn to_value(seen: &Seen, records: &[Record], damaged: &[DamagedRecord]) -> anyhow::Result<Value> {
-    let mut value = seen.to_value(&seen.count(records.iter().cloned()))?;
+fn to_value(
+    summary: &TurnSummary,
+    records: &[Record],
+    damaged: &[DamagedRecord],
+) -> anyhow::Result<Value> {
+    let mut value = summary.to_value(&summary.count(records.iter().cloned()))?;
     let mut all: Vec<Value> = Vec::with_capacity(records.len() + damaged.len());
     for record in records {
         all.push(record.to_value()?);
@@ -81,9 +86,9 @@ fn to_value(seen: &Seen, records: &[Record], damaged: &[DamagedRecord]) -> anyho
 }
 
 /// The turn's own lines of the ledger, by the call that they are of.
-fn ledger(seen: &Seen, records: &[Record]) -> HashMap<String, Arc<LedgerEntry>> {
+fn ledger(summary: &TurnSummary, records: &[Record]) -> HashMap<String, Arc<LedgerEntry>> {
     let lines = records.iter().filter_map(|record| match record {
-        Record::Ledger(line) if line.turn_id() == seen.id() => Some(line),
+        Record::Ledger(line) if line.turn_id() == summary.id() => Some(line),
         _ => None,
     });
     lines
@@ -101,25 +106,25 @@ struct Command {
 /// A turn that is being written out.
 struct Page<'p> {
     screen: &'p mut Screen,
-    seen: &'p Seen,
+    summary: &'p TurnSummary,
     ledger: HashMap<String, Arc<LedgerEntry>>,
     /// Whether a call was shown since the last words.
     apart: bool,
 }
 
 impl Page<'_> {
-    fn head(&mut self, about: Option<&About>) -> anyhow::Result<()> {
-        let (seen, turn) = (self.seen, &self.seen.turn);
-        let id = paint(style::BOLD, one_line(seen.id(), 64));
-        let state = paint(seen.state.style(), seen.state);
+    fn head(&mut self, about: Option<&ChatNote>) -> anyhow::Result<()> {
+        let (summary, turn) = (self.summary, &self.summary.turn);
+        let id = paint(style::BOLD, one_line(summary.id(), 64));
+        let state = paint(summary.state.style(), summary.state);
         self.screen.line(format_args!("turn {id}  {state}"))?;
         let mut facts = vec![format!(
             "began {} ({})",
-            moment(turn_field(seen, "beganAt")?),
+            moment(turn_field(summary, "beganAt")?),
             ago(turn.began_at())
         )];
-        if let Some(time) = seen.took() {
-            let so_far = if seen.state.is_live() {
+        if let Some(time) = summary.took() {
+            let so_far = if summary.state.is_live() {
                 "runs for"
             } else {
                 "took"
@@ -134,7 +139,7 @@ impl Page<'_> {
         self.screen.paragraph(style::DIM, "", &facts.join(" · "))?;
         let mut facts = vec![format!(
             "conversation {}",
-            one_line(seen.scope.as_str(), 80)
+            one_line(summary.conversation_id.as_str(), 80)
         )];
         if let Some(about) = about {
             let (model, server) = (one_line(&about.model, 60), one_line(&about.server, 120));
@@ -152,7 +157,7 @@ impl Page<'_> {
             Record::Message(message) => self.message(message),
             Record::Thought(thought) => self.words(style::DIM, thought.text()),
             Record::ToolCall(call) => self.call(call).await,
-            Record::Gate(gate) if gate.turn_id() == self.seen.id() => self.gate(gate),
+            Record::Gate(gate) if gate.turn_id() == self.summary.id() => self.gate(gate),
             Record::Retrievable(found) => {
                 let text = format!("looked up: {}", one_line(found.id(), 64));
                 Ok(self.screen.line(paint(style::DIM, text))?)
@@ -170,13 +175,13 @@ impl Page<'_> {
                 Author::Framework => "the kit: ".to_owned(),
                 _ => String::new(),
             };
-            let said = format!("{who}{}", plain(message.text()));
-            let said = wrap(
-                &said,
-                self.screen.width().map(|it| it.saturating_sub(2)),
+            let rendered = format!("{who}{}", plain(message.text()));
+            let rendered = wrap(
+                &rendered,
+                self.screen.width().map(|item| item.saturating_sub(2)),
                 "",
             );
-            for line in said.lines() {
+            for line in rendered.lines() {
                 self.screen
                     .line(paint(style::BOLD, format_args!("> {line}")))?;
             }
@@ -199,8 +204,8 @@ impl Page<'_> {
             self.screen.line("")?;
         }
         // With its margin wherever it is read: nothing of it can be taken for a line of the program's.
-        let said = quoted(text, self.screen.width());
-        self.screen.line(paint(style, said))?;
+        let rendered = quoted(text, self.screen.width());
+        self.screen.line(paint(style, rendered))?;
         Ok(())
     }
 
@@ -226,7 +231,7 @@ impl Page<'_> {
         if let Some(line) = self.ledger.get(call.id()).cloned() {
             self.ledger_line(&line)?;
         } else if !call.is_complete() {
-            let text = match self.seen.state.is_live() {
+            let text = match self.summary.state.is_live() {
                 true => "  on its way",
                 false => "  nothing came of it",
             };
@@ -241,7 +246,7 @@ impl Page<'_> {
     /// How far a call came that may have changed something.
     fn ledger_line(&mut self, line: &LedgerEntry) -> anyhow::Result<()> {
         let doubt = match line.state() {
-            CallState::Begun if !self.seen.state.is_live() => {
+            CallState::Begun if !self.summary.state.is_live() => {
                 Some("ledger: begun, and nobody knows whether it took effect")
             }
             CallState::Unknown => Some(
@@ -287,7 +292,7 @@ impl Page<'_> {
             }
         }
         let (style, came) = match gate.state() {
-            GateState::Open if self.seen.state.is_live() => {
+            GateState::Open if self.summary.state.is_live() => {
                 (style::CARE, "waits for an answer".to_owned())
             }
             GateState::Open => (style::CARE, "nobody answered before the end".to_owned()),
@@ -301,7 +306,7 @@ impl Page<'_> {
     }
 
     fn end(&mut self, records: &[Record]) -> anyhow::Result<()> {
-        let (seen, turn) = (self.seen, &self.seen.turn);
+        let (summary, turn) = (self.summary, &self.summary.turn);
         self.screen.line("")?;
         if let Some(error) = turn.error() {
             let why = format!(
@@ -311,7 +316,7 @@ impl Page<'_> {
             );
             self.screen.paragraph(style::BAD, "", &why)?;
         }
-        let digest = seen.count(records.iter().cloned());
+        let digest = summary.count(records.iter().cloned());
         let mut facts = Vec::new();
         match digest.calls {
             0 => {}
@@ -331,22 +336,23 @@ impl Page<'_> {
 
     /// What can be done about a turn that has no answer.
     fn next_step(&mut self, doubts: usize, command: Option<&Command>) -> anyhow::Result<()> {
-        let seen = self.seen;
-        let text = match seen.state {
+        let summary = self.summary;
+        let text = match summary.state {
             State::Answered | State::Refused => return Ok(()),
             State::Running => "A program runs it right now.",
             State::Waiting => "A program runs it right now, and waits for an answer there.",
-            state if state.can_go_on() && seen.is_last() && command.is_none() => {
+            state if state.can_go_on() && summary.is_last() && command.is_none() => {
                 "No chat of this program has held it: the program that did takes it up again, with its own tools."
             }
-            State::Interrupted if seen.is_last() => {
+            State::Interrupted if summary.is_last() => {
                 "Its program came to its end before it did. To take it up again:"
             }
-            state if state.can_go_on() && seen.is_last() => "To take it up again:",
+            state if state.can_go_on() && summary.is_last() => "To take it up again:",
             _ => "The conversation went on without it: say there what is still wanted.",
         };
         self.screen.paragraph(style::CARE, "", text)?;
-        let Some(command) = command.filter(|_| seen.state.can_go_on() && seen.is_last()) else {
+        let Some(command) = command.filter(|_| summary.state.can_go_on() && summary.is_last())
+        else {
             return Ok(());
         };
         // On a line of its own, to be copied.
@@ -393,8 +399,8 @@ fn answered(answer: &Value) -> String {
     }
 }
 
-fn turn_field(seen: &Seen, name: &str) -> anyhow::Result<String> {
-    let value = Record::from(Arc::clone(&seen.turn)).to_value()?;
+fn turn_field(summary: &TurnSummary, name: &str) -> anyhow::Result<String> {
+    let value = Record::from(Arc::clone(&summary.turn)).to_value()?;
     let text = value.get(name).and_then(Value::as_str);
     Ok(text.unwrap_or_default().to_owned())
 }

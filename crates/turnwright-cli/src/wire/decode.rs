@@ -11,17 +11,17 @@ use crate::args::WireDecode;
 use crate::exit::Exit;
 use crate::terminal::{Screen, json as shown_json};
 
-pub(crate) fn decode(told: &WireDecode, mut screen: Screen) -> anyhow::Result<Exit> {
+pub(crate) fn decode(options: &WireDecode, mut screen: Screen) -> anyhow::Result<Exit> {
     let mut exit = Exit::Done;
-    for path in &told.files {
+    for path in &options.files {
         let file = name_of(path);
         for (index, exchange) in recording::read(path)?.iter().enumerate() {
-            let said = said(exchange.as_ref().map_err(String::as_str));
-            if said.contains_key("error") {
+            let decoded = decoded(exchange.as_ref().map_err(String::as_str));
+            if decoded.contains_key("error") {
                 exit = Exit::No;
             }
             // Machines read it whether they say so or not.
-            screen.line(shown_json(&line(&file, index, said)))?;
+            screen.line(shown_json(&line(&file, index, decoded)))?;
         }
     }
     Ok(exit)
@@ -38,17 +38,17 @@ pub(super) fn name_of(path: &Path) -> String {
     last.join("/")
 }
 
-pub(super) fn line(file: &str, index: usize, said: Map<String, Value>) -> Value {
+pub(super) fn line(file: &str, index: usize, decoded: Map<String, Value>) -> Value {
     let mut line = Map::new();
     line.insert("file".to_owned(), file.into());
     line.insert("index".to_owned(), index.into());
-    line.extend(said);
+    line.extend(decoded);
     Value::Object(line)
 }
 
 /// What a response says, or its status where it is an error, or why that cannot be told.
-pub(super) fn said(exchange: Result<&Exchange, &str>) -> Map<String, Value> {
-    let said = match exchange {
+pub(super) fn decoded(exchange: Result<&Exchange, &str>) -> Map<String, Value> {
+    let decoded = match exchange {
         Err(error) => json!({ "error": error }),
         Ok(response) if !(200..300).contains(&response.status) => {
             json!({ "status": response.status })
@@ -58,8 +58,8 @@ pub(super) fn said(exchange: Result<&Exchange, &str>) -> Map<String, Value> {
             Err(error) => json!({ "error": error.with_causes() }),
         },
     };
-    match said {
-        Value::Object(said) => said,
+    match decoded {
+        Value::Object(decoded) => decoded,
         _ => Map::new(),
     }
 }

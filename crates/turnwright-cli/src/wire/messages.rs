@@ -91,8 +91,8 @@ impl Beginning {
 
 /// What came of calls, as far as nothing else is said: the id of each call, and its answer.
 pub(super) fn answers(messages: &[Value]) -> impl Iterator<Item = (&str, String)> {
-    let answers = messages.iter().take_while(|it| role(it) == "tool");
-    answers.map(|it| (text_of(it, "tool_call_id"), words(it)))
+    let answers = messages.iter().take_while(|item| role(item) == "tool");
+    answers.map(|item| (text_of(item, "tool_call_id"), words(item)))
 }
 
 /// The messages of a request.

@@ -9,13 +9,13 @@ use turnwright::record::{Author, ToolResults};
 use turnwright_testkit::cassette::Cassette;
 
 use super::messages::{Beginning, messages, text_of};
-use super::turns::{RecordedTurn, Said, turns};
+use super::turns::{RecordedResponse, RecordedTurn, turns};
 use super::{recording, tools};
 use crate::args::WireReplay;
 use crate::exit::{Exit, misuse};
 use crate::show::Show;
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Consent, Screen, one_line, plain};
+use crate::terminal::{ApprovalPrompt, Screen, one_line, plain};
 
 /// Nobody is dialled there: what answers is the recording.
 const NOWHERE: &str = "http://recording.invalid/v1";
@@ -23,10 +23,10 @@ const NOWHERE: &str = "http://recording.invalid/v1";
 /// How much of what a user says is shown.
 const SAID: usize = 400;
 
-pub(crate) async fn replay(told: WireReplay, screen: Screen) -> anyhow::Result<Exit> {
-    let exchanges = recording::read(&told.file)?.into_iter().enumerate();
+pub(crate) async fn replay(options: WireReplay, screen: Screen) -> anyhow::Result<Exit> {
+    let exchanges = recording::read(&options.file)?.into_iter().enumerate();
     let exchanges = exchanges.map(|(at, exchange)| {
-        let name = told.file.display();
+        let name = options.file.display();
         exchange
             .map_err(|error| misuse(format!("`{name}` cannot be played: number {at} is {error}")))
     });
@@ -34,10 +34,10 @@ pub(crate) async fn replay(told: WireReplay, screen: Screen) -> anyhow::Result<E
     if turns.is_empty() {
         return Err(misuse(format!(
             "`{}` holds no request: there is nothing to play",
-            told.file.display()
+            options.file.display()
         )));
     }
-    let mut show = Show::new(screen, Consent::nobody());
+    let mut show = Show::new(screen, ApprovalPrompt::nobody());
     let mut compared = Vec::new();
     for (number, turn) in (1..).zip(&turns) {
         let Some(ended) = play(&mut show, number, turns.len(), turn).await? else {
@@ -158,18 +158,20 @@ fn compare(
 ) -> Compared {
     let failed = outcome.ended.error().is_some();
     let (recorded, as_recorded) = match &turn.last {
-        Said::Status(status) => (format!("the server's error {status}"), failed),
-        Said::Broken => ("a response that breaks off".into(), failed),
-        Said::Foreign => ("a response that is not of this protocol".into(), false),
-        Said::Reply(reply) if !reply.is_whole() => ("a response that was cut off".into(), true),
-        Said::Reply(reply) if !reply.tool_calls.is_empty() => ("calls".into(), !failed),
-        Said::Reply(reply) if reply.text.is_empty() && !reply.refusal.is_empty() => {
+        RecordedResponse::Status(status) => (format!("the server's error {status}"), failed),
+        RecordedResponse::Broken => ("a response that breaks off".into(), failed),
+        RecordedResponse::Foreign => ("a response that is not of this protocol".into(), false),
+        RecordedResponse::Reply(reply) if !reply.is_complete() => {
+            ("a response that was cut off".into(), true)
+        }
+        RecordedResponse::Reply(reply) if !reply.tool_calls.is_empty() => ("calls".into(), !failed),
+        RecordedResponse::Reply(reply) if reply.text.is_empty() && !reply.refusal.is_empty() => {
             ("a refusal".into(), failed)
         }
-        Said::Reply(_) => ("an answer".into(), !failed),
+        RecordedResponse::Reply(_) => ("an answer".into(), !failed),
     };
     let same_text = match &turn.last {
-        Said::Reply(reply) => {
+        RecordedResponse::Reply(reply) => {
             let words = format!("{}{}", reply.text, reply.refusal);
             (!words.is_empty()).then(|| last_words(outcome) == Some(words.as_str()))
         }
@@ -195,8 +197,10 @@ fn compare(
 
 /// The last that the model said, whether it came to its end or not.
 fn last_words(outcome: &TurnOutcome) -> Option<&str> {
-    let said = outcome.messages().filter(|it| *it.author() != Author::User);
-    said.last().map(|it| it.text())
+    let messages = outcome
+        .messages()
+        .filter(|item| *item.author() != Author::User);
+    messages.last().map(|item| item.text())
 }
 
 /// Says which turn follows, what is said to the model, and what is otherwise than it was.
@@ -225,8 +229,8 @@ fn announce(
         screen.line(paint(style::CARE, note))?;
     }
     if let Some(input) = &beginning.input {
-        let said = format!("> {}", one_line(input, SAID));
-        screen.line(paint(style::BOLD, said))?;
+        let prompt = format!("> {}", one_line(input, SAID));
+        screen.line(paint(style::BOLD, prompt))?;
     }
     Ok(())
 }
@@ -235,7 +239,7 @@ fn announce(
 fn conclude(screen: &mut Screen, turns: &[Compared]) -> anyhow::Result<Exit> {
     let equal = turns.iter().all(Compared::is_equal);
     let all = |count: fn(&Compared) -> usize| turns.iter().map(count).sum::<usize>();
-    let (played, responses) = (all(|it| it.played), all(|it| it.responses));
+    let (played, responses) = (all(|item| item.played), all(|item| item.responses));
     if screen.is_json() {
         let turns: Vec<_> = turns.iter().map(as_json).collect();
         screen.value(&json!({

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use turnwright::Record;
 use turnwright_testkit::cassette::Exchange;
 
-use super::decode::{line, name_of, said};
+use super::decode::{decoded, line, name_of};
 use super::messages::{Beginning, answers, words};
 use super::tools::offered;
-use super::turns::{Said, turns};
+use super::turns::{RecordedResponse, turns};
 
 fn exchange(messages: &Value, response: &Value) -> Exchange {
     let request = json!({ "method": "POST", "path": "/v1/chat/completions", "body": { "messages": messages } });
@@ -56,7 +56,7 @@ fn a_recording_is_named_by_the_end_of_its_path() {
 
 #[test]
 fn a_decoded_line_names_its_file_first() {
-    let decoded = said(Ok(&exchange(
+    let decoded = decoded(Ok(&exchange(
         &json!([]),
         &reply(&json!({ "content": "Hi" }), "stop"),
     )));
@@ -120,19 +120,22 @@ fn a_request_with_what_came_of_the_calls_goes_on_with_the_turn() {
 #[test]
 fn what_a_response_says_depends_on_whether_it_is_all_there() {
     let begun = json!("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n");
-    let of = |response: Value| Said::of(&exchange(&json!([]), &response));
-    let whole = reply(&json!({ "content": "Hi" }), "stop");
-    assert!(matches!(of(whole), Said::Reply(_)));
-    assert!(matches!(of(json!({ "status": 302 })), Said::Status(302)));
+    let of = |response: Value| RecordedResponse::of(&exchange(&json!([]), &response));
+    let full = reply(&json!({ "content": "Hi" }), "stop");
+    assert!(matches!(of(full), RecordedResponse::Reply(_)));
+    assert!(matches!(
+        of(json!({ "status": 302 })),
+        RecordedResponse::Status(302)
+    ));
     let broken = json!({ "status": 200, "body": begun, "truncated": true });
-    assert!(matches!(of(broken), Said::Broken));
+    assert!(matches!(of(broken), RecordedResponse::Broken));
     assert!(matches!(
         of(json!({ "status": 200, "body": "" , "truncated": true })),
-        Said::Broken
+        RecordedResponse::Broken
     ));
     assert!(matches!(
         of(json!({ "status": 200, "body": "?" })),
-        Said::Foreign
+        RecordedResponse::Foreign
     ));
 }
 
@@ -261,7 +264,7 @@ proptest! {
             exchange
         }).collect();
         let turns = turns(exchanges);
-        let paths: Vec<&str> = turns.iter().flat_map(|turn| &turn.exchanges).map(|it| it.path.as_str()).collect();
+        let paths: Vec<&str> = turns.iter().flat_map(|turn| &turn.exchanges).map(|item| item.path.as_str()).collect();
         let all: Vec<String> = (0..bodies.len()).map(|at| at.to_string()).collect();
         prop_assert_eq!(paths, all);
         prop_assert!(turns.iter().all(|turn| !turn.exchanges.is_empty()));
@@ -274,7 +277,7 @@ proptest! {
         let (tools, _) = offered(&request, &Arc::default());
         prop_assert!(tools.len() <= 5);
         for (_, text) in answers(&list) {
-            prop_assert!(list.iter().any(|it| words(it) == text));
+            prop_assert!(list.iter().any(|item| words(item) == text));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
-use turnwright::{Effects, Error, Inline, Schema, Tool, ToolContext};
+use turnwright::{Effects, Error, Inline, Schema, SchemaError, Tool, ToolContext};
 
 use super::messages::{list, text_of};
 
@@ -46,7 +46,7 @@ pub(super) fn offered(request: &Value, answers: &Arc<Answers>) -> (Vec<Tool>, Ve
             continue;
         }
         let schema = schema(function).or_else(|refused| {
-            let why = refused.message();
+            let why = refused;
             notes.push(format!(
                 "the tool `{name}` takes any object here, because its schema cannot be enforced: {why}"
             ));
@@ -64,15 +64,17 @@ pub(super) fn offered(request: &Value, answers: &Arc<Answers>) -> (Vec<Tool>, Ve
 }
 
 /// The schema of a recorded tool, where it can be enforced.
-fn schema(function: &Value) -> Result<Schema, Error> {
-    let document = function.get("parameters").filter(|it| !it.is_null());
+fn schema(function: &Value) -> Result<Schema, SchemaError> {
+    let document = function.get("parameters").filter(|item| !item.is_null());
     let document = document.cloned().unwrap_or(json!({ "type": "object" }));
     // Formats that only describe, such as the widths of numbers, are everywhere.
     let mut formats = Vec::new();
     find_formats(&document, &mut formats);
-    let options = formats.into_iter().fold(Schema::options(), |options, it| {
-        options.annotation_format(it)
-    });
+    let options = formats
+        .into_iter()
+        .fold(Schema::options(), |options, item| {
+            options.annotation_format(item)
+        });
     options.document(document.clone())
 }
 
@@ -81,9 +83,9 @@ fn find_formats<'d>(document: &'d Value, found: &mut Vec<&'d str>) {
     match document {
         Value::Object(fields) => {
             found.extend(document.get("format").and_then(Value::as_str));
-            fields.values().for_each(|it| find_formats(it, found));
+            fields.values().for_each(|item| find_formats(item, found));
         }
-        Value::Array(items) => items.iter().for_each(|it| find_formats(it, found)),
+        Value::Array(items) => items.iter().for_each(|item| find_formats(item, found)),
         _ => {}
     }
 }
@@ -91,7 +93,7 @@ fn find_formats<'d>(document: &'d Value, found: &mut Vec<&'d str>) {
 fn tool(
     name: &str,
     description: &str,
-    schema: Result<Schema, Error>,
+    schema: Result<Schema, SchemaError>,
     answers: &Arc<Answers>,
 ) -> Result<Tool, Error> {
     let description = match description.trim().is_empty() {

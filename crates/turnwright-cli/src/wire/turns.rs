@@ -16,11 +16,11 @@ pub(super) struct RecordedTurn {
     /// What its tools answered.
     pub(super) answers: Arc<Answers>,
     /// What its last response says.
-    pub(super) last: Said,
+    pub(super) last: RecordedResponse,
 }
 
 /// What a response says.
-pub(super) enum Said {
+pub(super) enum RecordedResponse {
     Reply(Box<Reply>),
     /// An error of the server's.
     Status(u16),
@@ -30,22 +30,22 @@ pub(super) enum Said {
     Foreign,
 }
 
-impl Said {
+impl RecordedResponse {
     pub(super) fn of(exchange: &Exchange) -> Self {
         if !(200..300).contains(&exchange.status) {
-            return Said::Status(exchange.status);
+            return RecordedResponse::Status(exchange.status);
         }
         match decode(exchange.header("content-type"), &exchange.body) {
-            Ok(reply) if exchange.truncated && !reply.is_whole() => Said::Broken,
-            Ok(reply) => Said::Reply(Box::new(reply)),
-            Err(_) if exchange.truncated => Said::Broken,
-            Err(_) => Said::Foreign,
+            Ok(reply) if exchange.truncated && !reply.is_complete() => RecordedResponse::Broken,
+            Ok(reply) => RecordedResponse::Reply(Box::new(reply)),
+            Err(_) if exchange.truncated => RecordedResponse::Broken,
+            Err(_) => RecordedResponse::Foreign,
         }
     }
 
     /// Whether tools are called by it, and the model is asked again once they answered.
     fn calls_tools(&self) -> bool {
-        matches!(self, Said::Reply(reply) if reply.is_whole() && !reply.tool_calls.is_empty())
+        matches!(self, RecordedResponse::Reply(reply) if reply.is_complete() && !reply.tool_calls.is_empty())
     }
 }
 
@@ -54,7 +54,7 @@ impl Said {
 pub(super) fn turns(exchanges: impl IntoIterator<Item = Exchange>) -> Vec<RecordedTurn> {
     let mut turns: Vec<RecordedTurn> = Vec::new();
     for exchange in exchanges {
-        let said = Said::of(&exchange);
+        let response = RecordedResponse::of(&exchange);
         if let Some(turn) = turns.last_mut()
             && let Some(new) = turn.continued_by(&exchange)
         {
@@ -62,13 +62,13 @@ pub(super) fn turns(exchanges: impl IntoIterator<Item = Exchange>) -> Vec<Record
                 turn.answers.add(id, answer);
             }
             turn.exchanges.push(exchange);
-            turn.last = said;
+            turn.last = response;
             continue;
         }
         turns.push(RecordedTurn {
             exchanges: vec![exchange],
             answers: Arc::default(),
-            last: said,
+            last: response,
         });
     }
     turns
@@ -79,7 +79,7 @@ impl RecordedTurn {
     fn continued_by<'e>(&self, exchange: &'e Exchange) -> Option<&'e [Value]> {
         let before = self.exchanges.last().filter(|_| self.last.calls_tools())?;
         let new = messages(&exchange.request).strip_prefix(messages(&before.request))?;
-        let answers = new.iter().position(|it| role(it) == "tool")?;
+        let answers = new.iter().position(|item| role(item) == "tool")?;
         new.get(answers..)
     }
 }

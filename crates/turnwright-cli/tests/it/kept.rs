@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
-use turnwright::record::{Lease, Record, Reopen};
+use turnwright::record::{ByteResolver, Lease, Record};
 use turnwright::spool::{DiskSpool, MemorySpool};
-use turnwright::store::{Scope, ScopeFilter, Store as _, StoreExt as _};
+use turnwright::store::{ConversationFilter, ConversationId, Store as _, StoreExt as _};
 use turnwright::{RecordKind, SqliteStore};
 
 /// Looks into a database.
@@ -30,15 +30,21 @@ pub(crate) fn look<T>(file: &Path, look: impl AsyncFnOnce(&SqliteStore) -> T) ->
 /// The conversations in it.
 pub(crate) fn conversations(file: &Path) -> Vec<String> {
     look(file, async |store| {
-        let scopes = store.scopes(&ScopeFilter::all()).await.unwrap();
-        scopes.iter().map(ToString::to_string).collect()
+        let conversation_ids = store
+            .conversations(&ConversationFilter::all())
+            .await
+            .unwrap();
+        conversation_ids.iter().map(ToString::to_string).collect()
     })
 }
 
 /// The records of a conversation, as JSON.
 pub(crate) fn records(file: &Path, conversation: &str) -> Vec<Value> {
     look(file, async |store| {
-        let records = store.records(&Scope::new(conversation)).await.unwrap();
+        let records = store
+            .records(&ConversationId::new(conversation))
+            .await
+            .unwrap();
         records.iter().map(|it| it.to_value().unwrap()).collect()
     })
 }
@@ -54,11 +60,14 @@ pub(crate) fn said(file: &Path, conversation: &str) -> Vec<String> {
 
 /// Puts a record that this describes.
 pub(crate) fn put(file: &Path, conversation: &str, value: &Value) {
-    let reopen = Reopen::new(Arc::new(MemorySpool::default()));
+    let reopen = ByteResolver::new(Arc::new(MemorySpool::default()));
     let kind = RecordKind::named(value["kind"].as_str().unwrap()).unwrap();
     let record = Record::from_value(kind, value, &reopen).unwrap();
     look(file, async |store| {
-        store.put(&Scope::new(conversation), record).await.unwrap();
+        store
+            .put(&ConversationId::new(conversation), record)
+            .await
+            .unwrap();
     });
 }
 
@@ -88,7 +97,7 @@ pub(crate) fn spoil(file: &Path, conversation: &str) {
     let database = rusqlite::Connection::open(file).unwrap();
     let spoiled = database.execute(
         "UPDATE records SET body = ?1, checksum = ?2, bytes = ?3
-         WHERE kind = 'turn' AND scope = (SELECT scope FROM scopes WHERE name = ?4)",
+         WHERE kind = 'turn' AND conversation = (SELECT conversation FROM conversations WHERE conversation_id = ?4)",
         rusqlite::params![
             body,
             crc32fast::hash(body.as_bytes()),

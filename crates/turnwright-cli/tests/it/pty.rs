@@ -32,7 +32,7 @@ pub(crate) struct Launch {
     reports_size: bool,
 }
 
-/// A program that runs at a terminal. Ended when this is dropped.
+/// A program that runs at a terminal. TurnStatus when this is dropped.
 pub(crate) struct Terminal {
     master: Box<dyn MasterPty + Send>,
     keys: Box<dyn Write + Send>,

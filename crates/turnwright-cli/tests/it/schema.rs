@@ -158,7 +158,7 @@ fn a_schema_that_cannot_be_enforced_is_a_misuse_with_every_problem() {
 #[test]
 fn the_verdicts_are_those_of_the_vectors() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../turnwright-core/tests/vectors/arguments.json");
+        .join("../turnwright-schema/tests/vectors/arguments.json");
     let vectors: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let cases = vectors["cases"].as_array().unwrap();
     assert!(!cases.is_empty());

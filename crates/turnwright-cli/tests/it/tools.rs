@@ -215,7 +215,7 @@ fn ids_are_those_of_the_vectors() {
         let ran = run_with(&["tools", "id", of("tool"), "-", "--json"], of("args_json"));
         assert_eq!(
             only(&ran),
-            json!({ "name": of("tool"), "callId": of("call_id") })
+            json!({ "name": of("tool"), "checksum": of("call_id") })
         );
     }
     // The order of keys makes no difference, and text that is not JSON has an id too.

@@ -4,7 +4,6 @@
 //! are forged for the moment, and every answer is bounded.
 
 mod error;
-mod forge;
 mod handle;
 mod inline;
 #[cfg(feature = "artifact-json")]
@@ -16,31 +15,20 @@ pub mod markdown;
 mod page;
 mod query;
 mod read;
-mod readable;
 pub mod text;
-mod tool;
 
-#[cfg(test)]
-mod tests;
-
-use std::fmt;
-use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use bytes::{Bytes, BytesMut};
 
-pub use forge::forge_tools;
 pub use inline::Inline;
 pub use kind::ArtifactKind;
 pub use limits::ArtifactLimits;
 pub use page::Page;
 pub use query::Query;
 pub use read::ArtifactRead;
-pub use readable::Readable;
-pub use tool::{ArtifactTool, ForgePolicy};
-
-pub(crate) use forge::Forge;
 
 use crate::error::{Error, ErrorCode};
 use crate::spool::{ByteReader, MemoryReader, Spool, Spooled};
@@ -108,7 +96,7 @@ impl SpooledArtifact {
     pub async fn keep(
         spool: &dyn Spool,
         spool_id: impl Into<String>,
-        content: crate::tool::Body,
+        content: crate::spool::Body,
         kind: ArtifactKind,
     ) -> Result<Self, Error> {
         let put = Spooled::put(spool, &spool_id.into(), content).await;

@@ -1,5 +1,6 @@
 //! What can be asked of an artifact, as the model will see it.
 
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -9,11 +10,9 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::tool::StableTool;
 use super::{ArtifactKind, SpooledArtifact, text};
-use crate::error::Error;
-use crate::schema::{Schema, admit};
-use crate::tool::ToolError;
+use crate::error::ToolError;
+use crate::schema::{Schema, SchemaError, admit};
 
 type Answer = Pin<Box<dyn Future<Output = Result<String, ToolError>> + Send>>;
 type Ask = dyn Fn(SpooledArtifact, Value) -> Answer + Send + Sync;
@@ -41,8 +40,9 @@ type Ask = dyn Fn(SpooledArtifact, Value) -> Answer + Send + Sync;
 pub struct Query {
     name: String,
     description: String,
-    document: Result<Value, Error>,
-    pub(super) stable: OnceLock<Result<StableTool, Error>>,
+    document: Result<Value, SchemaError>,
+    /// What the layer above derives from the query, once.
+    memo: OnceLock<Arc<dyn Any + Send + Sync>>,
     ask: Arc<Ask>,
 }
 
@@ -72,7 +72,7 @@ impl Query {
             name: name.into(),
             description: description.into(),
             document: Schema::of::<A>().map(|schema| schema.document().clone()),
-            stable: OnceLock::new(),
+            memo: OnceLock::new(),
             ask: Arc::new(ask),
         }
     }
@@ -100,15 +100,18 @@ impl Query {
 
 impl Query {
     /// The document of the query's own arguments.
-    pub(super) fn own_document(&self) -> Result<&Value, Error> {
-        match &self.document {
-            Ok(document) => Ok(document),
-            Err(error) => Err(self.ill_defined(error.message())),
-        }
+    pub(crate) fn own_document(&self) -> Result<&Value, &SchemaError> {
+        self.document.as_ref()
+    }
+
+    /// Returns what `make` returned the first time, for as long as the query lives. One type of memo per query.
+    pub(crate) fn memo<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Option<&T> {
+        let memo = self.memo.get_or_init(|| Arc::new(make()));
+        memo.downcast_ref()
     }
 
     /// Whether it can be asked of artifacts of this kind.
-    pub(super) fn fits(&self, kind: ArtifactKind) -> bool {
+    pub(crate) fn fits(&self, kind: ArtifactKind) -> bool {
         let asked = |query: &Query| std::ptr::eq(query, self) || query.name == self.name;
         text::queries().iter().any(asked) || kind.queries().iter().any(asked)
     }

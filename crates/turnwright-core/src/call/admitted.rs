@@ -5,21 +5,24 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::ask::ask;
-use super::checked::{Checked, CheckedCall};
-use super::closer::Closer;
-use super::proposed::{Call, RefusedCall};
+use super::approval_gate::ask;
+use super::checked::CheckedCall;
+use super::guard::CallGuard;
+use super::proposed::RefusedCall;
 use super::run::cancelled;
-use crate::approval::{Approval, ApprovalPolicy, PendingCall, Review};
+use crate::checksum;
+use crate::deadline::{TimeLimit, within};
+use crate::effects::Effects;
 use crate::error::{Error, ErrorCode};
+use crate::gate::Approval;
 use crate::panic::drop_quietly;
 use crate::record::{CallState, LedgerEntry, Record, ToolCall};
 use crate::schema::{Raw, RawArgs};
-use crate::tool::{self, BoundHandler, Effects, Tool};
-use crate::turn::Setup;
-use crate::within::{TimeLimit, within};
+use crate::tool::approval::{ApprovalPolicy, PendingCall, Review};
+use crate::tool::context::{Call, Checked, Setup};
+use crate::tool::{BoundHandler, Tool};
 
 /// Times that policies and people may change the arguments of one call.
 const MOST_CHANGES: usize = 3;
@@ -31,7 +34,7 @@ pub struct AdmittedCall {
     pub(super) checked: Box<Checked>,
     pub(super) bound: BoundHandler,
     /// What stands in the records of it, once it was begun.
-    pub(super) closer: Option<Closer>,
+    pub(super) closer: Option<CallGuard>,
 }
 
 /// What the policies of a call said together.
@@ -93,7 +96,7 @@ impl CheckedCall {
                         Approval::Edited(args) => {
                             let rechecked = Box::pin(checked.recheck(args.into())).await;
                             checked = rechecked.map_err(RefusedCall::not_as_changed)?;
-                            granted = Some((level, tool::digest_of(checked.args())));
+                            granted = Some((level, checksum::digest_of(checked.args())));
                             continue;
                         }
                     }
@@ -117,7 +120,7 @@ impl CheckedCall {
     fn pending(&self) -> PendingCall<'_> {
         PendingCall {
             id: self.id(),
-            call_id: self.call_id(),
+            checksum: self.checksum(),
             tool: self.tool(),
             args: self.args(),
             ctx: &self.checked.call.ctx,
@@ -143,7 +146,8 @@ impl CheckedCall {
 
 /// Whether a person who was asked at this level, or further outside, wrote these arguments.
 fn is_granted(granted: &Option<(usize, String)>, level: usize, args: &Value) -> bool {
-    let wrote = |(by, digest): &(usize, String)| *by <= level && *digest == tool::digest_of(args);
+    let wrote =
+        |(by, digest): &(usize, String)| *by <= level && *digest == checksum::digest_of(args);
     granted.as_ref().is_some_and(wrote)
 }
 
@@ -202,8 +206,8 @@ impl AdmittedCall {
 
     /// What was asked for: equal for equal calls.
     #[must_use]
-    pub fn call_id(&self) -> &str {
-        self.checked.call_id.as_str()
+    pub fn checksum(&self) -> &str {
+        self.checked.checksum.as_str()
     }
 
     /// The tool.
@@ -224,14 +228,14 @@ impl AdmittedCall {
     }
 
     /// Puts it on record before it runs: gives what must be stored first.
-    pub(super) fn open(&mut self, closer: Option<Closer>) -> Vec<Record> {
+    pub(super) fn open(&mut self, closer: Option<CallGuard>) -> Vec<Record> {
         let Checked { call, tool, .. } = &*self.checked;
         let mut records = Vec::new();
         let mut closer = closer.unwrap_or_else(|| {
-            let open = || ToolCall::open(call.request.clone(), self.checked.call_id);
+            let open = || ToolCall::open(call.request.clone(), self.checked.checksum);
             let record = call.recorded.then(open);
             records.extend(record.clone().map(Record::ToolCall));
-            Closer::new(&call.ctx, record)
+            CallGuard::new(&call.ctx, record)
         });
         // Where nothing is kept, nothing need be noted either.
         let noted = self.is_noted() && call.ctx.record_store().is_some();
@@ -247,7 +251,7 @@ impl AdmittedCall {
     ///
     /// # Errors
     /// It could not be recorded, and so must not run.
-    pub(super) async fn begin(&mut self, closer: Option<Closer>) -> Result<(), Error> {
+    pub(super) async fn begin(&mut self, closer: Option<CallGuard>) -> Result<(), Error> {
         if self.closer.is_some() {
             return Ok(());
         }
@@ -269,27 +273,13 @@ pub(super) fn not_recorded() -> Error {
 }
 
 impl Checked {
-    /// The key of the call's effect: unique, and the same whenever the same turn is played again.
-    pub(super) fn effect_key(&self) -> String {
-        let Call { ctx, request, .. } = &self.call;
-        let (scope, turn) = (ctx.scope().as_str(), ctx.turn_id());
-        let (ordinal, call) = (request.ordinal, self.call_id.as_str());
-        // Names are anybody's: joined by a sign that may stand in them, two calls could have one key. And a key goes to
-        // strangers, whom the names do not concern.
-        tool::digest_of(&match ctx.nonce() {
-            // Names come again once a conversation was deleted: its keys do not.
-            Some(nonce) => json!([scope, turn, ordinal, call, nonce]),
-            None => json!([scope, turn, ordinal, call]),
-        })
-    }
-
     fn ledger_entry(&self) -> LedgerEntry {
         let Call { ctx, request, .. } = &self.call;
         LedgerEntry {
-            effect_key: self.effect_key(),
+            idempotency_key: self.idempotency_key(),
             turn_id: Arc::clone(ctx.shared_id()),
             tool_call: request.id.as_str().to_owned(),
-            call_id: self.call_id.as_str().to_owned(),
+            checksum: self.checksum.as_str().to_owned(),
             ordinal: Some(request.ordinal),
             tool: Arc::clone(&request.name),
             fingerprint: self.tool.fingerprint().to_owned(),

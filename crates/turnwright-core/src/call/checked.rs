@@ -2,12 +2,14 @@
 
 use serde_json::Value;
 
-use super::proposed::{Call, CallRequest, RefusedCall};
-use crate::dispatch::DispatchContext;
+use super::proposed::RefusedCall;
+use crate::checksum::{self};
+use crate::deadline::{TimeLimit, within};
 use crate::error::{Error, ErrorCode};
-use crate::schema::{CheckedArgs, Opened, RawArgs, Repair};
-use crate::tool::{self, BoundHandler, Hex, Tool};
-use crate::within::{TimeLimit, within};
+use crate::record::CallRequest;
+use crate::schema::{Opened, RawArgs, Repair};
+use crate::tool::context::{Call, Checked, DispatchContext};
+use crate::tool::{BoundHandler, Tool};
 
 /// A call whose arguments passed every rule of the tool's schema, its type and its external checks.
 #[derive(Debug)]
@@ -18,29 +20,18 @@ pub struct CheckedCall {
     pub(super) bound: BoundHandler,
 }
 
-/// What is known of a call once it is checked.
-#[derive(Debug)]
-pub(super) struct Checked {
-    pub(super) call: Call,
-    pub(super) tool: Tool,
-    pub(super) call_id: Hex,
-    pub(super) args: CheckedArgs,
-    /// Somebody put other arguments in the place of those that were proposed.
-    pub(super) edited: bool,
-}
-
 impl CheckedCall {
     /// The id over the raw arguments first: also a refused call has one. External checks are not asked yet.
     pub(super) fn check(call: Call, tool: Tool) -> Result<Self, RefusedCall> {
-        let nothing = call.nothing_is_none && call.raw.is_nothing();
+        let nothing = call.empty_args_as_object && call.raw.is_nothing();
         let opened = match nothing {
             true => Ok(Opened::nothing()),
             false => tool.schema().open(&call.raw),
         };
-        let call_id = match &opened {
-            Ok(_) if nothing => tool::of_raw(tool.name(), &call.raw),
-            Ok(opened) => tool::of_value(tool.name(), &opened.value),
-            Err(_) => tool::of_unread(tool.name(), &call.raw),
+        let checksum = match &opened {
+            Ok(_) if nothing => checksum::of_raw(tool.name(), &call.raw),
+            Ok(opened) => checksum::of_value(tool.name(), &opened.value),
+            Err(_) => checksum::of_unread(tool.name(), &call.raw),
         };
         let checked = opened.and_then(|opened| {
             let mut args = tool.schema().judge(call.raw.clone(), opened)?;
@@ -55,7 +46,7 @@ impl CheckedCall {
                 let checked = Checked {
                     call,
                     tool,
-                    call_id,
+                    checksum,
                     args,
                     edited: false,
                 };
@@ -64,11 +55,11 @@ impl CheckedCall {
                     bound,
                 })
             }
-            Err(faults) => Err(RefusedCall::new(call, call_id, tool.refusal(faults))),
+            Err(faults) => Err(RefusedCall::new(call, checksum, tool.refusal(faults))),
         }
     }
 
-    /// Puts other arguments in the place of these; they are checked in full. The call id stays: it says what was asked
+    /// Puts other arguments in the place of these; they are checked in full. The checksum stays: it says what was asked
     /// for.
     pub(super) async fn recheck(mut self, args: RawArgs) -> Result<Self, RefusedCall> {
         let checked = &mut *self.checked;
@@ -97,7 +88,7 @@ impl CheckedCall {
     }
 
     pub(super) fn refuse(self, error: Error) -> RefusedCall {
-        RefusedCall::new(self.checked.call, self.checked.call_id, error)
+        RefusedCall::new(self.checked.call, self.checked.checksum, error)
     }
 
     pub(super) fn context(&self) -> &DispatchContext {
@@ -116,8 +107,8 @@ impl CheckedCall {
 
     /// What was asked for: equal for equal calls.
     #[must_use]
-    pub fn call_id(&self) -> &str {
-        self.checked.call_id.as_str()
+    pub fn checksum(&self) -> &str {
+        self.checked.checksum.as_str()
     }
 
     /// The tool.

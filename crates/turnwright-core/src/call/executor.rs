@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::proposed::ProposedCall;
-use crate::dispatch::DispatchContext;
 use crate::error::Error;
 use crate::record::ToolCall;
 use crate::schema::RawArgs;
+use crate::tool::context::DispatchContext;
 use crate::tool::{Tool, ToolOutput};
 
 /// Runs calls of one tool through the whole call path: see [`Tool::executor`].
@@ -49,5 +49,13 @@ impl ToolExecutor {
     /// Takes a call all the way to its record, which becomes one of the dispatch's.
     pub async fn settle(&self, args: impl Into<RawArgs>) -> Arc<ToolCall> {
         self.propose(args).complete_for(self.tool.clone()).await
+    }
+}
+
+impl Tool {
+    /// Runs calls of this tool one at a time, through the whole call path, without a model.
+    #[must_use]
+    pub fn executor(&self, ctx: &DispatchContext) -> ToolExecutor {
+        ToolExecutor::new(self.clone(), ctx.clone())
     }
 }

@@ -19,15 +19,13 @@
 //! ```
 
 mod admitted;
-mod ask;
+mod approval_gate;
+mod batch;
 mod checked;
-mod closer;
-mod complete;
-mod context;
 mod executor;
-mod ids;
-mod left;
+mod guard;
 mod proposed;
+mod recovery;
 mod run;
 mod settle;
 
@@ -36,12 +34,9 @@ mod tests;
 
 pub use admitted::AdmittedCall;
 pub use checked::CheckedCall;
-pub use context::ToolContext;
 pub use executor::ToolExecutor;
 pub use proposed::{ProposedCall, RefusedCall};
 pub use run::RawOutcome;
 
-pub(crate) use ask::APPROVAL;
-pub(crate) use ids::{CallIds, Id};
-pub(crate) use left::{Left, left_open};
-pub(crate) use proposed::{CallRequest, shown_name};
+pub(crate) use proposed::shown_name;
+pub(crate) use recovery::{OpenCalls, left_open};

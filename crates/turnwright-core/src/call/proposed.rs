@@ -1,69 +1,37 @@
 //! A call as it was proposed, and a call that was turned down.
 
 use std::collections::HashSet;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::call::{CheckedCall, Id};
-use crate::dispatch::DispatchContext;
+use crate::call::CheckedCall;
+use crate::checksum::Hex;
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
-use crate::record::{ProviderState, Record, Settled, ToolCall};
-use crate::schema::{Limits, RawArgs, escape, near};
+use crate::record::{CallRequest, ProviderState, Record, Settled, ToolCall};
+use crate::schema::{RawArgs, escape, near};
 use crate::telemetry;
-use crate::tool::{self, Hex, LONGEST_NAME, Tool};
-
-/// What stays the same of a call from its proposal to its record.
-#[derive(Debug)]
-pub(crate) struct Call {
-    pub(crate) ctx: DispatchContext,
-    pub(crate) request: CallRequest,
-    /// Whether a record is made of it.
-    pub(crate) recorded: bool,
-}
-
-/// What was proposed. Cheap to clone.
-#[derive(Clone, Debug)]
-pub(crate) struct CallRequest {
-    pub(crate) id: Id,
-    /// Which of its turn's calls it is.
-    pub(crate) ordinal: u64,
-    pub(crate) provider_id: Option<Arc<str>>,
-    pub(crate) provider_state: Option<ProviderState>,
-    pub(crate) name: Arc<str>,
-    pub(crate) raw: RawArgs,
-    /// When it was proposed.
-    pub(crate) created: Instant,
-    /// Whether nothing in the place of the arguments means that there are none.
-    pub(crate) nothing_is_none: bool,
-}
-
-impl Deref for Call {
-    type Target = CallRequest;
-
-    fn deref(&self) -> &CallRequest {
-        &self.request
-    }
-}
-
-impl CallRequest {
-    /// What was asked for, as a digest, where no tool is known: under the limits that a tool has unless told.
-    pub(crate) fn call_id(&self) -> Hex {
-        let much = Limits::default().bytes();
-        match self.raw.text() {
-            Some(text) if text.len() > much => tool::of_unread(&self.name, &self.raw),
-            _ => tool::of_raw(&self.name, &self.raw),
-        }
-    }
-}
+use crate::tool::context::{Call, DispatchContext};
+use crate::tool::{LONGEST_NAME, Tool};
 
 /// A call that a model, or whoever decides, would like to have made. Nothing of it was looked at yet.
 #[derive(Debug)]
 #[must_use = "a proposed call does nothing until it is checked"]
 pub struct ProposedCall {
     call: Call,
+}
+
+impl DispatchContext {
+    /// Proposes a call: the beginning of the one path on which tools run.
+    pub fn propose(&self, tool: impl Into<String>, args: impl Into<RawArgs>) -> ProposedCall {
+        ProposedCall::new(self.clone(), tool.into().into(), args.into())
+    }
+
+    /// Proposes one call and takes it all the way: see [`DispatchContext::call_tools`].
+    pub async fn call(&self, tool: impl Into<String>, args: impl Into<RawArgs>) -> Arc<ToolCall> {
+        self.propose(tool, args).complete().await
+    }
 }
 
 impl ProposedCall {
@@ -77,7 +45,7 @@ impl ProposedCall {
             name,
             raw,
             created: Instant::now(),
-            nothing_is_none: false,
+            empty_args_as_object: false,
         };
         ProposedCall::of(ctx, request)
     }
@@ -121,8 +89,8 @@ impl ProposedCall {
 
     /// Takes arguments that are empty, blank or `null` for `{}`, and keeps that as a repair: for the calls of a response that
     /// is known to be whole, in which a model has left out what it had nothing to say in.
-    pub fn nothing_is_no_arguments(mut self) -> Self {
-        self.call.request.nothing_is_none = true;
+    pub fn empty_args_as_object(mut self) -> Self {
+        self.call.request.empty_args_as_object = true;
         self
     }
 
@@ -134,13 +102,13 @@ impl ProposedCall {
 
     /// Makes a record of a call that is not complete, because the response that proposed it was cut off. Nothing of it is
     /// looked at, and nothing is run, whatever its arguments look like. The stream says
-    /// [`ToolCallIncomplete`](crate::turn::TurnEvent::ToolCallIncomplete).
+    /// [`ToolCallIncomplete`](crate::event::TurnEvent::ToolCallIncomplete).
     ///
     /// # Errors
     /// `E_STORE_ERROR`: there is no record of it then.
     pub async fn keep_incomplete(self) -> Result<Arc<ToolCall>, Error> {
         let Call { ctx, request, .. } = self.call;
-        let checksum = request.call_id();
+        let checksum = request.checksum();
         let record = ToolCall::open(request, checksum).cut_off();
         ctx.write(vec![Record::ToolCall(Arc::clone(&record))])
             .await?;
@@ -172,8 +140,8 @@ impl ProposedCall {
             Some(tool) => CheckedCall::check(self.call, tool),
             None => {
                 let error = unknown_tool(&self.call);
-                let call_id = self.call.call_id();
-                Err(RefusedCall::new(self.call, call_id, error))
+                let checksum = self.call.checksum();
+                Err(RefusedCall::new(self.call, checksum, error))
             }
         }
     }
@@ -240,21 +208,21 @@ pub struct RefusedCall {
 #[derive(Debug)]
 struct Refused {
     call: Call,
-    call_id: Hex,
+    checksum: Hex,
     error: Error,
 }
 
 /// Tells that a call comes to nothing before its handler is reached.
 pub(super) fn tell_refused(
     ctx: &DispatchContext,
-    (id, call_id): (&str, &str),
+    (id, checksum): (&str, &str),
     tool: &str,
     error: &Error,
 ) {
     telemetry::refused(ctx, id, tool, error.code());
     ctx.tell(|| EventKind::ToolCallRefused {
         id: id.into(),
-        call_id: call_id.into(),
+        checksum: checksum.into(),
         tool: tool.into(),
         code: error.code().as_str(),
         message: error.with_causes(),
@@ -263,13 +231,13 @@ pub(super) fn tell_refused(
 }
 
 impl RefusedCall {
-    pub(crate) fn new(call: Call, call_id: Hex, error: Error) -> Self {
-        let ids = (call.id.as_str(), call_id.as_str());
+    pub(crate) fn new(call: Call, checksum: Hex, error: Error) -> Self {
+        let ids = (call.id.as_str(), checksum.as_str());
         tell_refused(&call.ctx, ids, &call.name, &error);
         RefusedCall {
             inner: Box::new(Refused {
                 call,
-                call_id,
+                checksum,
                 error,
             }),
         }
@@ -283,8 +251,8 @@ impl RefusedCall {
 
     /// What was asked for.
     #[must_use]
-    pub fn call_id(&self) -> &str {
-        self.inner.call_id.as_str()
+    pub fn checksum(&self) -> &str {
+        self.inner.checksum.as_str()
     }
 
     /// Why.
@@ -320,10 +288,10 @@ impl RefusedCall {
     pub(super) fn record(&self) -> Arc<ToolCall> {
         let Refused {
             call,
-            call_id,
+            checksum,
             error,
         } = &*self.inner;
         let settled = Settled::refusal(error.model_text());
-        ToolCall::open(call.request.clone(), *call_id).closed(settled)
+        ToolCall::open(call.request.clone(), *checksum).closed(settled)
     }
 }

@@ -10,18 +10,17 @@ use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use super::admitted::AdmittedCall;
-use super::checked::Checked;
-use super::closer::Closer;
-use super::context::{CallFacts, ToolContext};
+use super::guard::CallGuard;
 use super::proposed::tell_refused;
-use crate::error::{Error, ErrorCode};
-use crate::event::EventKind;
+use crate::deadline::{Cut, Waits, within};
+use crate::effects::Effects;
+use crate::error::{Error, ErrorCode, ToolError};
+use crate::event::{EventKind, TurnEvent};
 use crate::panic::{drop_quietly, text_of};
 use crate::record::CallState;
 use crate::telemetry::{self, ToolSpan};
-use crate::tool::{BoundHandler, Effects, HandlerResult, Tool, ToolError, ToolOutput, Work};
-use crate::turn::TurnEvent;
-use crate::within::{Cut, Waits, within};
+use crate::tool::context::{CallFacts, Checked, ToolContext};
+use crate::tool::{BoundHandler, HandlerResult, Tool, ToolOutput, Work};
 
 /// What came of a call, not yet kept.
 #[derive(Debug)]
@@ -29,7 +28,7 @@ use crate::within::{Cut, Waits, within};
 pub struct RawOutcome {
     pub(super) facts: Arc<CallFacts>,
     pub(super) result: Result<ToolOutput, Error>,
-    pub(super) closer: Option<Closer>,
+    pub(super) closer: Option<CallGuard>,
     /// What is true of it in the ledger.
     pub(super) state: CallState,
     /// Its handler was reached.
@@ -120,8 +119,8 @@ impl AdmittedCall {
 
     /// The outcome of a call that came to nothing before its handler was reached.
     pub(super) fn not_run(mut self, error: Error) -> RawOutcome {
-        let Checked { call, call_id, .. } = &*self.checked;
-        let ids = (call.id.as_str(), call_id.as_str());
+        let Checked { call, checksum, .. } = &*self.checked;
+        let ids = (call.id.as_str(), checksum.as_str());
         tell_refused(&call.ctx, ids, &call.name, &error);
         let closer = self.closer.take();
         let (facts, _) = self.into_facts(Instant::now());
@@ -277,7 +276,7 @@ impl<'c> Watch<'c> {
     fn start(facts: &'c CallFacts, start: Instant) -> Self {
         facts.call.ctx.tell(|| EventKind::ToolExecutionStart {
             id: facts.call.id.shared(),
-            call_id: facts.call_id.shared(),
+            checksum: facts.checksum.shared(),
             tool: Arc::clone(&facts.call.name),
             fingerprint: facts.tool.fingerprint().into(),
             effects: facts.tool.effects(),
@@ -311,7 +310,7 @@ impl<'c> Watch<'c> {
         }
         facts.call.ctx.tell(|| EventKind::ToolExecutionEnd {
             id: facts.call.id.shared(),
-            call_id: facts.call_id.shared(),
+            checksum: facts.checksum.shared(),
             tool: Arc::clone(&facts.call.name),
             duration: self.start.elapsed(),
             is_error: code.is_some(),

@@ -1,24 +1,23 @@
 //! From an outcome to a record.
 
-use std::io;
 use std::panic::AssertUnwindSafe;
-use std::str;
 use std::sync::Arc;
+use std::{io, str};
 
 use bytes::BytesMut;
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
-use super::context::CallFacts;
 use super::run::{RawOutcome, cut_off};
 use crate::artifact::{ArtifactKind, Place, SpooledArtifact};
+use crate::deadline::{TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::panic::text_of;
 use crate::record::{Record, Settled, ToolCall, ToolResults};
-use crate::spool::Spooled;
-use crate::tool::{Body, ByteStream, Content};
-use crate::within::{TimeLimit, within};
+use crate::spool::{Body, ByteStream, Spooled};
+use crate::tool::Content;
+use crate::tool::context::CallFacts;
 
 impl RawOutcome {
     /// Keeps what the handler gave and makes the call a record of its turn. Whether the result stands in the prompt itself
@@ -250,6 +249,6 @@ fn failure(error: &Error) -> ToolResults {
 
 impl CallFacts {
     fn record(&self, settled: Settled) -> Arc<ToolCall> {
-        ToolCall::open(self.call.request.clone(), self.call_id).closed(settled)
+        ToolCall::open(self.call.request.clone(), self.checksum).closed(settled)
     }
 }

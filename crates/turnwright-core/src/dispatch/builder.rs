@@ -3,26 +3,38 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::DispatchContext;
 use crate::cancel::Cancellation;
 use crate::event::EventBus;
-use crate::record::new_id;
-use crate::registry::ToolRegistry;
+use crate::ids::new_id;
 use crate::stash::Stash;
-use crate::store::{Scope, Store};
-use crate::turn::{Setup, TurnContext, TurnParts, setup_methods};
+use crate::store::{ConversationId, Store};
+use crate::tool::context::{DispatchContext, Setup, TurnContext, TurnParts, setup_methods};
+use crate::tool::registry::ToolRegistry;
 
 /// Makes a [`DispatchContext`] that stands by itself.
 #[derive(Default)]
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct DispatchContextBuilder {
     turn_id: Option<Arc<str>>,
-    scope: Option<Scope>,
+    conversation_id: Option<ConversationId>,
     tools: ToolRegistry,
     stash: Stash,
     events: EventBus,
     cancellation: Cancellation,
     setup: Setup,
+}
+
+impl DispatchContext {
+    /// A dispatch without tools, over parts in memory.
+    #[must_use]
+    pub fn standalone() -> Self {
+        DispatchContext::builder().build()
+    }
+
+    /// A dispatch of chosen parts.
+    pub fn builder() -> DispatchContextBuilder {
+        DispatchContextBuilder::default()
+    }
 }
 
 impl DispatchContextBuilder {
@@ -59,9 +71,9 @@ impl DispatchContextBuilder {
     }
 
     /// Where records are kept: calls that may change the world before they run, and what came of all. Nowhere unless told.
-    pub fn store(mut self, store: impl Store + 'static, scope: Scope) -> Self {
+    pub fn store(mut self, store: impl Store + 'static, conversation_id: ConversationId) -> Self {
         self.setup.store = Some(Arc::new(store));
-        self.scope = Some(scope);
+        self.conversation_id = Some(conversation_id);
         self
     }
 
@@ -72,7 +84,9 @@ impl DispatchContextBuilder {
         let fresh_id = || new_id().into();
         let id: Arc<str> = self.turn_id.unwrap_or_else(fresh_id);
         DispatchContext::of_turn(TurnContext::new(TurnParts {
-            scope: self.scope.unwrap_or_else(|| Scope::new(Arc::clone(&id))),
+            conversation_id: self
+                .conversation_id
+                .unwrap_or_else(|| ConversationId::new(Arc::clone(&id))),
             id,
             kept: true,
             setup: Arc::new(self.setup),

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 
-use super::DispatchContext;
 use crate::error::BoxError;
+use crate::tool::context::DispatchContext;
 
 /// Decides what happens in an iteration: a model, or anything else. Async closures and functions over [`DispatchContext`] are
 /// executors; a closure names the type (`|ctx: DispatchContext|`), and both return `Result<(), BoxError>`, so that `?` takes

@@ -4,9 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::event::{Level, Usage};
-use crate::record::{Message, ProviderState, Record, Thought, new_id};
-use crate::turn::{Delta, TurnContext, TurnEvent};
+use crate::event::{Delta, Level, TurnEvent};
+use crate::ids::new_id;
+use crate::record::{Message, ProviderState, Record, Thought};
+use crate::tool::context::{DispatchContext, TurnContext};
+use crate::usage::Usage;
 
 /// Says what happens as it happens: pieces of messages, thoughts and calls for whoever reads the turn's stream, and words to
 /// operators.
@@ -195,5 +197,25 @@ impl MessageWriter {
     /// As [`MessageWriter::finish`].
     pub async fn finish_as_answer(self) -> Result<Arc<Message>, Error> {
         self.keep(TurnContext::answered_by).await
+    }
+}
+
+impl DispatchContext {
+    /// Says what happens as it happens.
+    #[must_use]
+    pub fn reporter(&self) -> Reporter {
+        Reporter::new(self.turn().clone())
+    }
+
+    /// Says something as the model and ends the dispatch as done.
+    ///
+    /// # Errors
+    /// The message is empty or could not be stored; the dispatch was ended before.
+    pub async fn answer(&self, text: impl Into<String>) -> Result<Arc<Message>, Error> {
+        let mut message = self.reporter().message();
+        message.push(text).await;
+        let message = message.finish_as_answer().await?;
+        self.ack()?;
+        Ok(message)
     }
 }

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 
-use crate::dispatch::Signal;
+use crate::tool::context::Signal;
 use crate::*;
 
 fn refused() -> Error {

@@ -15,7 +15,7 @@
 
 mod bus;
 mod level;
-mod usage;
+mod stream;
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,10 +26,13 @@ use serde_json::Value;
 
 pub use bus::{EventBus, Observer};
 pub use level::Level;
-pub use usage::Usage;
+pub use stream::{Delta, TurnEvent};
 
+pub(crate) use stream::{send, send_now};
+
+use crate::effects::Effects;
 use crate::schema::{Fault, Repair};
-use crate::tool::Effects;
+use crate::usage::Usage;
 
 /// Something that happened in a turn.
 #[derive(Clone, Serialize)]
@@ -164,7 +167,8 @@ pub enum EventKind {
         /// Which call.
         id: Arc<str>,
         /// What was asked for.
-        call_id: Arc<str>,
+        #[serde(rename = "callId")]
+        checksum: Arc<str>,
         /// The tool's name.
         tool: Arc<str>,
         /// Why, as a stable code.
@@ -180,7 +184,8 @@ pub enum EventKind {
         /// Which call.
         id: Arc<str>,
         /// What was asked for.
-        call_id: Arc<str>,
+        #[serde(rename = "callId")]
+        checksum: Arc<str>,
         /// The tool's name.
         tool: Arc<str>,
         /// The tool's fingerprint: what it is that runs.
@@ -198,7 +203,8 @@ pub enum EventKind {
         /// Which call.
         id: Arc<str>,
         /// What was asked for.
-        call_id: Arc<str>,
+        #[serde(rename = "callId")]
+        checksum: Arc<str>,
         /// The tool's name.
         tool: Arc<str>,
         /// In its words.
@@ -210,7 +216,8 @@ pub enum EventKind {
         /// Which call.
         id: Arc<str>,
         /// What was asked for.
-        call_id: Arc<str>,
+        #[serde(rename = "callId")]
+        checksum: Arc<str>,
         /// The tool's name.
         tool: Arc<str>,
         /// How long it took.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::table::{Settling, TurnGates, Waiting};
-use crate::approval::Approval;
 use crate::error::Error;
+use crate::gate::Approval;
 use crate::schema::Schema;
 
 /// The gates of a turn, for whoever answers. While one of these is held, somebody could answer.
@@ -52,7 +52,7 @@ pub struct OpenGate {
 }
 
 impl OpenGate {
-    pub(super) fn of(id: &Arc<str>, waiting: &Waiting) -> Self {
+    pub(crate) fn of(id: &Arc<str>, waiting: &Waiting) -> Self {
         OpenGate {
             id: Arc::clone(id),
             name: Arc::clone(&waiting.gate.name),

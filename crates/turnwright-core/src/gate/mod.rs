@@ -1,7 +1,7 @@
 //! Gates: where a turn waits for somebody outside of it.
 //!
 //! Middleware and handlers wait with `ctx.wait_for(gate)`; whoever is asked answers by the [`Gates`] of the turn. Approvals
-//! are gates too: see [`crate::approval`].
+//! are gates too: see [`crate::tool::approval`].
 //!
 //! ```
 //! use turnwright_core::gate::TurnGate;
@@ -15,10 +15,10 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
-mod before;
+mod approval;
 mod gates;
+mod replay;
 mod table;
-mod wait;
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,24 +26,27 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+pub use approval::Approval;
 pub use gates::{Gates, OpenGate};
 
-pub(crate) use before::GatesBefore;
+pub(crate) use replay::RecordedGates;
 pub(crate) use table::{GateTable, Settling, TurnGates};
-pub(crate) use wait::{Asked, DECLINED};
 
 use crate::error::{Error, ErrorCode};
-use crate::record::Wrong;
-use crate::schema::{Inadmissible, IntoSchema, MAX_DEPTH, Schema, admit_within};
+use crate::schema::{Inadmissible, IntoSchema, MAX_DEPTH, Schema, SchemaError, admit_within};
+use crate::validate::Wrong;
+
+/// The name of every gate at which an approval is waited for.
+pub(crate) const APPROVAL: &str = "approval";
 
 /// A question to somebody outside of the turn, and what counts as an answer.
 #[derive(Clone)]
 pub struct TurnGate {
-    name: Arc<str>,
-    question: Arc<Value>,
-    schema: Option<Schema>,
-    timeout: Option<Duration>,
-    accepts: Option<Arc<Accepts>>,
+    pub(crate) name: Arc<str>,
+    pub(crate) question: Arc<Value>,
+    pub(crate) schema: Option<Schema>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) accepts: Option<Arc<Accepts>>,
 }
 
 /// What else an answer must be.
@@ -54,7 +57,7 @@ type Accepts = dyn Fn(&Value) -> Result<(), Error> + Send + Sync;
 pub struct TurnGateBuilder {
     gate: TurnGate,
     question: Result<(), Inadmissible>,
-    schema: Option<Result<Schema, Error>>,
+    schema: Option<Result<Schema, SchemaError>>,
 }
 
 impl TurnGate {
@@ -87,7 +90,7 @@ impl TurnGate {
     }
 
     /// Checks an answer like arguments.
-    fn check(&self, answer: Value) -> Result<Value, Error> {
+    pub(crate) fn check(&self, answer: Value) -> Result<Value, Error> {
         let answer = match &self.schema {
             Some(schema) => schema.check(answer)?.into_value(),
             None => answer,
@@ -165,7 +168,7 @@ impl TurnGateBuilder {
                 );
                 gate.schema = Some(schema);
             }
-            Some(Err(error)) => wrong.check("schema", false, error.message()),
+            Some(Err(error)) => wrong.check("schema", false, &error.to_string()),
             None => {}
         }
         let waits = gate.timeout.is_none_or(|limit| !limit.is_zero());

@@ -21,9 +21,9 @@ pub(crate) enum Settling {
 }
 
 /// A gate where a turn waits.
-pub(super) struct Waiting {
-    pub(super) gate: Arc<TurnGate>,
-    pub(super) tool_call: Option<Arc<str>>,
+pub(crate) struct Waiting {
+    pub(crate) gate: Arc<TurnGate>,
+    pub(crate) tool_call: Option<Arc<str>>,
     /// Somebody inside was asked too: it stays open when nobody is left outside.
     asked_inside: bool,
     settle: oneshot::Sender<Settling>,
@@ -35,7 +35,7 @@ pub(crate) struct GateTable {
     /// Those outside who can answer.
     answerers: AtomicUsize,
     /// A gate was opened, or a turn ended.
-    pub(super) changed: Notify,
+    pub(crate) changed: Notify,
 }
 
 #[derive(Default)]
@@ -75,14 +75,14 @@ impl TurnGates {
         self.table.changed.notify_waiters();
     }
 
-    pub(super) fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
 }
 
 impl GateTable {
     /// An id for a gate of this name: unlike any in the turn, and the same whenever the same turn is played again.
-    pub(super) fn next_id(&self, name: &Arc<str>, tool_call: Option<&str>) -> Arc<str> {
+    pub(crate) fn next_id(&self, name: &Arc<str>, tool_call: Option<&str>) -> Arc<str> {
         let key: Arc<str> = match tool_call {
             Some(call) => format!("{name}-{call}").into(),
             None => Arc::clone(name),
@@ -94,7 +94,7 @@ impl GateTable {
     }
 
     /// Goes on counting from these, where it is not further already.
-    pub(super) fn count_on(&self, counts: HashMap<Arc<str>, u64>) {
+    pub(crate) fn count_on(&self, counts: HashMap<Arc<str>, u64>) {
         let mut state = self.state.lock();
         for (name, passed) in counts {
             let count = state.named.entry(name).or_default();
@@ -103,7 +103,7 @@ impl GateTable {
     }
 
     /// Opens a gate. `None` if one of its id is open already.
-    pub(super) fn open(
+    pub(crate) fn open(
         &self,
         id: &Arc<str>,
         gate: Arc<TurnGate>,
@@ -168,18 +168,18 @@ impl GateTable {
     }
 
     /// Forgets a gate where nobody waits any more.
-    pub(super) fn close(&self, id: &str) {
+    pub(crate) fn close(&self, id: &str) {
         drop(self.state.lock().take(id));
     }
 
-    pub(super) fn view<T>(&self, see: impl Fn(&Arc<str>, &Waiting) -> T) -> Vec<T> {
+    pub(crate) fn view<T>(&self, see: impl Fn(&Arc<str>, &Waiting) -> T) -> Vec<T> {
         let state = self.state.lock();
         let open = state.open.values();
         open.map(|gate| see(&gate.0, &gate.1)).collect()
     }
 
     /// The first gate behind a place, and its own place.
-    pub(super) fn first_after<T>(
+    pub(crate) fn first_after<T>(
         &self,
         place: u64,
         see: impl Fn(&Arc<str>, &Waiting) -> T,
@@ -194,12 +194,12 @@ impl GateTable {
         self.answerers.load(Ordering::Acquire) > 0
     }
 
-    pub(super) fn answerer_came(&self) {
+    pub(crate) fn answerer_came(&self) {
         self.answerers.fetch_add(1, Ordering::AcqRel);
     }
 
     /// When the last one goes, whoever waits learns that no answer will come.
-    pub(super) fn answerer_went(&self) {
+    pub(crate) fn answerer_went(&self) {
         if self.answerers.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.let_go();
         }

@@ -1,13 +1,12 @@
 //! Base64, piece by piece.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{Buf as _, BytesMut};
 
-use crate::tool::ByteStream;
+use crate::spool::ByteStream;
 
 /// Three bytes become four letters: only whole threes are encoded before the end.
 const GROUP: usize = 3;

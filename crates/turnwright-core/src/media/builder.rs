@@ -8,7 +8,7 @@ use super::descriptor::MediaDescriptor;
 use super::reader::MediaReader;
 use super::{Media, MediaKind, ModalityHazard};
 use crate::error::Error;
-use crate::record::new_id;
+use crate::ids::new_id;
 use crate::trust::TrustTier;
 
 /// Makes a [`Media`]: see [`Media::user_attachment`] and its siblings.

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::reader::MediaReader;
 use super::{Derived, Media, MediaKind, ModalityHazard};
 use crate::error::{Error, ErrorCode};
-use crate::record::Wrong;
 use crate::schema::admit_key;
 use crate::trust::TrustTier;
+use crate::validate::Wrong;
 
 /// What is known of a media without its bytes: what is stored of it, and what it is made from again once a reader of its
 /// bytes is at hand.
@@ -33,16 +33,16 @@ use crate::trust::TrustTier;
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MediaDescriptor {
-    pub(super) id: String,
-    pub(super) kind: MediaKind,
-    pub(super) mime_type: String,
-    pub(super) filename: String,
+    pub(crate) id: String,
+    pub(crate) kind: MediaKind,
+    pub(crate) mime_type: String,
+    pub(crate) filename: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) source: Option<String>,
-    pub(super) trust_tier: TrustTier,
-    pub(super) modality_hazard: ModalityHazard,
+    pub(crate) source: Option<String>,
+    pub(crate) trust_tier: TrustTier,
+    pub(crate) modality_hazard: ModalityHazard,
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub(super) stash: IndexMap<String, Derived>,
+    pub(crate) stash: IndexMap<String, Derived>,
 }
 
 impl MediaDescriptor {

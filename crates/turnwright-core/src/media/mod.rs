@@ -26,9 +26,8 @@ mod sniff;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-use std::io;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use bytes::{Bytes, BytesMut};
 use indexmap::IndexMap;
@@ -41,8 +40,7 @@ pub use reader::MediaReader;
 #[cfg(feature = "sniff")]
 pub use sniff::sniff;
 
-use crate::spool::{Spool, Spooled};
-use crate::tool::{Body, ByteStream};
+use crate::spool::{Body, ByteStream, Spool, Spooled};
 use crate::trust::TrustTier;
 
 /// An image, a piece of audio or video, or a document. Lazy: its bytes are read when they are sent, as often as needed.

@@ -1,13 +1,11 @@
 //! Where the bytes of a media come from.
 
-use std::fmt;
-use std::io;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use async_trait::async_trait;
 
-use crate::spool::ByteReader;
-use crate::tool::ByteStream;
+use crate::spool::{ByteReader, ByteStream};
 
 /// Where the bytes of a media come from. Nothing is opened before it is asked, and it can be asked again.
 ///
@@ -28,7 +26,7 @@ pub trait MediaReader: Send + Sync + fmt::Debug {
 
     /// The same bytes by range, if they can be read that way. When a record with the media goes to a persistent store, bytes that
     /// can are copied into the spool. Bytes that cannot stay where they are: after a restart
-    /// [`Reopen::media`](crate::record::Reopen::media) finds them.
+    /// [`ByteResolver::media`](crate::record::ByteResolver::media) finds them.
     fn byte_reader(&self) -> Option<Arc<dyn ByteReader>> {
         None
     }

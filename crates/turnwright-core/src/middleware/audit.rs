@@ -12,14 +12,14 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::audited_call::AuditedCall;
-use crate::call::APPROVAL;
+use crate::effects::Effects;
 use crate::error::BoxError;
 use crate::event::{Event, EventKind};
+use crate::gate::APPROVAL;
 use crate::panic::text_of;
 use crate::pipeline::{Middleware, Next};
 use crate::record::ToolCall;
-use crate::tool::Effects;
-use crate::turn::{TurnContext, WeakTurnContext};
+use crate::tool::context::{TurnContext, WeakTurnContext};
 
 /// Where audited calls go. Closures over [`AuditedCall`] are sinks.
 ///
@@ -131,7 +131,7 @@ struct Seen {
 /// What events say of a call.
 #[derive(Default)]
 struct Facts {
-    call_id: Arc<str>,
+    checksum: Arc<str>,
     tool: Arc<str>,
     started: Option<Started>,
     ended: Option<(Duration, bool)>,
@@ -156,24 +156,24 @@ impl Watch {
             } if &**name == APPROVAL => self.note(call, |it| it.gate = Some(Arc::clone(id))),
             EventKind::ToolCallRefused {
                 id,
-                call_id,
+                checksum,
                 tool,
                 code,
                 ..
             } => self.note(id, |it| {
-                (it.call_id, it.tool) = (Arc::clone(call_id), Arc::clone(tool));
+                (it.checksum, it.tool) = (Arc::clone(checksum), Arc::clone(tool));
                 it.code = Some(code);
             }),
             EventKind::ToolExecutionStart {
                 id,
-                call_id,
+                checksum,
                 tool,
                 fingerprint,
                 effects,
                 args,
                 ..
             } => self.note(id, |it| {
-                (it.call_id, it.tool) = (Arc::clone(call_id), Arc::clone(tool));
+                (it.checksum, it.tool) = (Arc::clone(checksum), Arc::clone(tool));
                 it.started = Some(Started {
                     fingerprint: Arc::clone(fingerprint),
                     effects: *effects,
@@ -253,11 +253,11 @@ impl Watch {
         let proposed = || record.filter(|_| self.args).map(|it| it.args().to_value());
         let failed = facts.code.is_some() || (ran && facts.ended.is_none());
         AuditedCall {
-            conversation: turn.scope().as_str().into(),
+            conversation: turn.conversation_id().as_str().into(),
             turn_id: Arc::clone(turn.shared_id()),
             id,
-            call_id: record
-                .map_or_else(|| facts.call_id.to_string(), |it| it.checksum().to_owned()),
+            checksum: record
+                .map_or_else(|| facts.checksum.to_string(), |it| it.checksum().to_owned()),
             tool: record.map_or(facts.tool, |it| it.tool().into()),
             fingerprint,
             effects,

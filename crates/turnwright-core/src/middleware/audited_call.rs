@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::tool::Effects;
+use crate::effects::Effects;
 
 /// A call that came to its end, as an [`audit`](super::audit) tells of it. Serialises as one flat object.
 #[derive(Clone, Serialize)]
@@ -21,7 +21,7 @@ pub struct AuditedCall {
     /// Which call.
     pub id: Arc<str>,
     /// What was asked for: equal for equal calls.
-    pub call_id: String,
+    pub checksum: String,
     /// The tool's name, as it was proposed.
     pub tool: Arc<str>,
     /// The fingerprint of the tool that ran.

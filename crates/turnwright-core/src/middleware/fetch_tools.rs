@@ -7,14 +7,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 
+use crate::deadline::{Cut, TimeLimit, within};
+use crate::effects::OnCollision;
 use crate::error::{BoxError, Error, ErrorCode};
 use crate::panic::text_of;
 use crate::pipeline::{Middleware, Next};
-use crate::registry::ToolRegistry;
 use crate::schema::escape;
-use crate::tool::{OnCollision, Tool};
-use crate::turn::TurnContext;
-use crate::within::{Cut, TimeLimit, within};
+use crate::tool::Tool;
+use crate::tool::context::TurnContext;
+use crate::tool::registry::ToolRegistry;
 
 /// Brings tools that are known only when a turn begins: see [`fetch_tools`].
 #[derive(Clone)]
@@ -112,7 +113,7 @@ fn add(registry: &ToolRegistry, fetched: Vec<Tool>) -> Result<(), Error> {
         match (registry.get(tool.name()), tool.on_collision()) {
             (None, _) | (Some(_), OnCollision::Replace) => welcome.push(tool),
             (Some(_), OnCollision::Keep) => {}
-            (Some(there), OnCollision::Throw) => return Err(clash(&there, &tool)),
+            (Some(there), OnCollision::Error) => return Err(clash(&there, &tool)),
         }
     }
     for tool in welcome {

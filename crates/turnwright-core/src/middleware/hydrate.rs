@@ -11,8 +11,8 @@ use crate::call::left_open;
 use crate::error::{BoxError, Error};
 use crate::pipeline::{Middleware, Next};
 use crate::record::{Author, CallState, Record, RecordKind};
-use crate::store::{Position, Scope, Store, Stored};
-use crate::turn::TurnContext;
+use crate::store::{ConversationId, Position, Store, Stored};
+use crate::tool::context::TurnContext;
 
 /// Records of the timeline that are loaded at most, unless told.
 const MOST: usize = 2_000;
@@ -29,7 +29,7 @@ const TIMELINE: [RecordKind; 4] = [
     RecordKind::ToolCall,
 ];
 
-type ScopeOf = Arc<dyn Fn(&TurnContext) -> Option<Scope> + Send + Sync>;
+type ScopeOf = Arc<dyn Fn(&TurnContext) -> Option<ConversationId> + Send + Sync>;
 
 /// Loads what the conversation's store holds into the turn: see [`hydrate`].
 #[derive(Clone)]
@@ -52,7 +52,7 @@ pub struct Hydrate {
 ///
 /// ```
 /// use turnwright_core::middleware::hydrate;
-/// use turnwright_core::store::Scope;
+/// use turnwright_core::store::ConversationId;
 /// use turnwright_core::{DispatchContext, TurnContext, TurnInput, TurnRunner};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -64,7 +64,7 @@ pub struct Hydrate {
 /// .turn_input(
 ///     hydrate()
 ///         .last(1)
-///         .memories_from(|ctx: &TurnContext| Some(Scope::new(ctx.stash().get_as::<String>("user")?))),
+///         .memories_from(|ctx: &TurnContext| Some(ConversationId::new(ctx.stash().get_as::<String>("user")?))),
 /// )
 /// .build()?;
 /// let say = |text: &str| TurnInput::new(text).conversation("chat-1").stash("user", "user-7");
@@ -114,14 +114,14 @@ impl Hydrate {
         self
     }
 
-    /// All memories of another scope too: those of the user, say, in whatever conversation. `None` where there is none for
+    /// All memories of another conversation too: those of the user, say, in whatever conversation. `None` where there is none for
     /// this turn. Of two memories with one id the conversation's own counts. May be said more than once.
-    pub fn memories_from<S: Into<Option<Scope>>>(
+    pub fn memories_from<S: Into<Option<ConversationId>>>(
         mut self,
-        scope: impl Fn(&TurnContext) -> S + Send + Sync + 'static,
+        conversation_id: impl Fn(&TurnContext) -> S + Send + Sync + 'static,
     ) -> Self {
         self.memories_from
-            .push(Arc::new(move |ctx| scope(ctx).into()));
+            .push(Arc::new(move |ctx| conversation_id(ctx).into()));
         self
     }
 
@@ -134,12 +134,12 @@ impl Hydrate {
     async fn load(&self, ctx: &TurnContext, store: &dyn Store) -> Result<Vec<Record>, Error> {
         let pages = Pages::new(store, self.page);
         let standing: Vec<_> = STANDING.into_iter().filter(|it| self.wants(*it)).collect();
-        let mut found = pages.all(ctx.scope(), &standing).await?;
+        let mut found = pages.all(ctx.conversation_id(), &standing).await?;
         found.extend(self.timeline(ctx, &pages).await?);
         found.sort_by_key(|one| one.position);
-        tell_unfinished(&mut found, &pages, ctx.scope()).await?;
-        for scope in self.memories_from.iter().filter_map(|from| from(ctx)) {
-            found.extend(pages.all(&scope, &[RecordKind::Memory]).await?);
+        tell_unfinished(&mut found, &pages, ctx.conversation_id()).await?;
+        for conversation_id in self.memories_from.iter().filter_map(|from| from(ctx)) {
+            found.extend(pages.all(&conversation_id, &[RecordKind::Memory]).await?);
         }
         ctx.warn_of(&pages.damaged.lock());
         Ok(found.into_iter().map(|one| one.record).collect())
@@ -159,7 +159,7 @@ impl Hydrate {
         let mut window = Window::new(ctx, self.last, self.most);
         let mut before = None;
         while window.is_open() {
-            let page = pages.newest(ctx.scope(), &kinds, before).await?;
+            let page = pages.newest(ctx.conversation_id(), &kinds, before).await?;
             before = page.first;
             window.take_in(page.records);
             if !page.more {
@@ -169,7 +169,9 @@ impl Hydrate {
         let mut kept = window.kept;
         match window.cut {
             Some(Cut::At(whole)) => kept.truncate(whole),
-            Some(Cut::Inside(place)) => kept.extend(opening(ctx.scope(), pages, place).await?),
+            Some(Cut::Inside(place)) => {
+                kept.extend(opening(ctx.conversation_id(), pages, place).await?);
+            }
             None => {}
         }
         kept.retain(|one| self.wants(one.record.kind()));
@@ -253,13 +255,15 @@ pub(super) fn opens(record: &Record) -> bool {
 
 /// The last message before a place with which somebody began to speak.
 async fn opening(
-    scope: &Scope,
+    conversation_id: &ConversationId,
     pages: &Pages<'_>,
     before: Position,
 ) -> Result<Option<Stored>, Error> {
     let mut before = Some(before);
     loop {
-        let page = pages.newest(scope, &[RecordKind::Message], before).await?;
+        let page = pages
+            .newest(conversation_id, &[RecordKind::Message], before)
+            .await?;
         before = page.first;
         let mut records = page.records.into_iter().rev();
         let found = records.find(|one| opens(&one.record));
@@ -286,13 +290,13 @@ impl Middleware<TurnContext> for Hydrate {
 async fn tell_unfinished(
     found: &mut [Stored],
     pages: &Pages<'_>,
-    scope: &Scope,
+    conversation_id: &ConversationId,
 ) -> Result<(), Error> {
     let is_open = |one: &&Stored| matches!(&one.record, Record::ToolCall(call) if call.is_open());
     let Some(first) = found.iter().find(is_open).map(|one| one.position) else {
         return Ok(());
     };
-    let begun = begun_since(first, pages, scope).await?;
+    let begun = begun_since(first, pages, conversation_id).await?;
     let damaged = pages.damaged.lock();
     // What cannot be read may be the line of any of them.
     let doubtful = damaged.iter().any(|it| it.kind == Some(RecordKind::Ledger));
@@ -311,12 +315,14 @@ async fn tell_unfinished(
 async fn begun_since(
     first: Position,
     pages: &Pages<'_>,
-    scope: &Scope,
+    conversation_id: &ConversationId,
 ) -> Result<HashSet<String>, Error> {
     let mut begun = HashSet::new();
     let mut before = None;
     loop {
-        let page = pages.newest(scope, &[RecordKind::Ledger], before).await?;
+        let page = pages
+            .newest(conversation_id, &[RecordKind::Ledger], before)
+            .await?;
         for one in &page.records {
             if let Record::Ledger(entry) = &one.record
                 && matches!(entry.state(), CallState::Begun | CallState::Unknown)

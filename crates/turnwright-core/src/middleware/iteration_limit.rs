@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 
-use crate::dispatch::DispatchContext;
 use crate::error::BoxError;
+use crate::outcome::Limit;
 use crate::pipeline::{Middleware, Next};
 use crate::record::Message;
-use crate::turn::Limit;
+use crate::tool::context::DispatchContext;
 
 /// Ends a turn that takes too many iterations: see [`iteration_limit`].
 #[derive(Clone, Copy, Debug)]
@@ -23,14 +23,14 @@ pub struct IterationLimit {
 ///
 /// ```
 /// use turnwright_core::middleware::iteration_limit;
-/// use turnwright_core::{DispatchContext, Ended, Limit, TurnRunner};
+/// use turnwright_core::{DispatchContext, TurnStatus, Limit, TurnRunner};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = TurnRunner::builder(|_: DispatchContext| async { Ok(()) })
 ///     .dispatch_input(iteration_limit(3))
 ///     .build()?;
 /// let outcome = runner.run("Go on for ever!").await;
-/// assert!(matches!(outcome.ended, Ended::Limit(Limit::Iterations(3))));
+/// assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Iterations(3))));
 /// assert_eq!(outcome.iterations, 3);
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```

@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 
 use crate::error::{Error, ErrorCode};
 use crate::record::RecordKind;
-use crate::store::{DamagedRecord, Loaded, Position, Query, Scope, Store, Stored};
+use crate::store::{ConversationId, DamagedRecord, Loaded, Position, Query, Store, Stored};
 
 /// Reads a store so that it is never asked for everything at once.
 pub(super) struct Pages<'s> {
@@ -35,8 +35,8 @@ impl<'s> Pages<'s> {
         }
     }
 
-    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, Error> {
-        let loaded = self.store.load(scope, query).await?;
+    async fn load(&self, conversation_id: &ConversationId, query: &Query) -> Result<Loaded, Error> {
+        let loaded = self.store.load(conversation_id, query).await?;
         // A store that always has an answer at once is not to keep the turn from being called off.
         tokio::task::yield_now().await;
         let bounds = loaded.bounds();
@@ -55,7 +55,7 @@ impl<'s> Pages<'s> {
     /// All records of these kinds, in order.
     pub(super) async fn all(
         &self,
-        scope: &Scope,
+        conversation_id: &ConversationId,
         kinds: &[RecordKind],
     ) -> Result<Vec<Stored>, Error> {
         let mut all: Vec<Stored> = Vec::new();
@@ -64,7 +64,7 @@ impl<'s> Pages<'s> {
         }
         let mut query = of_kinds(kinds).limit(self.size);
         loop {
-            let page = self.load(scope, &query).await?;
+            let page = self.load(conversation_id, &query).await?;
             let more = page.count() >= self.size;
             query.after = page.bounds().map(|(_, last)| last).or(query.after);
             all.extend(page.records);
@@ -83,13 +83,13 @@ impl<'s> Pages<'s> {
     /// The newest page of these kinds before a place, in order.
     pub(super) async fn newest(
         &self,
-        scope: &Scope,
+        conversation_id: &ConversationId,
         kinds: &[RecordKind],
         before: Option<Position>,
     ) -> Result<Page, Error> {
         let mut query = of_kinds(kinds).newest(self.size);
         query.before = before;
-        let loaded = self.load(scope, &query).await?;
+        let loaded = self.load(conversation_id, &query).await?;
         Ok(Page {
             more: loaded.count() >= self.size,
             first: loaded.bounds().map(|(first, _)| first),

@@ -8,15 +8,15 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::call::shown_name;
-use crate::dispatch::DispatchContext;
 use crate::error::{BoxError, Error};
+use crate::outcome::Limit;
 use crate::pipeline::{Middleware, Next};
 use crate::record::{Message, ToolCall};
 use crate::schema::escape;
 use crate::tool::Tool;
-use crate::turn::Limit;
+use crate::tool::context::DispatchContext;
 
-/// Where the stash says how often a call had been made when the model was told of it, by call id.
+/// Where the stash says how often a call had been made when the model was told of it, by checksum.
 const TOLD: &str = "turnwright.repeated_call_guard";
 
 type MayRepeat = Arc<dyn Fn(&Tool) -> bool + Send + Sync>;
@@ -39,7 +39,7 @@ pub struct RepeatedCallGuard {
 ///
 /// ```
 /// use turnwright_core::middleware::repeated_call_guard;
-/// use turnwright_core::{DispatchContext, Ended, Limit, TurnRunner};
+/// use turnwright_core::{DispatchContext, TurnStatus, Limit, TurnRunner};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
@@ -50,7 +50,7 @@ pub struct RepeatedCallGuard {
 /// .build()?;
 /// let outcome = runner.run("Wait for it.").await;
 /// assert_eq!(outcome.tool_calls().count(), 4);
-/// assert!(matches!(outcome.ended, Ended::Limit(Limit::RepeatedCall { times: 4, .. })));
+/// assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::RepeatedCall { times: 4, .. })));
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
 pub fn repeated_call_guard(times: u32) -> RepeatedCallGuard {

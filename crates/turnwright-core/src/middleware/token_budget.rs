@@ -5,9 +5,10 @@ use std::fmt;
 use async_trait::async_trait;
 
 use crate::error::BoxError;
-use crate::event::Usage;
+use crate::outcome::Limit;
 use crate::pipeline::{Middleware, Next};
-use crate::turn::{Limit, TurnContext};
+use crate::tool::context::TurnContext;
+use crate::usage::Usage;
 
 /// Ends a turn that used too many tokens: see [`token_budget`].
 #[derive(Clone, Copy)]
@@ -24,7 +25,7 @@ pub struct TokenBudget {
 ///
 /// ```
 /// use turnwright_core::middleware::token_budget;
-/// use turnwright_core::{DispatchContext, Ended, Limit, TurnRunner, Usage};
+/// use turnwright_core::{DispatchContext, TurnStatus, Limit, TurnRunner, Usage};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
@@ -34,7 +35,7 @@ pub struct TokenBudget {
 /// .dispatch_input(token_budget(2_500))
 /// .build()?;
 /// let outcome = runner.run("Think!").await;
-/// assert!(matches!(outcome.ended, Ended::Limit(Limit::Tokens(2_500))));
+/// assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Tokens(2_500))));
 /// assert_eq!(outcome.usage.total_tokens(), 3_000);
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```

@@ -12,7 +12,7 @@ use crate::error::{BoxError, Error};
 use crate::pipeline::{Middleware, Next};
 use crate::schema::admit;
 use crate::tool::Tool;
-use crate::turn::TurnContext;
+use crate::tool::context::TurnContext;
 
 /// Where the stash says what each filter has hidden.
 const HIDDEN: &str = "turnwright.tool_filter";

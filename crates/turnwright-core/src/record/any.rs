@@ -10,7 +10,7 @@ use super::{
 use crate::artifact::SpooledArtifact;
 use crate::media::Media;
 
-/// One table makes the kinds, what holds a record of any of them, and how each becomes one.
+/// Declares the kinds, the enum of records and the conversions.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident($record:ident) = $name:literal, $into:ident;)+) => {
         /// A record of any kind.
@@ -100,7 +100,7 @@ kinds! {
     Ledger(LedgerEntry) = "ledger", into_ledger;
     /// A turn, as far as it came.
     Turn(TurnRecord) = "turn", into_turn;
-    /// A question to somebody outside, and what they said.
+    /// A gate and its answer.
     Gate(GateRecord) = "gate", into_gate;
     /// Who runs the conversation's turn.
     Lease(Lease) = "lease", into_lease;

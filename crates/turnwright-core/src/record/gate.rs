@@ -1,4 +1,4 @@
-//! A question to somebody outside of a turn, and what they said.
+//! Gates: points where a turn waits for an external answer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
-use crate::tool::digest_of;
+use crate::checksum::digest_of;
 
-/// A gate where a turn waits or has waited: a turn that is taken up again waits there again, or goes on with what was
-/// answered. Immutable.
+/// A gate where a turn waits or has waited. A resumed turn waits there again, or continues with the recorded answer.
+/// Immutable.
 #[derive(Clone)]
 pub struct GateRecord {
     pub(crate) id: String,
@@ -23,22 +23,22 @@ pub struct GateRecord {
     pub(crate) closed_at: Option<SystemTime>,
 }
 
-/// What came of a gate.
+/// The state of a gate.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum GateState {
-    /// Nobody has answered yet.
+    /// Not answered yet.
     Open,
-    /// Somebody answered this.
+    /// Answered with this value.
     Resolved(Value),
-    /// Somebody declined, and said why.
+    /// Rejected, with the reason.
     Rejected(String),
-    /// Nobody answered in time, or nobody was there any more.
+    /// Closed without an answer: the time was over, or the turn had ended.
     Unanswered,
 }
 
 impl GateRecord {
-    /// Its id: of the turn, and of the gate, which is unique in its turn. Any sign may stand in both.
+    /// The record's id: a digest of the turn's id and of the gate's id, which is unique in its turn.
     pub(crate) fn id_of(turn_id: &str, gate_id: &str) -> String {
         digest_of(&json!([turn_id, gate_id]))
     }

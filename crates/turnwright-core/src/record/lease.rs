@@ -1,4 +1,4 @@
-//! Who runs a conversation's turn.
+//! The exclusive right to run a conversation's turns.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub struct Lease {
     pub(crate) id: Arc<str>,
     pub(crate) turn_id: Option<Arc<str>>,
     pub(crate) owner: Arc<str>,
-    pub(crate) fence: u64,
+    pub(crate) fencing_token: u64,
     pub(crate) until: SystemTime,
     /// For how long it was given.
     pub(crate) term: Duration,
@@ -40,7 +40,7 @@ impl Lease {
         self.turn_id.as_deref()
     }
 
-    /// Who runs it: a name that nobody else has.
+    /// The unique name of the holder.
     #[must_use]
     pub fn owner(&self) -> &str {
         &self.owner
@@ -48,8 +48,8 @@ impl Lease {
 
     /// The number by which the store knows a later owner from an earlier one.
     #[must_use]
-    pub fn fence(&self) -> u64 {
-        self.fence
+    pub fn fencing_token(&self) -> u64 {
+        self.fencing_token
     }
 
     /// When it expires unless it is renewed, by the wall clock of its holder. For display alone: clocks differ, and are set.
@@ -70,7 +70,7 @@ impl Lease {
         self.renewals
     }
 
-    /// Whether its holder has released it, so that nobody holds the conversation.
+    /// Whether its holder has released it.
     #[must_use]
     pub fn is_released(&self) -> bool {
         self.turn_id.is_none() || self.term.is_zero()
@@ -93,7 +93,7 @@ impl fmt::Debug for Lease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lease")
             .field("turn_id", &self.turn_id)
-            .field("fence", &self.fence)
+            .field("fence", &self.fencing_token)
             .finish_non_exhaustive()
     }
 }

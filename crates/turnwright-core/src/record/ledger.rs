@@ -4,16 +4,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A call that may change the world: written before it runs, and again when it ended. One that was begun and never ended is
 /// unknown, and is not made again. Immutable.
 #[derive(Clone)]
 pub struct LedgerEntry {
-    pub(crate) effect_key: String,
+    pub(crate) idempotency_key: String,
     pub(crate) turn_id: Arc<str>,
     pub(crate) tool_call: String,
-    pub(crate) call_id: String,
+    pub(crate) checksum: String,
     pub(crate) ordinal: Option<u64>,
     pub(crate) tool: Arc<str>,
     pub(crate) fingerprint: String,
@@ -24,7 +25,8 @@ pub struct LedgerEntry {
 }
 
 /// How far a call is that may change the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum CallState {
     /// It is about to run, or runs. What is left so was cut off by the end of its process.
@@ -38,11 +40,11 @@ pub enum CallState {
 }
 
 impl LedgerEntry {
-    /// The effect key: unique, and the same whenever the same turn is played again. 64 hex digits, from which nobody reads
-    /// what the conversation or the turn is called.
+    /// The idempotency key: unique per call and stable across a resume. 64 hex digits, which do not reveal the names of the
+    /// conversation and the turn.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.effect_key
+        &self.idempotency_key
     }
 
     /// The turn.
@@ -59,8 +61,8 @@ impl LedgerEntry {
 
     /// What was asked for.
     #[must_use]
-    pub fn call_id(&self) -> &str {
-        &self.call_id
+    pub fn checksum(&self) -> &str {
+        &self.checksum
     }
 
     /// The tool's name.
@@ -154,7 +156,7 @@ impl fmt::Debug for LedgerEntry {
     /// Arguments may hold secrets: they are not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LedgerEntry")
-            .field("effect_key", &self.effect_key)
+            .field("effect_key", &self.idempotency_key)
             .field("tool", &self.tool)
             .field("state", &self.state)
             .finish_non_exhaustive()

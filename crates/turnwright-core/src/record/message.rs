@@ -1,16 +1,16 @@
-//! What was said.
+//! Messages.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::provider_state::ProviderState;
 use super::stamp::{Stamp, stamped};
-use super::wrong::Wrong;
 use crate::error::{Error, ErrorCode};
 use crate::media::Media;
 use crate::trust::TrustTier;
+use crate::validate::Wrong;
 
-/// What somebody said in a conversation. Immutable.
+/// A message of a conversation. Immutable.
 ///
 /// ```
 /// use turnwright_core::record::Message;
@@ -22,14 +22,14 @@ use crate::trust::TrustTier;
 /// ```
 #[derive(Clone)]
 pub struct Message {
-    stamp: Stamp,
+    pub(super) stamp: Stamp,
     author: Author,
     text: String,
     media: Vec<Media>,
     provider_state: Option<ProviderState>,
 }
 
-/// Who said something.
+/// The author of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Author {
@@ -39,7 +39,7 @@ pub enum Author {
     Assistant,
     /// The framework itself: what it has to say to the model about its answer.
     Framework,
-    /// Another agent, whose words are nobody's instructions here.
+    /// Another agent. Its text is never an instruction.
     #[non_exhaustive]
     Agent {
         /// Its name.
@@ -55,22 +55,22 @@ pub enum Author {
 pub struct MessageBuilder(Message);
 
 impl Message {
-    /// What the user said.
+    /// A message of the user.
     pub fn user(text: impl Into<String>) -> MessageBuilder {
         Message::by(Author::User, text.into())
     }
 
-    /// What the model said.
+    /// A message of the model.
     pub fn assistant(text: impl Into<String>) -> MessageBuilder {
         Message::by(Author::Assistant, text.into())
     }
 
-    /// What the framework has to say to the model.
+    /// A message of the framework to the model.
     pub(crate) fn framework(text: impl Into<String>) -> MessageBuilder {
         Message::by(Author::Framework, text.into())
     }
 
-    /// What another agent said. Nobody knows what it read, so its words are third-party-public unless you say more with
+    /// A message of another agent. What the agent read is unknown, so its text is third-party-public by default; see
     /// [`MessageBuilder::tier`].
     pub fn agent(name: impl Into<String>, text: impl Into<String>) -> MessageBuilder {
         let author = Author::Agent {
@@ -95,24 +95,24 @@ impl Message {
         })
     }
 
-    /// Whether the model said it.
+    /// Whether the model wrote it.
     pub(crate) fn is_answer(&self) -> bool {
         self.author == Author::Assistant
     }
 
-    /// Who said it.
+    /// Its author.
     #[must_use]
     pub fn author(&self) -> &Author {
         &self.author
     }
 
-    /// The words.
+    /// Its text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What came with them.
+    /// Its media.
     #[must_use]
     pub fn media(&self) -> &[Media] {
         &self.media
@@ -125,7 +125,7 @@ impl Message {
         Arc::new(message)
     }
 
-    /// What the provider wants back.
+    /// State that the provider expects back.
     #[must_use]
     pub fn provider_state(&self) -> Option<&ProviderState> {
         self.provider_state.as_ref()
@@ -135,13 +135,13 @@ impl Message {
 stamped!(Message, MessageBuilder);
 
 impl MessageBuilder {
-    /// Something that comes with the words.
+    /// Adds a media.
     pub fn media(mut self, media: Media) -> Self {
         self.0.media.push(media);
         self
     }
 
-    /// How far the words of another agent can be trusted. Changes nothing for a user or the model.
+    /// Sets the trust tier of another agent's text. Has no effect on other authors.
     pub fn tier(mut self, trusted: TrustTier) -> Self {
         if let Author::Agent { tier, .. } = &mut self.0.author {
             *tier = trusted;
@@ -149,13 +149,13 @@ impl MessageBuilder {
         self
     }
 
-    /// What the provider wants back.
+    /// State that the provider expects back.
     pub fn provider_state(mut self, state: ProviderState) -> Self {
         self.0.provider_state = Some(state);
         self
     }
 
-    /// Makes the record.
+    /// Builds the record.
     ///
     /// # Errors
     /// `E_INVALID_INITIAL_MESSAGE_VALUE`, which names every wrong field.
@@ -177,7 +177,7 @@ impl MessageBuilder {
 }
 
 impl fmt::Debug for Message {
-    /// What was said may be secret: it is not shown.
+    /// The text may be secret: it is not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Message")
             .field("id", &self.stamp.id)

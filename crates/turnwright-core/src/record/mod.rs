@@ -14,9 +14,10 @@
 //! ```
 
 mod any;
-mod codec;
+mod byte_resolver;
+mod call_request;
+mod format;
 mod gate;
-mod id;
 mod lease;
 mod ledger;
 mod message;
@@ -24,33 +25,32 @@ mod owner;
 mod provider_state;
 mod retrievable;
 mod stamp;
+mod text_records;
 mod tool_call;
 mod tool_call_builder;
 mod turn;
-mod words;
-mod wrong;
 
 #[cfg(test)]
 mod tests;
 
+pub use crate::ids::new_id;
 pub use any::{Record, RecordKind};
-pub use codec::Reopen;
+pub use byte_resolver::ByteResolver;
 pub use gate::{GateRecord, GateState};
-pub use id::new_id;
 pub use lease::Lease;
 pub use ledger::{CallState, LedgerEntry};
 pub use message::{Author, Message, MessageBuilder};
 pub use provider_state::ProviderState;
 pub use retrievable::{Retrievable, RetrievableBuilder, Retrieved};
+pub use text_records::{
+    Memory, MemoryBuilder, StandingInstruction, StandingInstructionBuilder, Thought, ThoughtBuilder,
+};
 pub use tool_call::{ToolCall, ToolResults};
 pub use tool_call_builder::ToolCallBuilder;
 pub use turn::{TurnFailure, TurnRecord, TurnState};
-pub use words::{
-    Memory, MemoryBuilder, StandingInstruction, StandingInstructionBuilder, Thought, ThoughtBuilder,
-};
 
-pub(crate) use codec::time_text;
+pub(crate) use call_request::CallRequest;
+pub(crate) use format::time_text;
 pub(crate) use owner::{Owner, is_gone};
 pub(crate) use retrievable::digest_id;
 pub(crate) use tool_call::Settled;
-pub(crate) use wrong::Wrong;

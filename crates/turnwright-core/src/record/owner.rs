@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use parking_lot::Mutex;
 
 use super::Lease;
-use super::id::new_id;
+use crate::ids::new_id;
 
 /// The numbers of the turns of this process that hold a conversation. A number that is not in the set is gone.
 static ALIVE: Mutex<Option<HashSet<u64>>> = Mutex::new(None);

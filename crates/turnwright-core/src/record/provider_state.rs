@@ -1,11 +1,11 @@
-//! What a provider wants back.
+//! State that a provider expects back.
 
 use std::fmt;
 
 use bytes::Bytes;
 
-/// State that a provider attached to what it said, and wants back as it was: reasoning signatures, encrypted thoughts.
-/// Nobody else reads it, and it goes back to the protocol that wrote it alone, byte for byte.
+/// Opaque state that a provider attached to its output and expects back unchanged: reasoning signatures, encrypted thoughts.
+/// It is sent back byte for byte, to the protocol that wrote it alone.
 ///
 /// ```
 /// use turnwright_core::record::ProviderState;
@@ -21,7 +21,7 @@ pub struct ProviderState {
 }
 
 impl ProviderState {
-    /// What this protocol wrote.
+    /// State that this protocol wrote.
     pub fn new(protocol: impl Into<String>, state: impl Into<Bytes>) -> Self {
         ProviderState {
             protocol: protocol.into(),

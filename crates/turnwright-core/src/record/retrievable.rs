@@ -7,12 +7,12 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::stamp::{Stamp, stamped};
-use super::wrong::Wrong;
 use crate::artifact::SpooledArtifact;
+use crate::checksum::digest_of;
 use crate::error::{Error, ErrorCode};
 use crate::media::Media;
-use crate::tool::digest_of;
 use crate::trust::TrustTier;
+use crate::validate::Wrong;
 
 /// Something that was looked up and may stand in the prompt: a passage, a document, a picture. It says where it is from
 /// by a trust tier, which has no default. Immutable.
@@ -29,7 +29,7 @@ use crate::trust::TrustTier;
 /// ```
 #[derive(Clone)]
 pub struct Retrievable {
-    stamp: Stamp,
+    pub(super) stamp: Stamp,
     content: Retrieved,
     tier: TrustTier,
     source: Option<String>,
@@ -42,7 +42,7 @@ pub struct Retrievable {
 pub enum Retrieved {
     /// A passage.
     Text(String),
-    /// A document that is asked, or stands in the prompt whole.
+    /// A document that is queried, or in the prompt as a whole.
     Artifact(SpooledArtifact),
     /// A picture, a recording.
     Media(Media),
@@ -54,7 +54,7 @@ pub enum Retrieved {
 pub struct RetrievableBuilder(Retrievable);
 
 impl Retrievable {
-    /// A passage that stands in the prompt.
+    /// A passage in the prompt.
     pub fn text(text: impl Into<String>, tier: TrustTier) -> RetrievableBuilder {
         Retrievable::of(Retrieved::Text(text.into()), tier, true)
     }
@@ -94,7 +94,7 @@ impl Retrievable {
     /// The id by which a model is shown this record and names it: the `callId` of artifact tools.
     ///
     /// That is the record's own id if its tier is first-party. Otherwise it is a digest of it: an id that a third party chose
-    /// is a third party's text, and this one stands outside of the fences and in the definitions of tools.
+    /// is a third party's text, and this one is outside of the fences and in the definitions of tools.
     #[must_use]
     pub fn shown_id(&self) -> Cow<'_, str> {
         match self.tier {
@@ -130,7 +130,7 @@ impl Retrievable {
         self.source.as_deref()
     }
 
-    /// Whether it stands in the prompt itself. If not, it is an artifact that the model asks.
+    /// Whether it is in the prompt itself. If not, it is an artifact that the model queries.
     #[must_use]
     pub fn is_inline(&self) -> bool {
         self.inline
@@ -161,7 +161,7 @@ impl RetrievableBuilder {
         self
     }
 
-    /// Whether an artifact stands in the prompt itself.
+    /// Sets whether an artifact is in the prompt itself.
     pub fn inline(mut self, inline: bool) -> Self {
         self.0.inline = inline;
         self

@@ -1,9 +1,9 @@
-//! What every record has: an id and times.
+//! The id and the times of a record.
 
 use std::time::SystemTime;
 
-use super::id::new_id;
-use super::wrong::Wrong;
+use crate::ids::new_id;
+use crate::validate::Wrong;
 
 /// An id and times.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,14 +23,15 @@ impl Stamp {
         }
     }
 
-    /// Checks the id, and puts the times in order: the clock may have been set back between them.
+    /// Checks the id, and puts the times in order: the clock may have been set back in between.
     pub(super) fn check(&mut self, wrong: &mut Wrong) {
         wrong.check_id(&self.id);
         self.updated_at = self.updated_at.max(self.created_at);
     }
 }
 
-/// What the builders and the records that have a [`Stamp`] share.
+/// The methods that records with a [`Stamp`] and their builders share. A macro, so that they are listed on the page of each
+/// type; a generic would need a public trait for them.
 macro_rules! stamped {
     ($record:ident, $builder:ident) => {
         impl $record {
@@ -40,7 +41,7 @@ macro_rules! stamped {
                 &self.stamp.id
             }
 
-            /// When it was made.
+            /// When it was created.
             #[must_use]
             pub fn created_at(&self) -> std::time::SystemTime {
                 self.stamp.created_at
@@ -54,20 +55,20 @@ macro_rules! stamped {
         }
 
         impl $builder {
-            /// Its id. A new one unless told.
+            /// Sets the id. Default: a new one.
             pub fn id(mut self, id: impl Into<String>) -> Self {
                 self.0.stamp.id = id.into();
                 self
             }
 
-            /// When it was made, and so far last changed. Now unless told.
+            /// Sets when it was created and last changed. Default: now.
             pub fn created_at(mut self, at: std::time::SystemTime) -> Self {
                 self.0.stamp.created_at = at;
                 self.0.stamp.updated_at = at;
                 self
             }
 
-            /// When it was last changed. A time before `created_at` becomes `created_at`.
+            /// Sets when it was last changed. A time before `created_at` becomes `created_at`.
             pub fn updated_at(mut self, at: std::time::SystemTime) -> Self {
                 self.0.stamp.updated_at = at;
                 self

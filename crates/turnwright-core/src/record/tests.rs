@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::artifact::{ArtifactKind, SpooledArtifact};
+use crate::checksum::checksum;
 use crate::error::ErrorCode;
 use crate::media::{Media, MediaKind};
 use crate::spool::MemoryReader;
-use crate::tool::call_id;
 use crate::trust::TrustTier;
 
 fn artifact() -> SpooledArtifact {
@@ -137,7 +137,7 @@ fn a_call_made_by_hand_is_a_handle_unless_it_says_otherwise() {
     assert_eq!((call.id(), call.provider_id()), ("c1", Some("call_0")));
     assert!(!call.is_inline() && call.is_complete() && !call.is_error() && !call.is_trusted());
     assert_eq!(call.handles().len(), 2);
-    assert_eq!(call.checksum(), call_id("t", r#"{"a":2,"b":1}"#));
+    assert_eq!(call.checksum(), checksum("t", r#"{"a":2,"b":1}"#));
     assert_eq!(call.edited_args(), Some(&json!({ "a": 3 })));
     assert_eq!(call.completed_at(), Some(call.updated_at()));
 
@@ -193,7 +193,7 @@ fn nothing_that_was_said_or_found_is_shown_in_debug_output() {
 /// A clock that is set back while a call runs, or between two changes, gives no record that cannot be read again.
 #[test]
 fn a_clock_that_was_set_back_makes_no_record_unreadable() {
-    let reopen = Reopen::new(std::sync::Arc::new(crate::spool::MemorySpool::default()));
+    let reopen = ByteResolver::new(std::sync::Arc::new(crate::spool::MemorySpool::default()));
     let later = SystemTime::now() + Duration::from_secs(3_600);
     let begun = ToolCall::builder("t", "{}")
         .created_at(later)
@@ -206,10 +206,10 @@ fn a_clock_that_was_set_back_makes_no_record_unreadable() {
     );
 
     let line = LedgerEntry {
-        effect_key: "l".to_owned(),
+        idempotency_key: "l".to_owned(),
         turn_id: "t".into(),
         tool_call: "c".to_owned(),
-        call_id: "c".to_owned(),
+        checksum: "c".to_owned(),
         ordinal: None,
         tool: "pay".into(),
         fingerprint: "f".to_owned(),

@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use super::provider_state::ProviderState;
 use crate::artifact::SpooledArtifact;
-use crate::call::{CallRequest, Id};
+use crate::checksum::Hex;
+use crate::ids::Id;
 use crate::media::Media;
+use crate::record::CallRequest;
 use crate::schema::RawArgs;
-use crate::tool::Hex;
 
 /// A call: what was asked for, what ran, and what came of it. Immutable.
 ///
@@ -44,7 +45,7 @@ pub struct ToolCall {
 #[derive(Clone)]
 pub(super) enum WhichCall {
     Given(Id),
-    Told(Box<str>),
+    Named(Box<str>),
 }
 
 /// What came of a call.
@@ -134,14 +135,6 @@ impl ToolCall {
         Arc::new(record)
     }
 
-    /// The same call, without what came of it.
-    pub(super) fn without_results(&self) -> Arc<Self> {
-        Arc::new(ToolCall {
-            results: ToolResults::Nothing,
-            ..self.clone()
-        })
-    }
-
     /// The same call, settled.
     pub(crate) fn closed(self: Arc<Self>, settled: Settled) -> Arc<Self> {
         let mut record = Arc::unwrap_or_clone(self);
@@ -163,7 +156,7 @@ impl ToolCall {
     pub fn id(&self) -> &str {
         match &self.id {
             WhichCall::Given(id) => id.as_str(),
-            WhichCall::Told(id) => id,
+            WhichCall::Named(id) => id,
         }
     }
 
@@ -230,7 +223,7 @@ impl ToolCall {
         self.trusted
     }
 
-    /// Whether the result stands in the prompt itself. If not, it stands there as a handle, and the model asks.
+    /// Whether the result is in the prompt itself. If not, the prompt has a handle, and the model queries the artifact.
     #[must_use]
     pub fn is_inline(&self) -> bool {
         self.inline
@@ -242,13 +235,13 @@ impl ToolCall {
         self.from_artifact_tool
     }
 
-    /// Whether the result was cut off at `max_result_bytes`: the tool returned more than was kept. The model is told.
+    /// Whether the result was cut off at `max_result_bytes`: the tool returned more than was kept. The model is informed.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.truncated
     }
 
-    /// The artifacts that the model asks by the id of this call: none where they stand in the prompt themselves.
+    /// The artifacts that the model queries by the id of this call: none where they are in the prompt themselves.
     #[must_use]
     pub fn handles(&self) -> &[SpooledArtifact] {
         match &self.results {
@@ -259,7 +252,7 @@ impl ToolCall {
         }
     }
 
-    /// What the provider wants back.
+    /// State that the provider expects back.
     #[must_use]
     pub fn provider_state(&self) -> Option<&ProviderState> {
         self.provider_state.as_ref()

@@ -9,15 +9,15 @@ use serde_json::Value;
 use super::provider_state::ProviderState;
 use super::stamp::Stamp;
 use super::tool_call::{ToolCall, ToolResults, WhichCall};
-use super::wrong::Wrong;
+use crate::checksum::{Hex, of_raw};
 use crate::error::{Error, ErrorCode};
 use crate::schema::{Inadmissible, RawArgs, admit};
-use crate::tool::{Hex, of_raw};
+use crate::validate::Wrong;
 
 /// Makes the record of a call by hand: see [`ToolCall::builder`].
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct ToolCallBuilder {
-    call: ToolCall,
+    pub(super) call: ToolCall,
     inline: Option<bool>,
     edited: Result<(), Inadmissible>,
 }
@@ -54,7 +54,7 @@ impl ToolCall {
     ) -> ToolCallBuilder {
         ToolCallBuilder {
             call: ToolCall {
-                id: WhichCall::Told(stamp.id.into()),
+                id: WhichCall::Named(stamp.id.into()),
                 provider_id: None,
                 checksum,
                 tool,
@@ -79,9 +79,9 @@ impl ToolCall {
 }
 
 impl ToolCallBuilder {
-    /// Its id: what artifact tools are given as `callId`. A new one unless told.
+    /// Sets the id, which artifact tools take as `callId`. Default: a new one.
     pub fn id(mut self, id: impl Into<String>) -> Self {
-        self.call.id = WhichCall::Told(id.into().into());
+        self.call.id = WhichCall::Named(id.into().into());
         self
     }
 
@@ -104,13 +104,13 @@ impl ToolCallBuilder {
         self
     }
 
-    /// Whether the tool's author vouches for the text that came of it. Not unless told.
+    /// Sets whether the tool's author vouches for the text of the result. Default: `false`.
     pub fn trusted(mut self, trusted: bool) -> Self {
         self.call.trusted = trusted;
         self
     }
 
-    /// Whether artifacts stand in the prompt themselves. They are handles unless told; everything else is inline.
+    /// Sets whether artifacts are in the prompt themselves. Default: artifacts are handles, everything else is inline.
     pub fn inline(mut self, inline: bool) -> Self {
         self.inline = Some(inline);
         self
@@ -128,7 +128,7 @@ impl ToolCallBuilder {
         self
     }
 
-    /// What the provider wants back.
+    /// State that the provider expects back.
     pub fn provider_state(mut self, state: ProviderState) -> Self {
         self.call.provider_state = Some(state);
         self
@@ -140,13 +140,13 @@ impl ToolCallBuilder {
         self
     }
 
-    /// Whether the response that proposed it was cut off. Not unless told.
+    /// Sets whether the response that proposed it was cut off. Default: `false`.
     pub fn cut_off(mut self, cut_off: bool) -> Self {
         self.call.cut_off = cut_off;
         self
     }
 
-    /// When it was proposed. Now unless told.
+    /// Sets when it was proposed. Default: now.
     pub fn created_at(mut self, at: SystemTime) -> Self {
         self.call.created_at = at;
         self.call.updated_at = self.call.updated_at.max(at);

@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::id::new_id;
-use crate::event::Usage;
+use crate::ids::new_id;
 use crate::trust::TrustTier;
+use crate::usage::Usage;
 
 /// A turn, as far as it came: written when it begins, and again when it ends. Its place in the conversation is before
 /// everything that the turn stored. Immutable.
@@ -43,7 +44,8 @@ pub struct TurnFailure {
 }
 
 /// How far a turn is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum TurnState {
     /// It runs, or was cut off by the end of its process: the conversation's [`Lease`](super::Lease) says which.
@@ -189,7 +191,7 @@ impl TurnState {
 }
 
 impl fmt::Debug for TurnRecord {
-    /// What stands in the stash may be secret: it is not shown.
+    /// The stash may hold secrets: it is not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TurnRecord")
             .field("id", &self.id)

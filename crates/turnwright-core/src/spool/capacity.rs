@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
-use crate::tool::Body;
+use crate::spool::Body;
 
 /// The bytes that a spool may hold, and how many it holds now.
 #[derive(Debug)]

@@ -7,7 +7,8 @@ use parking_lot::Mutex;
 
 use super::file::blocking;
 use super::{ByteReader, Spool};
-use crate::tool::{Body, ByteStream, HashSink, Hex, Sink as _};
+use crate::checksum::{HashSink, Hex, Sink as _};
+use crate::spool::{Body, ByteStream};
 
 /// How many bytes of a reader are hashed at once.
 const BLOCK: usize = 256 * 1024;

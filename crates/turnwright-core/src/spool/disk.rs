@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::file::{FileReader, Links, blocking};
 use super::{ByteReader, Spool};
-use crate::tool::{Body, ByteStream};
+use crate::spool::{Body, ByteStream};
 
 /// What a result's file name ends in.
 const SUFFIX: &str = ".spool";

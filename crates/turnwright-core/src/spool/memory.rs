@@ -1,10 +1,9 @@
 //! Results in memory.
 
 use std::collections::HashMap;
-use std::fmt;
-use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -12,7 +11,7 @@ use parking_lot::RwLock;
 
 use super::capacity::Capacity;
 use super::{ByteReader, Spool};
-use crate::tool::Body;
+use crate::spool::Body;
 
 /// Bytes in memory.
 #[derive(Clone, Default)]

@@ -14,12 +14,15 @@
 //! # Ok::<(), std::io::Error>(()) }).unwrap();
 //! ```
 
+mod body;
+mod bound;
 mod capacity;
 mod digest;
 mod disk;
 mod file;
 mod memory;
 mod reader;
+mod stream;
 
 #[cfg(test)]
 mod tests;
@@ -29,15 +32,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+pub use body::Body;
 pub use disk::DiskSpool;
 pub use file::FileReader;
 pub use memory::{MemoryReader, MemorySpool};
 pub use reader::ByteReader;
+pub use stream::{ByteSender, ByteStream, StreamClosed};
 
-pub(crate) use digest::{Hashing, Spooled, digest_of};
+pub(crate) use digest::{Spooled, digest_of};
 pub(crate) use memory::Unkept;
-
-use crate::tool::Body;
 
 /// Keeps the content of results. Nothing half: a stream that fails leaves nothing behind.
 #[async_trait]

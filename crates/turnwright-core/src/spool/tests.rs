@@ -1,12 +1,11 @@
-use std::fs;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::{fs, io};
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::tool::ByteStream;
+use crate::spool::ByteStream;
 
 /// A folder of its own, gone with it.
 struct Folder(PathBuf);

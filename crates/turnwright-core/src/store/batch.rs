@@ -1,21 +1,43 @@
-//! Changes that are made together.
+//! Changes that are applied together.
 
 use super::Revision;
+use crate::ids::new_uuid;
 use crate::record::{Record, RecordKind};
 
-/// Changes that are made together, or not at all.
-#[derive(Clone, Debug, Default)]
+/// Changes to one conversation that are applied together, or not at all.
+///
+/// A batch has an id. A store that has applied a batch returns the same revision when it gets the batch again, and changes
+/// nothing. So a batch whose answer was lost can be applied again:
+///
+/// ```
+/// use turnwright_core::record::Memory;
+/// use turnwright_core::store::{Batch, MemoryStore, ConversationId, Store as _};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let (store, chat) = (MemoryStore::default(), ConversationId::new("chat-1"));
+/// let batch = Batch::new().put(Memory::new("Likes Rust.").build()?);
+/// let revision = store.apply(&chat, batch.clone()).await?;
+/// assert_eq!(store.apply(&chat, batch).await?, revision);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 #[must_use = "a batch changes nothing until a store applies it"]
 pub struct Batch {
-    /// Who writes: a store that has seen a higher number in this scope refuses the batch. Without, nobody is refused. Numbers
-    /// above 2⁶³ − 1 are more than many databases hold.
-    pub fence: Option<u64>,
-    /// The revision that the scope must have. Without, any will do. A scope that was never written has revision 0.
+    /// Identifies the batch, see [`Store::apply`](super::Store::apply). Default: a new id.
+    pub id: BatchId,
+    /// The fencing token of the writer. The store rejects the batch if the conversation has seen a higher one. `None` is
+    /// never rejected. Many databases hold no number above 2⁶³ − 1.
+    pub fencing_token: Option<u64>,
+    /// The revision that the conversation must have. `None` accepts any. A conversation that was never written has revision 0.
     pub expect: Option<Revision>,
-    /// The changes, in their order.
+    /// The changes, in order.
     pub changes: Vec<Change>,
 }
+
+/// The id of a [`Batch`]: 128 bits, by default those of a UUID of version 7.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BatchId(pub u128);
 
 /// A change to one record.
 #[derive(Clone, Debug)]
@@ -23,46 +45,79 @@ pub struct Batch {
 pub enum Change {
     /// Adds a record, or replaces the one of its kind and id.
     Put(Record),
-    /// Takes a record away. One that is not there is no error.
+    /// Deletes a record. Deleting a record that does not exist is no error.
     Delete(RecordKind, String),
+}
+
+impl Change {
+    /// The kind and id of the record.
+    #[must_use]
+    pub fn key(&self) -> (RecordKind, &str) {
+        match self {
+            Change::Put(record) => (record.kind(), record.id()),
+            Change::Delete(kind, id) => (*kind, id),
+        }
+    }
+}
+
+impl BatchId {
+    /// A new UUID of version 7.
+    #[must_use]
+    pub fn random() -> Self {
+        BatchId(new_uuid().as_u128())
+    }
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Vec::new().into()
+    }
 }
 
 impl From<Vec<Change>> for Batch {
     fn from(changes: Vec<Change>) -> Self {
         Batch {
+            id: BatchId::random(),
+            fencing_token: None,
+            expect: None,
             changes,
-            ..Batch::default()
         }
     }
 }
 
 impl Batch {
-    /// No change yet.
+    /// An empty batch with a new id.
     pub fn new() -> Self {
         Batch::default()
     }
 
-    /// And puts this record.
+    /// Sets the id.
+    pub fn id(mut self, id: BatchId) -> Self {
+        self.id = id;
+        self
+    }
+
+    /// Adds or replaces a record.
     pub fn put<R: Into<Record>>(mut self, record: R) -> Self {
         self.changes.push(Change::Put(record.into()));
         self
     }
 
-    /// And takes this record away.
+    /// Deletes a record.
     pub fn delete(mut self, kind: RecordKind, id: impl Into<String>) -> Self {
         self.changes.push(Change::Delete(kind, id.into()));
         self
     }
 
-    /// Only if the scope has this revision.
+    /// Requires that the conversation has this revision.
     pub fn expect(mut self, revision: Revision) -> Self {
         self.expect = Some(revision);
         self
     }
 
-    /// Only if nobody with a higher fence has written.
-    pub fn fence(mut self, fence: u64) -> Self {
-        self.fence = Some(fence);
+    /// Sets the fencing token.
+    pub fn fencing_token(mut self, fencing_token: u64) -> Self {
+        self.fencing_token = Some(fencing_token);
         self
     }
 }

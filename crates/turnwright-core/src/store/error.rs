@@ -1,46 +1,62 @@
-//! Why a store did not do its work.
+//! The error of a store.
 
 use std::error::Error as StdError;
 use std::fmt;
 
-use super::{DamagedRecord, Revision};
+use super::{BatchId, DamagedRecord, Revision};
 use crate::error::{Error, ErrorCode};
 
-/// Why a store did not do its work.
+/// The error of a [`Store`](super::Store).
 pub struct StoreError(Kind);
 
 enum Kind {
     Conflict(Revision),
     Fenced(u64),
     Damaged(Box<DamagedRecord>),
-    Failed(Box<dyn StdError + Send + Sync + 'static>),
+    BatchIdReused(BatchId),
+    OutcomeUnknown(Source),
+    Failed(Source),
 }
 
+type Source = Box<dyn StdError + Send + Sync + 'static>;
+
 impl StoreError {
-    /// The batch expected another revision than this one.
+    /// The batch expected another revision than the one that was found.
     #[must_use]
     pub fn conflict(found: Revision) -> Self {
         StoreError(Kind::Conflict(found))
     }
 
-    /// Somebody with this higher fence has written.
+    /// The conversation has seen this higher fencing token.
     #[must_use]
     pub fn fenced(by: u64) -> Self {
         StoreError(Kind::Fenced(by))
     }
 
-    /// The record that was asked for is there and cannot be read.
+    /// A requested record exists and cannot be read.
     #[must_use]
     pub fn damaged(record: DamagedRecord) -> Self {
         StoreError(Kind::Damaged(Box::new(record)))
     }
 
-    /// Anything else.
-    pub fn failed(source: impl Into<Box<dyn StdError + Send + Sync + 'static>>) -> Self {
+    /// Another batch with this id was applied before.
+    #[must_use]
+    pub fn batch_id_reused(id: BatchId) -> Self {
+        StoreError(Kind::BatchIdReused(id))
+    }
+
+    /// The store does not know whether the batch was applied, for example because the connection was lost during the commit. The
+    /// caller can apply the same batch again, see [`Store::apply`](super::Store::apply).
+    pub fn outcome_unknown(source: impl Into<Source>) -> Self {
+        StoreError(Kind::OutcomeUnknown(source.into()))
+    }
+
+    /// Any other failure. Nothing was changed.
+    pub fn failed(source: impl Into<Source>) -> Self {
         StoreError(Kind::Failed(source.into()))
     }
 
-    /// The revision that was found where another was expected.
+    /// The revision that was found, if the batch expected another one.
     #[must_use]
     pub fn found_revision(&self) -> Option<Revision> {
         match self.0 {
@@ -49,7 +65,7 @@ impl StoreError {
         }
     }
 
-    /// The record that cannot be read, where that is what went wrong.
+    /// The record that cannot be read, if that is the error.
     #[must_use]
     pub fn damaged_record(&self) -> Option<&DamagedRecord> {
         match &self.0 {
@@ -58,7 +74,7 @@ impl StoreError {
         }
     }
 
-    /// The higher fence of somebody else.
+    /// The higher fencing token, if the batch was rejected because of one.
     #[must_use]
     pub fn fenced_by(&self) -> Option<u64> {
         match self.0 {
@@ -68,19 +84,41 @@ impl StoreError {
     }
 }
 
+impl StoreError {
+    /// Whether the batch may have been applied, see [`StoreError::outcome_unknown`].
+    #[must_use]
+    pub fn is_outcome_unknown(&self) -> bool {
+        matches!(self.0, Kind::OutcomeUnknown(_))
+    }
+
+    /// Whether the batch was rejected because another one with its id was applied before.
+    #[must_use]
+    pub fn is_batch_id_reused(&self) -> bool {
+        matches!(self.0, Kind::BatchIdReused(_))
+    }
+}
+
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::Conflict(found) => write!(
                 f,
-                "the scope has revision {}, another was expected: load it again and decide anew",
+                "the conversation has revision {}, and another one was expected: load it again and retry",
                 found.0
             ),
             Kind::Fenced(by) => write!(
                 f,
-                "somebody with fence {by} has taken over: this writer must stop"
+                "another writer with fencing token {by} has taken over: this writer must stop"
             ),
             Kind::Damaged(record) => record.fmt(f),
+            Kind::BatchIdReused(BatchId(id)) => write!(
+                f,
+                "another batch with the id {id:032x} was applied before: give each batch its own id"
+            ),
+            Kind::OutcomeUnknown(source) => write!(
+                f,
+                "the store does not know whether the batch was applied: {source}"
+            ),
             Kind::Failed(source) => write!(f, "the store failed: {source}"),
         }
     }
@@ -92,6 +130,8 @@ impl fmt::Debug for StoreError {
             Kind::Conflict(found) => f.debug_tuple("Conflict").field(found).finish(),
             Kind::Fenced(by) => f.debug_tuple("Fenced").field(by).finish(),
             Kind::Damaged(record) => f.debug_tuple("Damaged").field(record).finish(),
+            Kind::BatchIdReused(id) => f.debug_tuple("BatchIdReused").field(id).finish(),
+            Kind::OutcomeUnknown(source) => f.debug_tuple("OutcomeUnknown").field(source).finish(),
             Kind::Failed(source) => f.debug_tuple("Failed").field(source).finish(),
         }
     }
@@ -100,8 +140,8 @@ impl fmt::Debug for StoreError {
 impl StdError for StoreError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match &self.0 {
-            Kind::Failed(source) => Some(&**source),
-            Kind::Conflict(_) | Kind::Fenced(_) | Kind::Damaged(_) => None,
+            Kind::Failed(source) | Kind::OutcomeUnknown(source) => Some(&**source),
+            _ => None,
         }
     }
 }

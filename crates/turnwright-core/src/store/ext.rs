@@ -1,40 +1,40 @@
-//! What is comfortable about a store.
+//! Convenience methods for stores.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{Batch, Loaded, Pages, Query, Revision, Scope, Store, StoreError};
+use super::{Batch, ConversationId, Loaded, Pages, Query, Revision, Store, StoreError};
 use crate::record::{
-    CallState, GateRecord, Lease, LedgerEntry, Memory, Message, Record, RecordKind, Retrievable,
-    StandingInstruction, Thought, ToolCall, TurnRecord,
+    CallState, GateRecord, Lease, LedgerEntry, Memory, Message, Record, RecordKind, ToolCall,
+    TurnRecord,
 };
 
-/// How often a change is tried against others that write the same scope.
+/// How often an update is tried while other writers change the conversation.
 const MOST_TRIES: usize = 100;
 
-/// What every [`Store`] can do besides.
+/// Convenience methods for [`Store`].
 ///
-/// Methods that return records return all of those that they name. If one of them is damaged, they fail with an error
-/// that names it ([`StoreError::damaged_record`]). [`Store::load`] and [`StoreExt::pages`] give the others.
+/// Methods that return records fail if one of them is damaged, see [`StoreError::damaged_record`]. [`Store::load`] and
+/// [`StoreExt::pages`] return the others.
 ///
 /// ```
 /// use turnwright_core::record::Memory;
-/// use turnwright_core::store::{Batch, MemoryStore, Query, Scope, StoreExt as _};
+/// use turnwright_core::store::{Batch, MemoryStore, Query, ConversationId, StoreExt as _};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// let (store, scope) = (MemoryStore::default(), Scope::new("ada"));
+/// let (store, conversation) = (MemoryStore::default(), ConversationId::new("ada"));
 /// let likes = Memory::new("The user likes short answers.").build()?;
-/// store.put_all(&scope, [likes.into()]).await?;
+/// store.put_all(&conversation, [likes.into()]).await?;
 ///
-/// // Changes what is there, again if somebody else was faster:
+/// // Retried if another writer changes the conversation in between:
 /// let note = Memory::new("Knows Rust.").id("knows").build()?;
-/// store.update(&scope, &Query::all(), |now| match now.records.len() {
+/// store.update(&conversation, &Query::all(), |now| match now.records.len() {
 ///     0..10 => Batch::new().put(note.clone()),
 ///     _ => Batch::new(),
 /// }).await?;
 ///
-/// let mut pages = store.pages(&scope, Query::all());
+/// let mut pages = store.pages(&conversation, Query::all());
 /// let mut count = 0;
 /// while let Some(stored) = pages.next().await {
 ///     stored?;
@@ -49,77 +49,76 @@ pub trait StoreExt: Store {
     ///
     /// # Errors
     /// As [`Store::apply`].
-    async fn put<R>(&self, scope: &Scope, record: R) -> Result<Revision, StoreError>
+    async fn put<R>(
+        &self,
+        conversation_id: &ConversationId,
+        record: R,
+    ) -> Result<Revision, StoreError>
     where
         R: Into<Record> + Send,
     {
         let batch = Batch::new().put(record);
-        self.apply(scope, batch).await
+        self.apply(conversation_id, batch).await
     }
 
     /// Puts records, all or none.
     ///
     /// # Errors
     /// As [`Store::apply`].
-    async fn put_all<R>(&self, scope: &Scope, records: R) -> Result<Revision, StoreError>
+    async fn put_all<R>(
+        &self,
+        conversation_id: &ConversationId,
+        records: R,
+    ) -> Result<Revision, StoreError>
     where
         R: IntoIterator<Item = Record> + Send,
     {
         let batch = records.into_iter().fold(Batch::new(), Batch::put);
-        self.apply(scope, batch).await
+        self.apply(conversation_id, batch).await
     }
 
-    /// Takes a record away, if it is there.
+    /// Deletes a record, if it exists.
     ///
     /// # Errors
     /// As [`Store::apply`].
     async fn delete(
         &self,
-        scope: &Scope,
+        conversation_id: &ConversationId,
         kind: RecordKind,
         id: &str,
     ) -> Result<Revision, StoreError> {
-        self.apply(scope, Batch::new().delete(kind, id)).await
+        self.apply(conversation_id, Batch::new().delete(kind, id))
+            .await
     }
 
-    /// Takes all records of a scope away, all or none. A turn that runs there is cut off: its next write is refused.
+    /// Deletes all records of a conversation, including damaged ones, or none. A turn that runs there fails at its next write.
     ///
-    /// Results that only the records hold, as with the default spool of a runner, are released. What a spool keeps by id
-    /// stays there: [`Record::artifacts`] says under which ids, before they are deleted.
-    ///
-    /// Damaged records go too.
+    /// Results that are held only by the records, as with the default spool of a runner, are released. A spool keeps what it
+    /// stores by id: [`Record::artifacts`] names the ids, before the records are deleted.
     ///
     /// # Errors
-    /// As [`StoreExt::update`]; [`StoreError::damaged_record`], and nothing is deleted, if a record has no kind any more.
-    async fn delete_scope(&self, scope: &Scope) -> Result<Revision, StoreError> {
-        // A lease that cannot be read does not say which fence it has.
-        let lease = Query::all().kind(RecordKind::Lease).ids([Lease::ID]);
-        let fence = match self.load(scope, &lease).await?.damaged.is_empty() {
-            true => None,
-            false => Some(fence_of(self, scope).await?.saturating_add(1)),
-        };
-        let mut unnamed = None;
-        let all = Query::all();
-        let deleted = self.update(scope, &all, |loaded| {
-            let records = loaded.records.iter().map(|stored| &stored.record);
-            let mut batch = records.fold(Batch::new(), |batch, it| {
-                let batch = batch.delete(it.kind(), it.id());
-                match it {
-                    Record::Lease(lease) => batch.fence(lease.fence().saturating_add(1)),
-                    _ => batch,
-                }
-            });
-            batch.fence = batch.fence.or(fence);
-            for it in &loaded.damaged {
-                match it.kind {
-                    Some(kind) => batch = batch.delete(kind, &*it.id),
-                    None => {
-                        unnamed = Some(it.clone());
-                        return Batch::new();
-                    }
-                }
+    /// As [`StoreExt::update`]; [`StoreError::damaged_record`], and nothing is deleted, if the kind of a record is unknown.
+    async fn delete_conversation(
+        &self,
+        conversation_id: &ConversationId,
+    ) -> Result<Revision, StoreError> {
+        let (mut unnamed, all) = (None, Query::all());
+        let deleted = self.update(conversation_id, &all, |loaded| {
+            let mut batch = Batch::new();
+            for stored in &loaded.records {
+                batch = batch.delete(stored.record.kind(), stored.record.id());
             }
-            batch
+            for damaged in &loaded.damaged {
+                let Some(kind) = damaged.kind else {
+                    unnamed = Some(damaged.clone());
+                    return Batch::new();
+                };
+                batch = batch.delete(kind, &*damaged.id);
+            }
+            match (batch.changes.is_empty(), loaded.fencing_token) {
+                (true, _) | (false, 0) => batch,
+                (false, fencing_token) => batch.fencing_token(fencing_token.saturating_add(1)),
+            }
         });
         let deleted = deleted.await?;
         match unnamed {
@@ -128,190 +127,162 @@ pub trait StoreExt: Store {
         }
     }
 
-    /// The record of this kind and id, if it is there.
+    /// The record of this kind and id, if it exists.
     ///
     /// # Errors
     /// As [`Store::load`].
     async fn get(
         &self,
-        scope: &Scope,
+        conversation_id: &ConversationId,
         kind: RecordKind,
         id: &str,
     ) -> Result<Option<Record>, StoreError> {
         let query = Query::all().kind(kind).ids([id]);
-        let found = whole(self.load(scope, &query).await?)?;
+        let found = undamaged(self.load(conversation_id, &query).await?)?;
         Ok(found.into_records().next())
     }
 
-    /// All records of a scope, in order.
+    /// All records of a conversation, in order.
     ///
     /// # Errors
     /// As [`Store::load`].
-    async fn records(&self, scope: &Scope) -> Result<Vec<Record>, StoreError> {
-        let loaded = whole(self.load(scope, &Query::all()).await?)?;
+    async fn records(&self, conversation_id: &ConversationId) -> Result<Vec<Record>, StoreError> {
+        let loaded = undamaged(self.load(conversation_id, &Query::all()).await?)?;
         Ok(loaded.into_records().collect())
     }
 
-    /// What was said, in order.
+    /// The messages, in order.
     ///
     /// # Errors
     /// As [`Store::load`].
-    async fn messages(&self, scope: &Scope) -> Result<Vec<Arc<Message>>, StoreError> {
-        let all = whole(
-            self.load(scope, &Query::all().kind(RecordKind::Message))
-                .await?,
-        )?;
-        Ok(all
-            .into_records()
-            .filter_map(Record::into_message)
-            .collect())
-    }
-
-    /// What the model thought, in order.
-    ///
-    /// # Errors
-    /// As [`Store::load`].
-    async fn thoughts(&self, scope: &Scope) -> Result<Vec<Arc<Thought>>, StoreError> {
-        let all = whole(
-            self.load(scope, &Query::all().kind(RecordKind::Thought))
-                .await?,
-        )?;
-        Ok(all
-            .into_records()
-            .filter_map(Record::into_thought)
-            .collect())
-    }
-
-    /// The calls, in order.
-    ///
-    /// # Errors
-    /// As [`Store::load`].
-    async fn tool_calls(&self, scope: &Scope) -> Result<Vec<Arc<ToolCall>>, StoreError> {
-        let all = whole(
-            self.load(scope, &Query::all().kind(RecordKind::ToolCall))
-                .await?,
-        )?;
-        Ok(all
-            .into_records()
-            .filter_map(Record::into_tool_call)
-            .collect())
-    }
-
-    /// What is remembered, in order.
-    ///
-    /// # Errors
-    /// As [`Store::load`].
-    async fn memories(&self, scope: &Scope) -> Result<Vec<Arc<Memory>>, StoreError> {
-        let all = whole(
-            self.load(scope, &Query::all().kind(RecordKind::Memory))
-                .await?,
-        )?;
-        Ok(all.into_records().filter_map(Record::into_memory).collect())
-    }
-
-    /// What was looked up, in order.
-    ///
-    /// # Errors
-    /// As [`Store::load`].
-    async fn retrievables(&self, scope: &Scope) -> Result<Vec<Arc<Retrievable>>, StoreError> {
-        let all = whole(
-            self.load(scope, &Query::all().kind(RecordKind::Retrievable))
-                .await?,
-        )?;
-        Ok(all
-            .into_records()
-            .filter_map(Record::into_retrievable)
-            .collect())
-    }
-
-    /// What always holds, in order.
-    ///
-    /// # Errors
-    /// As [`Store::load`].
-    async fn instructions(
+    async fn messages(
         &self,
-        scope: &Scope,
-    ) -> Result<Vec<Arc<StandingInstruction>>, StoreError> {
-        let all = whole(
-            self.load(scope, &Query::all().kind(RecordKind::Instruction))
-                .await?,
-        )?;
-        Ok(all
-            .into_records()
-            .filter_map(Record::into_instruction)
-            .collect())
+        conversation_id: &ConversationId,
+    ) -> Result<Vec<Arc<Message>>, StoreError> {
+        all_of(
+            self,
+            conversation_id,
+            RecordKind::Message,
+            Record::into_message,
+        )
+        .await
     }
 
-    /// The lines of the ledger, in order.
+    /// The tool calls, in order.
     ///
     /// # Errors
     /// As [`Store::load`].
-    async fn ledger(&self, scope: &Scope) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
-        let all = whole(
-            self.load(scope, &Query::all().kind(RecordKind::Ledger))
-                .await?,
-        )?;
-        Ok(all.into_records().filter_map(Record::into_ledger).collect())
+    async fn tool_calls(
+        &self,
+        conversation_id: &ConversationId,
+    ) -> Result<Vec<Arc<ToolCall>>, StoreError> {
+        all_of(
+            self,
+            conversation_id,
+            RecordKind::ToolCall,
+            Record::into_tool_call,
+        )
+        .await
+    }
+
+    /// The memories, in order.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    async fn memories(
+        &self,
+        conversation_id: &ConversationId,
+    ) -> Result<Vec<Arc<Memory>>, StoreError> {
+        all_of(
+            self,
+            conversation_id,
+            RecordKind::Memory,
+            Record::into_memory,
+        )
+        .await
+    }
+
+    /// The ledger, in order.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    async fn ledger(
+        &self,
+        conversation_id: &ConversationId,
+    ) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
+        all_of(
+            self,
+            conversation_id,
+            RecordKind::Ledger,
+            Record::into_ledger,
+        )
+        .await
     }
 
     /// The turns, in order.
     ///
     /// # Errors
     /// As [`Store::load`].
-    async fn turns(&self, scope: &Scope) -> Result<Vec<Arc<TurnRecord>>, StoreError> {
-        let all = whole(
-            self.load(scope, &Query::all().kind(RecordKind::Turn))
-                .await?,
-        )?;
-        Ok(all.into_records().filter_map(Record::into_turn).collect())
+    async fn turns(
+        &self,
+        conversation_id: &ConversationId,
+    ) -> Result<Vec<Arc<TurnRecord>>, StoreError> {
+        all_of(self, conversation_id, RecordKind::Turn, Record::into_turn).await
     }
 
-    /// The gates where turns wait or have waited, in order.
+    /// The gates, open and closed, in order.
     ///
     /// # Errors
     /// As [`Store::load`].
-    async fn gates(&self, scope: &Scope) -> Result<Vec<Arc<GateRecord>>, StoreError> {
-        let all = whole(
-            self.load(scope, &Query::all().kind(RecordKind::Gate))
-                .await?,
-        )?;
-        Ok(all.into_records().filter_map(Record::into_gate).collect())
+    async fn gates(
+        &self,
+        conversation_id: &ConversationId,
+    ) -> Result<Vec<Arc<GateRecord>>, StoreError> {
+        all_of(self, conversation_id, RecordKind::Gate, Record::into_gate).await
     }
 
-    /// Who runs a turn of this conversation, or did so last.
+    /// The lease of the conversation, if a turn ever ran there.
     ///
     /// # Errors
     /// As [`Store::load`].
-    async fn lease(&self, scope: &Scope) -> Result<Option<Arc<Lease>>, StoreError> {
-        let found = self.get(scope, RecordKind::Lease, Lease::ID).await?;
+    async fn lease(
+        &self,
+        conversation_id: &ConversationId,
+    ) -> Result<Option<Arc<Lease>>, StoreError> {
+        let found = self
+            .get(conversation_id, RecordKind::Lease, Lease::ID)
+            .await?;
         Ok(found.and_then(Record::into_lease))
     }
 
-    /// The calls that were begun and never ended. Unless they run right now, their process came to its end before they did:
-    /// they may have had their effect or not. [`TurnRunner::resume`](crate::TurnRunner::resume) takes up their turn, and a new
-    /// turn of the conversation closes them as unknown.
+    /// The calls that began and did not end. Either they are running, or their process died before they ended, and they may or
+    /// may not have taken effect. [`TurnRunner::resume`](crate::TurnRunner::resume) resumes their turn; a new turn of the
+    /// conversation closes them as unknown.
     ///
     /// # Errors
     /// As [`Store::load`].
-    async fn unfinished(&self, scope: &Scope) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
-        let mut entries = self.ledger(scope).await?;
+    async fn unfinished(
+        &self,
+        conversation_id: &ConversationId,
+    ) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
+        let mut entries = self.ledger(conversation_id).await?;
         entries.retain(|entry| entry.state() == CallState::Begun);
         Ok(entries)
     }
 
-    /// The records that a query asks for, one after the other, without holding all of them.
-    fn pages<'s>(&'s self, scope: &'s Scope, query: Query) -> Pages<'s, Self> {
-        Pages::new(self, scope, query)
+    /// The records that a query selects, one after the other, loaded in pages.
+    fn pages<'s>(&'s self, conversation_id: &'s ConversationId, query: Query) -> Pages<'s, Self> {
+        Pages::new(self, conversation_id, query)
     }
 
-    /// Loads, makes a batch of what is there, and applies it if nobody has written in between; if somebody has, all of it
-    /// again. A batch without changes and without fence is not applied.
+    /// Loads records, makes a batch from them, and applies it if the conversation has not changed in between. Otherwise starts
+    /// again. A batch without changes and without fencing token is not applied.
     ///
     /// # Errors
     /// As [`Store::load`] and [`Store::apply`]; [`StoreError::conflict`] after a hundred tries.
     async fn update<F>(
         &self,
-        scope: &Scope,
+        conversation_id: &ConversationId,
         query: &Query,
         mut change: F,
     ) -> Result<Revision, StoreError>
@@ -320,15 +291,15 @@ pub trait StoreExt: Store {
     {
         let mut tries = 0;
         loop {
-            let loaded = self.load(scope, query).await?;
+            let loaded = self.load(conversation_id, query).await?;
             let batch = change(&loaded);
             let revision = loaded.revision;
             drop(loaded);
-            if batch.changes.is_empty() && batch.fence.is_none() {
+            if batch.changes.is_empty() && batch.fencing_token.is_none() {
                 return Ok(revision);
             }
             tries += 1;
-            match self.apply(scope, batch.expect(revision)).await {
+            match self.apply(conversation_id, batch.expect(revision)).await {
                 Err(error) if error.found_revision().is_some() && tries < MOST_TRIES => {}
                 done => return done,
             }
@@ -338,21 +309,24 @@ pub trait StoreExt: Store {
 
 impl<S: Store + ?Sized> StoreExt for S {}
 
-/// Fails if anything of it is damaged: the caller gets no list with a silent gap.
-fn whole(mut loaded: Loaded) -> Result<Loaded, StoreError> {
+/// All records of a kind, in order.
+async fn all_of<S: Store + ?Sized, T>(
+    store: &S,
+    conversation_id: &ConversationId,
+    kind: RecordKind,
+    of_kind: fn(Record) -> Option<Arc<T>>,
+) -> Result<Vec<Arc<T>>, StoreError> {
+    let loaded = store
+        .load(conversation_id, &Query::all().kind(kind))
+        .await?;
+    let records = undamaged(loaded)?.into_records();
+    Ok(records.filter_map(of_kind).collect())
+}
+
+/// Fails if a record is damaged: the caller gets no list with a silent gap.
+fn undamaged(mut loaded: Loaded) -> Result<Loaded, StoreError> {
     match loaded.damaged.is_empty() {
         true => Ok(loaded),
         false => Err(StoreError::damaged(loaded.damaged.swap_remove(0))),
-    }
-}
-
-/// The highest fence that was set in a scope. Asked by a batch without changes whose fence is lower than any other.
-pub(crate) async fn fence_of<S: Store + ?Sized>(
-    store: &S,
-    scope: &Scope,
-) -> Result<u64, StoreError> {
-    match store.apply(scope, Batch::new().fence(0)).await {
-        Ok(_) => Ok(0),
-        Err(error) => error.fenced_by().ok_or(error),
     }
 }

@@ -1,149 +1,285 @@
 //! Records in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use indexmap::{Equivalent, IndexSet};
 use parking_lot::{Mutex, RwLock};
 
 use super::{
-    Batch, Change, Loaded, Position, Query, Revision, Scope, ScopeFilter, Store, StoreError, Stored,
+    Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, FoundTurn, KEPT_DELETIONS,
+    Loaded, Position, Query, Revision, Store, StoreError, Stored, TurnFilter,
 };
 use crate::record::{Record, RecordKind};
 use crate::spool::Spool;
 
-/// Keeps records in memory, for as long as it lives. Clones share it.
+/// How long the ids of applied batches are kept.
+const BATCH_ID_RETENTION: Duration = Duration::from_secs(60 * 60);
+
+/// A store in memory. Clones share the records. They are lost when the last clone is dropped.
 ///
 /// ```
 /// use turnwright_core::record::Message;
-/// use turnwright_core::store::{MemoryStore, Scope, StoreExt as _};
+/// use turnwright_core::store::{MemoryStore, ConversationId, StoreExt as _};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// let (store, scope) = (MemoryStore::default(), Scope::new("chat-1"));
-/// store.put(&scope, Message::user("Hello!").build()?).await?;
-/// assert_eq!(store.messages(&scope).await?[0].text(), "Hello!");
+/// let (store, conversation) = (MemoryStore::default(), ConversationId::new("chat-1"));
+/// store.put(&conversation, Message::user("Hello!").build()?).await?;
+/// assert_eq!(store.messages(&conversation).await?[0].text(), "Hello!");
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
 #[derive(Clone, Default)]
-pub struct MemoryStore(Arc<RwLock<BTreeMap<Scope, Mutex<Kept>>>>);
+pub struct MemoryStore(Arc<Shared>);
 
-/// One scope.
 #[derive(Default)]
-struct Kept {
-    revision: u64,
-    fence: u64,
-    last: u64,
-    /// The records of each kind by their positions, so that a query for some kinds passes over no others.
-    kinds: BTreeMap<RecordKind, BTreeMap<u64, Record>>,
-    /// Where each record stands.
-    index: IndexSet<Indexed>,
+struct Shared {
+    conversations: RwLock<BTreeMap<ConversationId, Mutex<Conversation>>>,
+    /// Locked after a conversation.
+    batches: Mutex<BatchLog>,
 }
 
-/// A record by its kind and id, and its position.
+#[derive(Default)]
+struct Conversation {
+    revision: u64,
+    fencing_token: u64,
+    last_position: u64,
+    /// The records of each kind by position, so that a query for some kinds does not visit others.
+    kinds: BTreeMap<RecordKind, BTreeMap<u64, Record>>,
+    index: IndexSet<Indexed>,
+    /// The newest deletions, oldest first, each with its revision.
+    deleted: VecDeque<(u64, RecordKind, String)>,
+    /// The oldest revision since which all changes are known.
+    changes_from: u64,
+}
+
+/// A record by its kind and id.
 struct Indexed {
     record: Record,
     position: u64,
+    /// The revision with which it was last put.
+    revision: u64,
+}
+
+/// The ids of batches that were applied.
+#[derive(Default)]
+struct BatchLog {
+    applied: HashMap<BatchId, Applied>,
+    oldest_first: VecDeque<(Instant, BatchId)>,
+}
+
+#[derive(Clone, Copy)]
+struct Applied {
+    digest: u64,
+    revision: u64,
 }
 
 #[async_trait]
 impl Store for MemoryStore {
-    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
-        if let Some(kept) = self.0.read().get(scope) {
-            return kept.lock().apply(batch);
+    async fn apply(
+        &self,
+        conversation: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
+        let Shared {
+            conversations,
+            batches,
+        } = &*self.0;
+        if let Some(found) = conversations.read().get(conversation) {
+            return found.lock().apply(conversation, batch, batches);
         }
-        // Somebody may have been faster.
-        let mut scopes = self.0.write();
-        match scopes.get_mut(scope) {
-            Some(kept) => kept.get_mut().apply(batch),
+        let mut conversations = conversations.write();
+        // Another thread may have added it between the two locks.
+        match conversations.get_mut(conversation) {
+            Some(found) => found.get_mut().apply(conversation, batch, batches),
             None => {
-                let mut kept = Kept::default();
-                let revision = kept.apply(batch)?;
-                scopes.insert(scope.clone(), Mutex::new(kept));
+                let mut new = Conversation::default();
+                let revision = new.apply(conversation, batch, batches)?;
+                conversations.insert(conversation.clone(), Mutex::new(new));
                 Ok(revision)
             }
         }
     }
 
-    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
-        let scopes = self.0.read();
-        Ok(scopes
-            .get(scope)
-            .map_or_else(Loaded::default, |kept| kept.lock().load(query)))
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        let conversations = self.0.conversations.read();
+        Ok(conversations
+            .get(conversation)
+            .map_or_else(Loaded::default, |found| found.lock().load(query)))
     }
 
-    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
-        let scopes = self.0.read();
-        let wanted = |scope: &Scope| {
-            let prefix = filter.prefix.as_deref().unwrap_or_default();
-            scope.as_str().starts_with(prefix)
-                && filter.after.as_ref().is_none_or(|after| scope > after)
-        };
-        let holding = scopes
-            .iter()
-            .filter(|(scope, kept)| wanted(scope) && !kept.lock().index.is_empty());
-        Ok(holding
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<ConversationId>, StoreError> {
+        let conversations = self.0.conversations.read();
+        let selected = conversations.iter().filter(|(id, conversation)| {
+            filter.matches(id) && !conversation.lock().index.is_empty()
+        });
+        Ok(selected
             .take(filter.limit.unwrap_or(usize::MAX))
-            .map(|(scope, _)| scope.clone())
+            .map(|(id, _)| id.clone())
             .collect())
     }
 
-    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
-        let scopes = self.0.read();
-        let holds = |kept: &Mutex<Kept>| kept.lock().index.contains(&(kind, id));
-        let holding = scopes.iter().filter(|(_, kept)| holds(kept));
-        Ok(holding.map(|(scope, _)| scope.clone()).collect())
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        let conversations = self.0.conversations.read();
+        let (query, mut found) = (filter.query(), Vec::new());
+        for (id, conversation) in conversations.iter().filter(|(id, _)| filter.includes(id)) {
+            let conversation = conversation.lock();
+            let has = |turn: &String| conversation.index.contains(&(RecordKind::Turn, &**turn));
+            if filter.turn_id.as_ref().is_none_or(has) {
+                let turns = FoundTurn::of_conversation(id, conversation.load(&query));
+                found.extend(turns.into_iter().filter(|turn| filter.matches(turn)));
+            }
+        }
+        Ok(filter.select(found))
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        let conversations = self.0.conversations.read();
+        let found = conversations.get(conversation).map(Mutex::lock);
+        Ok(match found {
+            Some(found) => found.changed(since.0),
+            None => Conversation::default().changed(since.0),
+        })
     }
 
     fn is_persistent(&self) -> bool {
         false
     }
 
-    /// Records are stored as they are, with their readers.
+    /// `None`: records are not encoded and keep their readers.
     fn spool(&self) -> Option<Arc<dyn Spool>> {
         None
     }
 }
 
-impl Kept {
-    /// Nothing can fail once the batch is let in.
-    fn apply(&mut self, batch: Batch) -> Result<Revision, StoreError> {
-        if batch.fence.is_some_and(|own| own < self.fence) {
-            return Err(StoreError::fenced(self.fence));
+impl Conversation {
+    fn apply(
+        &mut self,
+        conversation: &ConversationId,
+        batch: Batch,
+        batches: &Mutex<BatchLog>,
+    ) -> Result<Revision, StoreError> {
+        let revision = self.revision + 1;
+        let digest = digest(conversation, &batch);
+        let refused = self.admit(&batch);
+        let earlier = match refused {
+            Ok(()) => batches
+                .lock()
+                .insert(batch.id, Applied { digest, revision }),
+            Err(_) => batches.lock().applied.get(&batch.id).copied(),
+        };
+        if let Some(earlier) = earlier {
+            return match earlier.digest == digest && self.may_have_applied(&batch, earlier) {
+                true => Ok(Revision(earlier.revision)),
+                false => Err(StoreError::batch_id_reused(batch.id)),
+            };
         }
-        let revision = Revision(self.revision);
-        if batch.expect.is_some_and(|expected| expected != revision) {
-            return Err(StoreError::conflict(revision));
-        }
-        self.fence = batch.fence.unwrap_or(self.fence);
-        self.revision += 1;
+        refused?;
+        self.fencing_token = batch.fencing_token.unwrap_or(self.fencing_token);
+        self.revision = revision;
         for change in batch.changes {
             match change {
                 Change::Put(record) => self.put(record),
-                Change::Delete(kind, id) => self.delete(kind, &id),
+                Change::Delete(kind, id) => self.delete(kind, id),
             }
         }
-        Ok(Revision(self.revision))
+        if self.index.is_empty() {
+            self.deleted.clear();
+            self.changes_from = revision;
+        }
+        Ok(Revision(revision))
+    }
+
+    fn admit(&self, batch: &Batch) -> Result<(), StoreError> {
+        if batch
+            .fencing_token
+            .is_some_and(|own| own < self.fencing_token)
+        {
+            return Err(StoreError::fenced(self.fencing_token));
+        }
+        let revision = Revision(self.revision);
+        match batch.expect.is_some_and(|expected| expected != revision) {
+            true => Err(StoreError::conflict(revision)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the records that an earlier batch put, and no later one replaced, are those of this batch.
+    fn may_have_applied(&self, batch: &Batch, earlier: Applied) -> bool {
+        let mut seen = HashSet::new();
+        batch.changes.iter().rev().all(|change| match change {
+            Change::Put(record) if seen.insert(change.key()) => {
+                let stored = self.index.get(&change.key());
+                let stored = stored.filter(|it| it.revision == earlier.revision);
+                stored.is_none_or(|it| it.record.to_json().ok() == record.to_json().ok())
+            }
+            _ => {
+                seen.insert(change.key());
+                true
+            }
+        })
     }
 
     fn put(&mut self, record: Record) {
         let found = self.index.get(&(record.kind(), record.id()));
-        let position = found.map_or(self.last + 1, |found| found.position);
-        self.last = self.last.max(position);
+        let position = found.map_or(self.last_position + 1, |found| found.position);
+        self.last_position = self.last_position.max(position);
         let of_kind = self.kinds.entry(record.kind()).or_default();
         of_kind.insert(position, record.clone());
-        self.index.replace(Indexed { record, position });
+        self.index.replace(Indexed {
+            record,
+            position,
+            revision: self.revision,
+        });
     }
 
-    fn delete(&mut self, kind: RecordKind, id: &str) {
-        let Some(taken) = self.index.swap_take(&(kind, id)) else {
+    fn delete(&mut self, kind: RecordKind, id: String) {
+        let Some(taken) = self.index.swap_take(&(kind, &*id)) else {
             return;
         };
         if let Some(of_kind) = self.kinds.get_mut(&kind) {
             of_kind.remove(&taken.position);
+        }
+        self.deleted.push_back((self.revision, kind, id));
+        if self.deleted.len() > KEPT_DELETIONS
+            && let Some((revision, ..)) = self.deleted.pop_front()
+        {
+            self.changes_from = revision;
+        }
+    }
+
+    fn changed(&self, since: u64) -> Changes {
+        if since < self.changes_from || since > self.revision {
+            return Changes::Unknown;
+        }
+        let put = self.index.iter().filter(|it| it.revision > since);
+        let put = put.map(|it| Stored::new(Position(it.position), it.record.clone()));
+        let mut put: Vec<Stored> = put.collect();
+        put.sort_by_key(|stored| stored.position);
+        let deleted = self.deleted.iter().filter(|(revision, kind, id)| {
+            *revision > since && !self.index.contains(&(*kind, &**id))
+        });
+        let mut deleted: Vec<_> = deleted.map(|(_, kind, id)| (*kind, id.clone())).collect();
+        deleted.sort_unstable();
+        deleted.dedup();
+        Changes::Since {
+            put: Loaded::new(put, Revision(self.revision), self.fencing_token),
+            deleted,
         }
     }
 
@@ -164,7 +300,11 @@ impl Kept {
         };
         let found = found.into_iter().skip(skipped).take(most);
         let records = found.map(|(at, record)| Stored::new(Position(at), record.clone()));
-        Loaded::new(records.collect(), Revision(self.revision))
+        Loaded::new(
+            records.collect(),
+            Revision(self.revision),
+            self.fencing_token,
+        )
     }
 
     /// The records of the query's kinds at these positions, of each kind no more than are asked for.
@@ -214,21 +354,50 @@ impl Kept {
     }
 }
 
+impl BatchLog {
+    /// Notes that a batch is applied, unless a batch with its id was.
+    fn insert(&mut self, id: BatchId, applied: Applied) -> Option<Applied> {
+        if let Some(earlier) = self.applied.get(&id) {
+            return Some(*earlier);
+        }
+        let now = Instant::now();
+        let is_old =
+            |(at, _): &mut (Instant, BatchId)| now.duration_since(*at) > BATCH_ID_RETENTION;
+        while let Some((_, old)) = self.oldest_first.pop_front_if(is_old) {
+            self.applied.remove(&old);
+        }
+        self.oldest_first.push_back((now, id));
+        self.applied.insert(id, applied);
+        None
+    }
+}
+
+/// Of the conversation, the conditions and the keys of a batch. The contents are compared by
+/// [`Conversation::may_have_applied`], which no other batch pays for.
+fn digest(conversation: &ConversationId, batch: &Batch) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (conversation, batch.fencing_token, batch.expect).hash(&mut hasher);
+    for change in &batch.changes {
+        (std::mem::discriminant(change), change.key()).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
 impl Indexed {
-    fn name(&self) -> (RecordKind, &str) {
+    fn key(&self) -> (RecordKind, &str) {
         (self.record.kind(), self.record.id())
     }
 }
 
 impl Hash for Indexed {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name().hash(state);
+        self.key().hash(state);
     }
 }
 
 impl PartialEq for Indexed {
     fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
+        self.key() == other.key()
     }
 }
 
@@ -236,12 +405,13 @@ impl Eq for Indexed {}
 
 impl Equivalent<Indexed> for (RecordKind, &str) {
     fn equivalent(&self, indexed: &Indexed) -> bool {
-        *self == indexed.name()
+        *self == indexed.key()
     }
 }
 
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MemoryStore({} scopes)", self.0.read().len())
+        let conversations = self.0.conversations.read().len();
+        write!(f, "MemoryStore({conversations} conversations)")
     }
 }

@@ -1,21 +1,21 @@
-//! Reading a scope piece by piece.
+//! Reading a conversation in pages.
 
 use std::fmt;
 use std::vec;
 
-use super::{Loaded, Query, Scope, Store, StoreError, Stored};
+use super::{ConversationId, Loaded, Query, Store, StoreError, Stored};
 
-/// The most records that are held at once, unless told.
-const USUAL: usize = 256;
+/// The default page size.
+const DEFAULT_SIZE: usize = 256;
 
-/// The records of a scope, one after the other, without holding all of them: see [`StoreExt::pages`](super::StoreExt::pages).
+/// The records of a conversation, one after the other, loaded in pages, see [`StoreExt::pages`](super::StoreExt::pages).
 ///
-/// What is put while it is read comes at the end; what is deleted or replaced before its page is read is seen as it is
-/// then.
+/// Records that are put meanwhile come at the end. Records that are replaced or deleted before their page is loaded are seen as
+/// they are then.
 #[must_use = "nothing is read until `next` is called"]
 pub struct Pages<'s, S: ?Sized> {
     store: &'s S,
-    scope: &'s Scope,
+    conversation_id: &'s ConversationId,
     query: Query,
     size: usize,
     page: vec::IntoIter<Result<Stored, StoreError>>,
@@ -23,18 +23,18 @@ pub struct Pages<'s, S: ?Sized> {
 }
 
 impl<'s, S: Store + ?Sized> Pages<'s, S> {
-    pub(super) fn new(store: &'s S, scope: &'s Scope, query: Query) -> Self {
+    pub(super) fn new(store: &'s S, conversation_id: &'s ConversationId, query: Query) -> Self {
         Pages {
             left: query.limit.unwrap_or(usize::MAX),
             store,
-            scope,
+            conversation_id,
             query,
-            size: USUAL,
+            size: DEFAULT_SIZE,
             page: Vec::new().into_iter(),
         }
     }
 
-    /// Holding so many at once, at least one. 256 unless told.
+    /// Sets the page size, at least 1. Default: 256.
     pub fn size(mut self, records: usize) -> Self {
         self.size = records.max(1);
         self
@@ -43,8 +43,8 @@ impl<'s, S: Store + ?Sized> Pages<'s, S> {
     /// The next record, or `None` after the last.
     ///
     /// # Errors
-    /// [`StoreError::damaged_record`] for a record that cannot be read: asked again, it goes on with the next one. Else as
-    /// [`Store::load`]: asked again, it tries again from the same place.
+    /// [`StoreError::damaged_record`] for a record that cannot be read: the next call returns the next record. Otherwise as
+    /// [`Store::load`]: the next call loads the page again.
     pub async fn next(&mut self) -> Option<Result<Stored, StoreError>> {
         if let Some(stored) = self.page.next() {
             return Some(stored);
@@ -53,17 +53,17 @@ impl<'s, S: Store + ?Sized> Pages<'s, S> {
         if self.left == 0 {
             return None;
         }
-        let loaded = match self.store.load(self.scope, &self.query).await {
+        let loaded = match self.store.load(self.conversation_id, &self.query).await {
             Ok(loaded) => loaded,
             Err(error) => return Some(Err(error)),
         };
-        self.turn(&loaded);
+        self.advance(&loaded);
         self.page = in_order(loaded).into_iter();
         self.page.next()
     }
 
-    /// Goes on after what was read. A page that is not full was the last.
-    fn turn(&mut self, loaded: &Loaded) {
+    /// A page that is not full is the last one.
+    fn advance(&mut self, loaded: &Loaded) {
         let last = loaded.bounds().map(|(_, last)| last);
         self.query.after = last.or(self.query.after);
         let read = loaded.count();
@@ -76,7 +76,7 @@ impl<'s, S: Store + ?Sized> Pages<'s, S> {
     }
 }
 
-/// Readable and damaged records together, by their places.
+/// Readable and damaged records together, by position.
 fn in_order(loaded: Loaded) -> Vec<Result<Stored, StoreError>> {
     let Loaded {
         records, damaged, ..
@@ -87,8 +87,8 @@ fn in_order(loaded: Loaded) -> Vec<Result<Stored, StoreError>> {
         .collect();
     if !damaged.is_empty() {
         let damaged = damaged.into_iter();
-        all.extend(damaged.map(|it| (it.position, Err(StoreError::damaged(it)))));
-        all.sort_by_key(|(place, _)| *place);
+        all.extend(damaged.map(|one| (one.position, Err(StoreError::damaged(one)))));
+        all.sort_by_key(|(position, _)| *position);
     }
     all.into_iter().map(|(_, one)| one).collect()
 }
@@ -96,7 +96,7 @@ fn in_order(loaded: Loaded) -> Vec<Result<Stored, StoreError>> {
 impl<S: ?Sized> fmt::Debug for Pages<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pages")
-            .field("scope", &self.scope)
+            .field("conversation", &self.conversation_id)
             .field("query", &self.query)
             .finish_non_exhaustive()
     }

@@ -1,27 +1,27 @@
-//! What is read.
+//! Which records are read, and what was found.
 
 use std::fmt;
 
-use super::{Revision, Scope};
+use super::Revision;
 use crate::error::Error;
 use crate::record::{Record, RecordKind};
 use crate::schema::escape;
 
-/// Which records are read. All of them unless told.
+/// Selects records of a conversation. All conditions must hold. Default: all records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Query {
-    /// Of these kinds only; of all where this is empty.
+    /// Only records of these kinds. Empty: all kinds.
     pub kinds: Vec<RecordKind>,
-    /// With these ids only; an empty list asks for nothing.
+    /// Only records with these ids. An empty list selects nothing.
     pub ids: Option<Vec<String>>,
-    /// After this place.
+    /// Only records after this position.
     pub after: Option<Position>,
-    /// Before this place.
+    /// Only records before this position.
     pub before: Option<Position>,
-    /// At most so many. Fewer come only where there are no more.
+    /// The maximum number of records. A page with fewer is the last one.
     pub limit: Option<usize>,
-    /// Where there are more than the limit, the newest of them instead of the oldest. In order either way.
+    /// Whether the limit keeps the newest records instead of the oldest. The result is in order either way.
     pub newest: bool,
 }
 
@@ -32,42 +32,42 @@ impl Query {
         Query::default()
     }
 
-    /// All records of a kind; may be said again for more kinds.
+    /// Only records of this kind. Can be repeated for more kinds.
     #[must_use]
     pub fn kind(mut self, kind: RecordKind) -> Self {
         self.kinds.push(kind);
         self
     }
 
-    /// Those with these ids.
+    /// Only records with these ids.
     #[must_use]
     pub fn ids<I: Into<String>>(mut self, ids: impl IntoIterator<Item = I>) -> Self {
         self.ids = Some(ids.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Those after a place.
+    /// Only records after a position.
     #[must_use]
-    pub fn after(mut self, place: Position) -> Self {
-        self.after = Some(place);
+    pub fn after(mut self, position: Position) -> Self {
+        self.after = Some(position);
         self
     }
 
-    /// Those before a place.
+    /// Only records before a position.
     #[must_use]
-    pub fn before(mut self, place: Position) -> Self {
-        self.before = Some(place);
+    pub fn before(mut self, position: Position) -> Self {
+        self.before = Some(position);
         self
     }
 
-    /// At most so many, the oldest of them.
+    /// Selects the oldest records, at most this many.
     #[must_use]
     pub fn limit(mut self, most: usize) -> Self {
         (self.limit, self.newest) = (Some(most), false);
         self
     }
 
-    /// At most so many, the newest of them. In order all the same.
+    /// Selects the newest records, at most this many. The result is still in order.
     #[must_use]
     pub fn newest(mut self, most: usize) -> Self {
         (self.limit, self.newest) = (Some(most), true);
@@ -75,29 +75,29 @@ impl Query {
     }
 }
 
-/// The place of a record in its scope: by when it was first written.
+/// The position of a record in its conversation, in the order in which records were first written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position(pub u64);
 
-/// A record and its place.
+/// A record and its position.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Stored {
-    /// The place.
+    /// The position.
     pub position: Position,
     /// The record.
     pub record: Record,
 }
 
 impl Stored {
-    /// A record at its place.
+    /// A record at its position.
     #[must_use]
     pub fn new(position: Position, record: Record) -> Self {
         Stored { position, record }
     }
 }
 
-/// What was read.
+/// The result of a query.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Loaded {
@@ -105,15 +105,17 @@ pub struct Loaded {
     pub records: Vec<Stored>,
     /// The records that the query selects and that cannot be read, in order. They count towards its limit.
     pub damaged: Vec<DamagedRecord>,
-    /// The revision of the scope that they are of.
+    /// The revision of the conversation.
     pub revision: Revision,
+    /// The highest fencing token that the conversation has seen. 0 if it has seen none.
+    pub fencing_token: u64,
 }
 
 /// A stored record that cannot be read: its bytes changed, or this release cannot decode them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DamagedRecord {
-    /// Its place.
+    /// Its position.
     pub position: Position,
     /// Its kind, if the store still knows it.
     pub kind: Option<RecordKind>,
@@ -124,18 +126,18 @@ pub struct DamagedRecord {
 }
 
 impl Loaded {
-    /// These records, of this revision.
+    /// These records of a conversation with this revision and highest fencing token.
     #[must_use]
-    pub fn new(records: Vec<Stored>, revision: Revision) -> Self {
+    pub fn new(records: Vec<Stored>, revision: Revision, fencing_token: u64) -> Self {
         Loaded {
             records,
             damaged: Vec::new(),
             revision,
+            fencing_token,
         }
     }
 
-    /// Adds what came of decoding one row: the record, or a [`DamagedRecord`] that names it. For stores that decode
-    /// records with [`Record::from_value`] or [`Record::from_json`].
+    /// Adds the result of decoding one row: the record, or a [`DamagedRecord`]. For stores that decode records with [`Record::from_value`] or [`Record::from_json`].
     pub fn add(
         &mut self,
         position: Position,
@@ -154,18 +156,18 @@ impl Loaded {
         }
     }
 
-    /// The records without their places. Leaves out those that are damaged.
+    /// The records without their positions and without those that are damaged.
     pub fn into_records(self) -> impl Iterator<Item = Record> + Send {
         self.records.into_iter().map(|stored| stored.record)
     }
 
-    /// How many records the query selected, damaged ones included. A page with fewer than its limit is the last.
+    /// The number of selected records, including damaged ones.
     #[must_use]
     pub fn count(&self) -> usize {
         self.records.len() + self.damaged.len()
     }
 
-    /// The first and the last place that the query selected, damaged records included.
+    /// The positions of the first and the last selected record, including damaged ones.
     #[must_use]
     pub fn bounds(&self) -> Option<(Position, Position)> {
         let places = self.records.iter().map(|stored| stored.position);
@@ -204,46 +206,5 @@ impl fmt::Display for DamagedRecord {
             "the {kind} `{id}` at place {place} is damaged: {}",
             self.reason
         )
-    }
-}
-
-/// Which scopes are listed. All of them unless told.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ScopeFilter {
-    /// Whose name begins with this.
-    pub prefix: Option<String>,
-    /// After this one.
-    pub after: Option<Scope>,
-    /// At most so many.
-    pub limit: Option<usize>,
-}
-
-impl ScopeFilter {
-    /// All scopes.
-    #[must_use]
-    pub fn all() -> Self {
-        ScopeFilter::default()
-    }
-
-    /// Those whose name begins with this.
-    #[must_use]
-    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.prefix = Some(prefix.into());
-        self
-    }
-
-    /// Those after this one.
-    #[must_use]
-    pub fn after(mut self, scope: Scope) -> Self {
-        self.after = Some(scope);
-        self
-    }
-
-    /// At most so many.
-    #[must_use]
-    pub fn limit(mut self, most: usize) -> Self {
-        self.limit = Some(most);
-        self
     }
 }

@@ -25,11 +25,11 @@ fn text_of(record: &Record) -> String {
     }
 }
 
-/// A scope, as plainly as it can be said.
+/// A conversation, as plainly as it can be said.
 #[derive(Clone, Default)]
 struct Model {
     revision: u64,
-    fence: u64,
+    fencing_token: u64,
     next: u64,
     rows: Vec<(u64, RecordKind, String, String)>,
 }
@@ -37,13 +37,16 @@ struct Model {
 impl Model {
     /// The revision, or who was in the way.
     fn apply(&mut self, batch: &Batch) -> Result<u64, (Option<u64>, Option<u64>)> {
-        if batch.fence.is_some_and(|own| own < self.fence) {
-            return Err((None, Some(self.fence)));
+        if batch
+            .fencing_token
+            .is_some_and(|own| own < self.fencing_token)
+        {
+            return Err((None, Some(self.fencing_token)));
         }
         if batch.expect.is_some_and(|it| it.0 != self.revision) {
             return Err((Some(self.revision), None));
         }
-        self.fence = self.fence.max(batch.fence.unwrap_or(0));
+        self.fencing_token = self.fencing_token.max(batch.fencing_token.unwrap_or(0));
         self.revision += 1;
         for change in &batch.changes {
             match change {
@@ -101,10 +104,11 @@ fn batch() -> impl Strategy<Value = Batch> {
         .prop_map(|(kind, id, text)| Change::Put(record(kind, &id, &text)));
     let delete = (kind(), id()).prop_map(|(kind, id)| Change::Delete(kind, id));
     let changes = vec(prop_oneof![put, delete], 0..30);
-    let fence = option::weighted(0.2, 0..4_u64);
+    let fencing_token = option::weighted(0.2, 0..4_u64);
     let expect = option::weighted(0.2, 0..12_u64);
-    (changes, fence, expect).prop_map(|(changes, fence, expect)| Batch {
-        fence,
+    (changes, fencing_token, expect).prop_map(|(changes, fencing_token, expect)| Batch {
+        id: BatchId::random(),
+        fencing_token,
         expect: expect.map(Revision),
         changes,
     })
@@ -145,17 +149,17 @@ proptest! {
     ) {
         run(async {
             let store = MemoryStore::default();
-            let scopes = [Scope::new("a"), Scope::new("b")];
+            let conversation_ids = [ConversationId::new("a"), ConversationId::new("b")];
             let mut models = [Model::default(), Model::default()];
             for (which, batch) in batches {
                 let expected = models[which].apply(&batch);
-                let found = store.apply(&scopes[which], batch).await;
+                let found = store.apply(&conversation_ids[which], batch).await;
                 let found = found.map(|revision| revision.0);
                 let found = found.map_err(|e| (e.found_revision().map(|r| r.0), e.fenced_by()));
                 assert_eq!(found, expected);
-                for (scope, model) in scopes.iter().zip(&models) {
+                for (conversation_id, model) in conversation_ids.iter().zip(&models) {
                     for query in &queries {
-                        let loaded = store.load(scope, query).await.unwrap();
+                        let loaded = store.load(conversation_id, query).await.unwrap();
                         assert_eq!(loaded.revision.0, model.revision);
                         let found: Vec<_> = loaded.records.iter().map(|it| {
                             let record = &it.record;
@@ -165,9 +169,9 @@ proptest! {
                     }
                 }
             }
-            let holding = scopes.iter().zip(&models).filter(|(_, model)| !model.rows.is_empty());
-            let holding: Vec<Scope> = holding.map(|(scope, _)| scope.clone()).collect();
-            assert_eq!(store.scopes(&ScopeFilter::all()).await.unwrap(), holding);
+            let holding = conversation_ids.iter().zip(&models).filter(|(_, model)| !model.rows.is_empty());
+            let holding: Vec<ConversationId> = holding.map(|(conversation_id, _)| conversation_id.clone()).collect();
+            assert_eq!(store.conversations(&ConversationFilter::all()).await.unwrap(), holding);
         });
     }
 }
@@ -178,26 +182,32 @@ fn note(id: &str) -> Record {
 
 #[tokio::test]
 async fn what_was_deleted_or_replaced_is_let_go() {
-    let (store, scope) = (MemoryStore::default(), Scope::new("s"));
+    let (store, conversation_id) = (MemoryStore::default(), ConversationId::new("s"));
     let old = Memory::new("old").id("a").build().unwrap();
-    store.put(&scope, Arc::clone(&old)).await.unwrap();
+    store.put(&conversation_id, Arc::clone(&old)).await.unwrap();
     assert_eq!(Arc::strong_count(&old), 3);
-    store.put(&scope, note("a")).await.unwrap();
+    store.put(&conversation_id, note("a")).await.unwrap();
     assert_eq!(Arc::strong_count(&old), 1);
     let next = Memory::new("next").id("b").build().unwrap();
-    store.put(&scope, Arc::clone(&next)).await.unwrap();
-    store.delete(&scope, RecordKind::Memory, "b").await.unwrap();
+    store
+        .put(&conversation_id, Arc::clone(&next))
+        .await
+        .unwrap();
+    store
+        .delete(&conversation_id, RecordKind::Memory, "b")
+        .await
+        .unwrap();
     assert_eq!(Arc::strong_count(&next), 1);
 }
 
 #[tokio::test]
 async fn an_update_is_made_again_until_nobody_was_faster() {
-    let (store, scope) = (MemoryStore::default(), Scope::new("s"));
-    store.put(&scope, note("a")).await.unwrap();
-    let (other, place) = (store.clone(), scope.clone());
+    let (store, conversation_id) = (MemoryStore::default(), ConversationId::new("s"));
+    store.put(&conversation_id, note("a")).await.unwrap();
+    let (other, place) = (store.clone(), conversation_id.clone());
     let mut seen = Vec::new();
     let revision = store
-        .update(&scope, &Query::all(), |loaded| {
+        .update(&conversation_id, &Query::all(), |loaded| {
             seen.push(loaded.records.len());
             if seen.len() < 3 {
                 // Somebody else writes between the look and the change.
@@ -215,10 +225,10 @@ async fn an_update_is_made_again_until_nobody_was_faster() {
 
 #[tokio::test]
 async fn an_update_gives_up_after_a_hundred_tries_and_at_once_when_fenced() {
-    let (store, scope) = (MemoryStore::default(), Scope::new("s"));
-    let (other, place) = (store.clone(), scope.clone());
+    let (store, conversation_id) = (MemoryStore::default(), ConversationId::new("s"));
+    let (other, place) = (store.clone(), conversation_id.clone());
     let (all, mut tries) = (Query::all(), 0);
-    let update = store.update(&scope, &all, |_| {
+    let update = store.update(&conversation_id, &all, |_| {
         tries += 1;
         futures_util::FutureExt::now_or_never(other.put(&place, note("a")))
             .unwrap()
@@ -229,11 +239,14 @@ async fn an_update_gives_up_after_a_hundred_tries_and_at_once_when_fenced() {
     assert!(error.found_revision().is_some());
     assert_eq!(tries, 100);
 
-    store.apply(&scope, Batch::new().fence(5)).await.unwrap();
+    store
+        .apply(&conversation_id, Batch::new().fencing_token(5))
+        .await
+        .unwrap();
     let mut tries = 0;
-    let update = store.update(&scope, &all, |_| {
+    let update = store.update(&conversation_id, &all, |_| {
         tries += 1;
-        Batch::new().fence(4)
+        Batch::new().fencing_token(4)
     });
     assert_eq!(update.await.unwrap_err().fenced_by(), Some(5));
     assert_eq!(tries, 1);
@@ -241,55 +254,63 @@ async fn an_update_gives_up_after_a_hundred_tries_and_at_once_when_fenced() {
 
 #[tokio::test]
 async fn an_update_without_changes_writes_nothing() {
-    let (store, scope) = (MemoryStore::default(), Scope::new("s"));
-    store.put(&scope, note("a")).await.unwrap();
-    let revision = store.update(&scope, &Query::all(), |_| Batch::new()).await;
+    let (store, conversation_id) = (MemoryStore::default(), ConversationId::new("s"));
+    store.put(&conversation_id, note("a")).await.unwrap();
+    let revision = store
+        .update(&conversation_id, &Query::all(), |_| Batch::new())
+        .await;
     assert_eq!(revision.unwrap(), Revision(1));
 }
 
 #[tokio::test]
 async fn pages_hold_the_conditions_of_their_query_and_never_more_than_their_size() {
-    let (store, scope) = (MemoryStore::default(), Scope::new("s"));
+    let (store, conversation_id) = (MemoryStore::default(), ConversationId::new("s"));
     let all = (0..20).map(|n| match n % 2 {
         0 => note(&n.to_string()),
         _ => record(RecordKind::Message, &n.to_string(), "x"),
     });
-    store.put_all(&scope, all).await.unwrap();
+    store.put_all(&conversation_id, all).await.unwrap();
     let query = Query::all()
         .kind(RecordKind::Memory)
         .after(Position(3))
         .limit(5);
-    let mut pages = store.pages(&scope, query).size(2);
+    let mut pages = store.pages(&conversation_id, query).size(2);
     let mut found = Vec::new();
     while let Some(stored) = pages.next().await {
         found.push(stored.unwrap().record.id().to_owned());
     }
     assert_eq!(found, ["4", "6", "8", "10", "12"]);
     assert!(pages.next().await.is_none());
-    let mut none = store.pages(&scope, Query::all().limit(0));
+    let mut none = store.pages(&conversation_id, Query::all().limit(0));
     assert!(none.next().await.is_none());
 }
 
 #[tokio::test]
 async fn records_are_found_by_their_kind_behind_a_pointer_too() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
-    let scope = Scope::new("s");
-    store.put(&scope, note("a")).await.unwrap();
+    let conversation_id = ConversationId::new("s");
+    store.put(&conversation_id, note("a")).await.unwrap();
     store
-        .put(&scope, Message::user("hi").id("a").build().unwrap())
+        .put(
+            &conversation_id,
+            Message::user("hi").id("a").build().unwrap(),
+        )
         .await
         .unwrap();
-    assert_eq!(store.memories(&scope).await.unwrap().len(), 1);
-    assert_eq!(store.messages(&scope).await.unwrap()[0].text(), "hi");
-    assert!(store.thoughts(&scope).await.unwrap().is_empty());
-    assert!(store.tool_calls(&scope).await.unwrap().is_empty());
-    assert!(store.retrievables(&scope).await.unwrap().is_empty());
-    assert!(store.instructions(&scope).await.unwrap().is_empty());
-    assert!(store.unfinished(&scope).await.unwrap().is_empty());
-    let found = store.get(&scope, RecordKind::Message, "a").await.unwrap();
+    assert_eq!(store.memories(&conversation_id).await.unwrap().len(), 1);
+    assert_eq!(
+        store.messages(&conversation_id).await.unwrap()[0].text(),
+        "hi"
+    );
+    assert!(store.tool_calls(&conversation_id).await.unwrap().is_empty());
+    assert!(store.unfinished(&conversation_id).await.unwrap().is_empty());
+    let found = store
+        .get(&conversation_id, RecordKind::Message, "a")
+        .await
+        .unwrap();
     assert!(matches!(found, Some(Record::Message(_))));
-    store.delete_scope(&scope).await.unwrap();
-    assert!(store.records(&scope).await.unwrap().is_empty());
+    store.delete_conversation(&conversation_id).await.unwrap();
+    assert!(store.records(&conversation_id).await.unwrap().is_empty());
 }
 
 #[test]
@@ -297,7 +318,7 @@ fn errors_say_what_to_do_and_become_errors_of_the_crate() {
     let conflict = StoreError::conflict(Revision(7));
     assert_eq!(
         conflict.to_string(),
-        "the scope has revision 7, another was expected: load it again and decide anew"
+        "the conversation has revision 7, and another one was expected: load it again and retry"
     );
     assert_eq!(conflict.fenced_by(), None);
     let failed = StoreError::failed("disk full");

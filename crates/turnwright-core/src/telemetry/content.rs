@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::record::{Author, Message};
-use crate::tool::{Body, Content, ToolOutput};
+use crate::spool::Body;
+use crate::tool::{Content, ToolOutput};
 
 /// The most bytes of each, before the note that says what is missing.
 const MOST: usize = 8 * 1024;

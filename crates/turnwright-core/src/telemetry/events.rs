@@ -3,10 +3,9 @@
 use tracing::{debug, enabled, error, info, warn};
 
 use super::{TARGET, content, names};
-use crate::dispatch::DispatchContext;
 use crate::error::{Error, ErrorCode};
 use crate::event::Level;
-use crate::turn::TurnContext;
+use crate::tool::context::{DispatchContext, TurnContext};
 
 /// Words to operators, which become a `String` once somebody wants them.
 pub(crate) enum Words<M> {

@@ -4,12 +4,13 @@ use std::marker::PhantomData;
 
 use serde_json::Value;
 
-use crate::dispatch::{DispatchContext, Executor};
+use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
 use crate::event::Level;
+use crate::outcome::TurnOutcome;
 use crate::record::Message;
+use crate::tool::context::{DispatchContext, TurnContext};
 use crate::tool::{Tool, ToolOutput};
-use crate::turn::{TurnContext, TurnOutcome};
 
 pub(crate) struct TurnSpan;
 

@@ -8,12 +8,13 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span, info_span};
 
 use super::{TARGET, content, names};
-use crate::dispatch::{DispatchContext, Executor};
+use crate::dispatch::Executor;
 use crate::error::Error;
-use crate::event::Usage;
+use crate::outcome::TurnOutcome;
 use crate::record::Message;
+use crate::tool::context::{DispatchContext, TurnContext};
 use crate::tool::{Tool, ToolOutput};
-use crate::turn::{TurnContext, TurnOutcome};
+use crate::usage::Usage;
 
 /// A turn.
 pub(crate) struct TurnSpan {
@@ -36,7 +37,7 @@ impl TurnSpan {
             { names::OPERATION } = "invoke_agent",
             { names::PROVIDER } = executor.name(),
             { names::MODEL } = executor.model(),
-            { names::CONVERSATION } = turn.scope().as_str(),
+            { names::CONVERSATION } = turn.conversation_id().as_str(),
             { names::TURN } = turn.turn_id(),
             { names::ENDED } = Empty,
             { names::ITERATIONS } = Empty,
@@ -115,7 +116,7 @@ impl<'c> ModelSpan<'c> {
             { names::OPERATION } = "chat",
             { names::PROVIDER } = executor.name(),
             { names::MODEL } = model,
-            { names::CONVERSATION } = ctx.scope().as_str(),
+            { names::CONVERSATION } = ctx.conversation_id().as_str(),
             { names::ITERATION } = i64::from(ctx.iteration()),
             { names::INPUT_TOKENS } = Empty,
             { names::CACHED_INPUT_TOKENS } = Empty,

@@ -11,17 +11,17 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::effects::{Concurrency, Effects, OnCollision};
 use super::handler::Handler;
 use super::meta::Meta;
 use super::output::IntoToolResult;
 use super::{Facts, Inner, Tool};
-use crate::approval::ApprovalPolicy;
 use crate::artifact::{ArtifactKind, Inline};
-use crate::call::ToolContext;
+use crate::effects::{Concurrency, Effects, OnCollision};
 use crate::error::{Error, ErrorCode};
-use crate::schema::{IntoSchema, Limits, Rejection, Schema, SchemaProblem, escape};
-use crate::unknown::FindOut;
+use crate::schema::{IntoSchema, Limits, Rejection, Schema, SchemaError, SchemaProblem, escape};
+use crate::tool::approval::ApprovalPolicy;
+use crate::tool::context::ToolContext;
+use crate::tool::reconcile::Reconcile;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 pub(crate) const LONGEST_NAME: usize = 64;
@@ -33,7 +33,7 @@ pub(crate) const LONGEST_NAME: usize = 64;
 pub struct ToolBuilder<A> {
     name: String,
     description: String,
-    schema: Result<Schema, Error>,
+    schema: Result<Schema, SchemaError>,
     handler: Option<Handler>,
     limits: Option<Limits>,
     artifact_kind: ArtifactKind,
@@ -48,7 +48,7 @@ pub struct ToolBuilder<A> {
     max_result_bytes: Option<u64>,
     concurrency: Concurrency,
     approval: Option<Arc<dyn ApprovalPolicy>>,
-    find_out: Option<Arc<dyn FindOut>>,
+    reconcile: Option<Arc<dyn Reconcile>>,
     args: PhantomData<fn(A)>,
 }
 
@@ -80,7 +80,7 @@ impl Tool {
 }
 
 impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
-    fn new(name: String, schema: Result<Schema, Error>) -> Self {
+    fn new(name: String, schema: Result<Schema, SchemaError>) -> Self {
         ToolBuilder {
             name,
             description: String::new(),
@@ -93,13 +93,13 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
             meta: Meta::default(),
             ephemeral: false,
             trusted: false,
-            on_collision: OnCollision::Throw,
+            on_collision: OnCollision::Error,
             effects: Effects::Writes,
             timeout: Some(DEFAULT_TIMEOUT),
             max_result_bytes: None,
             concurrency: Concurrency::Parallel,
             approval: None,
-            find_out: None,
+            reconcile: None,
             args: PhantomData,
         }
     }
@@ -207,7 +207,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     }
 
     /// The most bytes that are kept of a result: see
-    /// [`TurnRunnerBuilder::max_result_bytes`](crate::turn::TurnRunnerBuilder::max_result_bytes). Default: the runner's bound.
+    /// [`TurnRunnerBuilder::max_result_bytes`](crate::runner::TurnRunnerBuilder::max_result_bytes). Default: the runner's bound.
     pub fn max_result_bytes(mut self, bytes: u64) -> Self {
         self.max_result_bytes = Some(bytes);
         self
@@ -225,10 +225,10 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
         self
     }
 
-    /// How to find out, by its effect key, what became of a call whose process ended before it did: see
-    /// [`unknown`](crate::unknown).
-    pub fn find_out(mut self, find_out: impl FindOut + 'static) -> Self {
-        self.find_out = Some(Arc::new(find_out));
+    /// How to find out, by its idempotency key, what became of a call whose process ended before it did: see
+    /// [`unknown`](crate::tool::reconcile).
+    pub fn reconcile(mut self, reconcile: impl Reconcile + 'static) -> Self {
+        self.reconcile = Some(Arc::new(reconcile));
         self
     }
 
@@ -286,7 +286,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
                     max_result_bytes: self.max_result_bytes,
                     concurrency: self.concurrency,
                     approval: self.approval,
-                    find_out: self.find_out,
+                    reconcile: self.reconcile,
                     fingerprint: OnceLock::new(),
                 };
                 let tool = Tool(Arc::new(Inner {
@@ -312,6 +312,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
             }
             (Ok(_), _) => {}
             (Err(error), _) => {
+                let error = Error::from(error);
                 wrong.push(format!("schema: {}", error.message()));
                 problems = error.problems().to_vec();
                 source = Some(error);

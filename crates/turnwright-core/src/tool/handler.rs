@@ -8,9 +8,9 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::error::ToolError;
 use super::output::{IntoToolResult, ToolOutput};
-use crate::call::ToolContext;
+use crate::error::ToolError;
+use crate::tool::context::ToolContext;
 
 pub(crate) type HandlerResult = Result<ToolOutput, ToolError>;
 

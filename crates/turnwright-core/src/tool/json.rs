@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
 
-use super::error::ToolError;
+use crate::error::ToolError;
 use crate::schema::{MAX_DEPTH, dismantle};
 
 /// Writes the value as compact JSON.

@@ -26,16 +26,16 @@
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```
 
-mod bound;
+pub mod approval;
 mod builder;
-mod call_id;
-mod canonical;
-mod effects;
-mod error;
+pub mod context;
+mod forge_policy;
 mod handler;
 mod json;
 mod meta;
 mod output;
+pub mod reconcile;
+pub mod registry;
 
 #[cfg(test)]
 mod tests;
@@ -48,29 +48,22 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use builder::ToolBuilder;
-pub use call_id::{call_id, call_id_of_value};
-pub use effects::{Concurrency, Effects, OnCollision};
-pub use error::ToolError;
+pub use forge_policy::ForgePolicy;
 pub use meta::Meta;
-pub use output::{
-    Body, ByteSender, ByteStream, Content, IntoToolOutput, IntoToolResult, Json, StreamClosed,
-    ToolOutput,
-};
+pub use output::{Content, IntoToolOutput, IntoToolResult, Json, ToolOutput};
 
 pub(crate) use builder::LONGEST_NAME;
-pub(crate) use call_id::{digest_of, of_raw, of_unread, of_value};
-pub(crate) use canonical::{HashSink, Hex, Sink};
 pub(crate) use handler::{BoundHandler, Handler, HandlerResult, Work};
 
-use crate::approval::ApprovalPolicy;
 use crate::artifact::{ArtifactKind, Inline};
-use crate::call::ToolExecutor;
-use crate::dispatch::DispatchContext;
+use crate::checksum::digest_of;
+use crate::effects::{Concurrency, Effects, OnCollision};
 use crate::error::Error;
 use crate::schema::{
-    CheckedArgs, ExternalCheck, Fault, Faults, MAX_DEPTH, RawArgs, Schema, inspect,
+    CheckedArgs, ExternalCheck, Fault, InvalidArguments, MAX_DEPTH, RawArgs, Schema, inspect,
 };
-use crate::unknown::FindOut;
+use crate::tool::approval::ApprovalPolicy;
+use crate::tool::reconcile::Reconcile;
 
 /// A capability that a model may call: a name, a description, a schema, and a handler that nothing but the call path
 /// reaches. Immutable, cheap to clone.
@@ -99,7 +92,7 @@ struct Facts {
     max_result_bytes: Option<u64>,
     concurrency: Concurrency,
     approval: Option<Arc<dyn ApprovalPolicy>>,
-    find_out: Option<Arc<dyn FindOut>>,
+    reconcile: Option<Arc<dyn Reconcile>>,
     fingerprint: OnceLock<String>,
 }
 
@@ -221,8 +214,8 @@ impl Tool {
     }
 
     /// What finds out what became of a call of it, if anything does.
-    pub(crate) fn finds_out(&self) -> Option<&Arc<dyn FindOut>> {
-        self.0.facts.find_out.as_ref()
+    pub(crate) fn finds_out(&self) -> Option<&Arc<dyn Reconcile>> {
+        self.0.facts.reconcile.as_ref()
     }
 
     pub(crate) fn approval(&self) -> Option<&Arc<dyn ApprovalPolicy>> {
@@ -276,7 +269,7 @@ impl Tool {
         // Looked at first: copying recurses.
         let admitted = inspect(args, MAX_DEPTH).map_err(|why| {
             let message = format!("cannot be checked: the value {why}");
-            Faults::from(Fault::new("", "value", message))
+            InvalidArguments::from(Fault::new("", "value", message))
         });
         admitted
             .and_then(|()| self.check_and_bind(args.clone().into()))
@@ -284,13 +277,7 @@ impl Tool {
             .map_err(|faults| self.refusal(faults))
     }
 
-    /// Runs calls of this tool one at a time, through the whole call path, without a model.
-    #[must_use]
-    pub fn executor(&self, ctx: &DispatchContext) -> ToolExecutor {
-        ToolExecutor::new(self.clone(), ctx.clone())
-    }
-
-    pub(crate) fn refusal(&self, faults: Faults) -> Error {
+    pub(crate) fn refusal(&self, faults: InvalidArguments) -> Error {
         Error::invalid_args(Some(&format!("`{}`", self.0.facts.name)), faults)
     }
 
@@ -298,14 +285,14 @@ impl Tool {
     pub(crate) fn check_and_bind(
         &self,
         raw: RawArgs,
-    ) -> Result<(CheckedArgs, BoundHandler), Faults> {
+    ) -> Result<(CheckedArgs, BoundHandler), InvalidArguments> {
         let opened = self.0.schema.open(&raw)?;
         let checked = self.0.schema.judge(raw, opened)?;
         let bound = self.bind(checked.value())?;
         Ok((checked, bound))
     }
 
-    pub(crate) fn bind(&self, args: &Value) -> Result<BoundHandler, Faults> {
+    pub(crate) fn bind(&self, args: &Value) -> Result<BoundHandler, InvalidArguments> {
         // A type's own deserialiser is foreign code: a panic in it is a refusal.
         let bound =
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.0.handler.bind(args)));
@@ -316,7 +303,7 @@ impl Tool {
         };
         // The text may be the author's own, and was not meant for the model.
         let message = "fit the schema but not what stands behind it: try other values";
-        let mut faults = Faults::from(Fault::new("", "deserialize", message));
+        let mut faults = InvalidArguments::from(Fault::new("", "deserialize", message));
         faults.note(format!(
             "the argument type does not take what the schema accepts: {why}"
         ));

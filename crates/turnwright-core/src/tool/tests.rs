@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::canonical;
+use crate::checksum::canonical;
 use crate::*;
 
 const CALL_IDS: &str = include_str!("../../tests/vectors/call_id.json");
@@ -35,7 +35,7 @@ fn the_call_id_vectors_hold_case_by_case() {
             case["canonical"].as_str().unwrap()
         );
         assert_eq!(
-            call_id(tool, args),
+            checksum(tool, args),
             case["call_id"].as_str().unwrap(),
             "{case}"
         );
@@ -44,27 +44,27 @@ fn the_call_id_vectors_hold_case_by_case() {
 
 #[test]
 fn a_call_that_cannot_be_read_has_an_id_all_the_same() {
-    let as_text = |text: &str| call_id_of_value("t", &Value::from(text));
-    assert_eq!(call_id("t", "not json"), as_text("not json"));
-    assert_eq!(call_id("t", "{\"a\":"), as_text("{\"a\":"));
+    let as_text = |text: &str| checksum_of_value("t", &Value::from(text));
+    assert_eq!(checksum("t", "not json"), as_text("not json"));
+    assert_eq!(checksum("t", "{\"a\":"), as_text("{\"a\":"));
     assert_eq!(
-        call_id("t", r#"{"a":1,"a":2}"#),
-        call_id("t", r#"{"a":2}"#),
+        checksum("t", r#"{"a":1,"a":2}"#),
+        checksum("t", r#"{"a":2}"#),
         "the last of repeated keys counts"
     );
     let deep = "[".repeat(100_000);
-    assert_eq!(call_id("t", deep.as_str()), as_text(&deep));
+    assert_eq!(checksum("t", deep.as_str()), as_text(&deep));
     // A value of any depth is hashed without recursion.
     let mut value = json!([]);
     for _ in 0..100_000 {
         value = Value::Array(vec![value]);
     }
-    assert_eq!(call_id("t", value).len(), 64);
+    assert_eq!(checksum("t", value).len(), 64);
 }
 
 #[test]
 fn different_numbers_have_different_ids_and_equal_ones_the_same() {
-    let id = |n: &str| call_id("t", format!("{{\"n\":{n}}}"));
+    let id = |n: &str| checksum("t", format!("{{\"n\":{n}}}"));
     assert_eq!(id("36028797018963968"), id("36028797018963968.0"));
     assert_ne!(id("36028797018963968.0"), id("36028797018963970"));
     assert_eq!(id("9.223372036854775808e18"), id("9223372036854775808"));
@@ -109,10 +109,10 @@ proptest! {
     #[test]
     fn the_order_and_the_spelling_of_arguments_make_no_difference(value in any_json()) {
         let pretty = serde_json::to_string_pretty(&value).unwrap();
-        prop_assert_eq!(call_id("t", pretty), call_id_of_value("t", &value));
+        prop_assert_eq!(checksum("t", pretty), checksum_of_value("t", &value));
         let Value::Object(map) = &value else { return Ok(()) };
         let backwards: Value = Value::Object(map.clone().into_iter().rev().collect());
-        prop_assert_eq!(call_id("t", backwards), call_id_of_value("t", &value));
+        prop_assert_eq!(checksum("t", backwards), checksum_of_value("t", &value));
     }
 }
 
@@ -158,7 +158,7 @@ fn everything_that_was_said_can_be_read_back_and_has_its_default() {
     let plain = noop("plain").build().unwrap();
     assert_eq!(plain.artifact_kind(), ArtifactKind::TEXT);
     assert!(plain.meta().is_empty() && !plain.is_ephemeral() && !plain.is_trusted());
-    assert_eq!(plain.on_collision(), OnCollision::Throw);
+    assert_eq!(plain.on_collision(), OnCollision::Error);
     assert_eq!(plain.effects(), Effects::Writes);
     assert_eq!(plain.timeout(), Some(Duration::from_secs(300)));
     assert_eq!(plain.concurrency(), Concurrency::Parallel);

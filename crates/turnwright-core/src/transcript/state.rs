@@ -1,6 +1,7 @@
 //! What is kept with the records that came of one response.
 
-use crate::record::{ProviderState, new_id};
+use crate::ids::new_id;
+use crate::record::ProviderState;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

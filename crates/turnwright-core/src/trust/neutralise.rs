@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::unravel::Reading;
+use super::decode_escapes::Reading;
 
 /// Stands behind the hyphen of a tag's name that came with a text: `tw-·untrusted`.
 ///

@@ -1,115 +1,16 @@
 //! Answers of a type.
 
-use std::fmt;
-
-use serde_json::Value;
-
-use super::TurnContext;
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
 use crate::record::Message;
-use crate::schema::Schema;
-
-/// The form that the answer of a turn must have. A provider that can is told the schema; the answer is checked either way.
-#[derive(Clone)]
-pub struct AnswerFormat {
-    name: String,
-    schema: Schema,
-    retries: u32,
-}
-
-impl AnswerFormat {
-    /// An answer that fits this schema. The model may try again twice unless told.
-    pub fn new(name: impl Into<String>, schema: Schema) -> Self {
-        AnswerFormat {
-            name: name.into(),
-            schema,
-            retries: 2,
-        }
-    }
-
-    /// How often the model may try again.
-    #[must_use]
-    pub fn retries(mut self, times: u32) -> Self {
-        self.retries = times;
-        self
-    }
-
-    /// A name for it, as some providers want one.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The contract.
-    #[must_use]
-    pub fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    pub(super) fn attempts(&self) -> u32 {
-        self.retries.saturating_add(1)
-    }
-
-    /// Checks an answer like arguments.
-    pub(super) async fn check(&self, text: &str) -> Result<Value, Error> {
-        let checked = self.schema.check_all(unfenced(text)).await;
-        checked.map(|args| args.into_value()).map_err(|error| {
-            let (mut operator, mut model) = (String::new(), String::new());
-            for fault in error.faults() {
-                let message = &fault.message;
-                let place = match fault.pointer.as_str() {
-                    "" => "the answer",
-                    pointer => pointer,
-                };
-                operator.push_str(&format!("; {place} {message}"));
-                model.push_str(&format!("\n- {place}: {message}"));
-            }
-            if error.more_faults() > 0 {
-                model.push_str(&format!("\n- and {} more", error.more_faults()));
-            }
-            let message = format!("the answer is not of the form that was asked for{operator}");
-            let told = format!("Your answer is not of the form that was asked for:{model}");
-            Error::new(ErrorCode::InvalidAnswer, message)
-                .with_model_text(told)
-                .with_source(error)
-        })
-    }
-}
-
-/// Models like to put JSON into a code block, with words around it. If there is one block and no more, it is meant.
-fn unfenced(text: &str) -> &str {
-    let text = text.trim();
-    if text.starts_with('{') {
-        return text;
-    }
-    let mut parts = text.split("```");
-    match (parts.next(), parts.next(), parts.next(), parts.next()) {
-        (Some(_), Some(block), Some(_), None) => {
-            let (language, inside) = block.split_once('\n').unwrap_or(("", block));
-            match language.trim().chars().all(char::is_alphanumeric) {
-                true => inside.trim(),
-                false => block.trim(),
-            }
-        }
-        _ => text,
-    }
-}
+use crate::tool::context::TurnContext;
 
 impl TurnContext {
     /// Tells the model what is wrong with its answer.
-    pub(super) async fn ask_again(&self, error: &Error) -> Result<(), Error> {
+    pub(crate) async fn ask_again(&self, error: &Error) -> Result<(), Error> {
         let text = format!(
             "{}\nMend this, and answer again with nothing but the JSON object.",
             error.model_text()
         );
         self.store_message(Message::framework(text).build()?).await
-    }
-}
-
-impl fmt::Debug for AnswerFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnswerFormat")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
     }
 }

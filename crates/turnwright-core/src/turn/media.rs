@@ -5,12 +5,13 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt as _;
 
-use super::TurnContext;
 use crate::error::{Error, ErrorCode};
+use crate::ids::new_id;
 use crate::media::Media;
 use crate::panic::text_of;
-use crate::record::{Record, new_id};
+use crate::record::Record;
 use crate::store::Change;
+use crate::tool::context::TurnContext;
 
 impl TurnContext {
     /// Puts the bytes of media into the spool, if records are stored for later and the bytes can be read by range. A store in memory
@@ -36,7 +37,7 @@ impl TurnContext {
     ///
     /// # Errors
     /// `E_SPOOL_ERROR`.
-    pub(super) async fn keep_media_of(&self, record: Record) -> Result<Record, Error> {
+    pub(crate) async fn keep_media_of(&self, record: Record) -> Result<Record, Error> {
         if !has_unkept(&record) || !self.keeps_media() {
             return Ok(record);
         }
@@ -58,7 +59,7 @@ impl TurnContext {
     ///
     /// # Errors
     /// `E_SPOOL_ERROR`.
-    pub(super) async fn keep_media_in(&self, changes: Vec<Change>) -> Result<Vec<Change>, Error> {
+    pub(crate) async fn keep_media_in(&self, changes: Vec<Change>) -> Result<Vec<Change>, Error> {
         let has_unkept = |change: &Change| match change {
             Change::Put(record) => has_unkept(record),
             Change::Delete(..) => false,

@@ -8,77 +8,21 @@ use std::task::Poll;
 
 use futures_util::FutureExt as _;
 
-use super::TurnContext;
-use super::TurnEvent;
-use super::kept::{Came, Counts, Kept, Place, Seen, Unseen};
+use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
+use crate::event::TurnEvent;
 use crate::panic::text_of;
 use crate::record::{
     Memory, Message, Record, RecordKind, Retrievable, StandingInstruction, Thought, ToolCall,
 };
-use crate::store::{Batch, Change, StoreError};
+use crate::record_log::{Came, Seen, Unseen};
+use crate::store::{Batch, Change, Revision, Store, StoreError};
 use crate::telemetry::here;
-use crate::within::{Cut, TimeLimit, within};
+use crate::tool::context::TurnContext;
 
-/// One table makes what is held of each kind of record and how it is reached.
-macro_rules! records {
+/// The methods of a context for each kind of record.
+macro_rules! record_methods {
     ($($field:ident: $kind:ident($record:ident), $add:ident, $store:ident, $forget:ident, $remove:ident, $what:literal;)+) => {
-        #[derive(Default)]
-        pub(crate) struct Records {
-            $($field: Kept<$record>,)+
-            counts: Counts,
-        }
-
-        impl Records {
-            /// Adds a record or replaces that of the same id. Gives what it let go of.
-            fn put(&mut self, record: &Record, came: Came) -> [Option<Record>; 2] {
-                match record {
-                    $(Record::$kind(record) => self
-                        .$field
-                        .keep(record.id(), record, came, &mut self.counts)
-                        .map(|gone| gone.map(Record::$kind)),)+
-                    // The store's own.
-                    Record::Ledger(_) | Record::Turn(_) | Record::Gate(_) | Record::Lease(_) => {
-                        [None, None]
-                    }
-                }
-            }
-
-            fn forget(&mut self, kind: RecordKind, id: &str) -> [Option<Record>; 2] {
-                match kind {
-                    $(RecordKind::$kind => self
-                        .$field
-                        .forget(id)
-                        .map(|gone| gone.map(Record::$kind)),)+
-                    RecordKind::Ledger
-                    | RecordKind::Turn
-                    | RecordKind::Gate
-                    | RecordKind::Lease => [None, None],
-                }
-            }
-
-            fn all(&self) -> Vec<Record> {
-                let mut all: Vec<(Place, Record)> = Vec::new();
-                $(for one in self.$field.all() {
-                    let place = match RecordKind::$kind.is_standing() {
-                        true => one.changed,
-                        false => one.place,
-                    };
-                    all.push((place, Record::$kind(Arc::clone(&one.record))));
-                })+
-                in_order(all)
-            }
-
-            /// What this turn stored, as the store has it and in its order.
-            pub(super) fn stored(&self) -> Vec<Record> {
-                let mut all: Vec<(u64, Record)> = Vec::new();
-                $(for (since, record) in self.$field.stored() {
-                    all.push((since, Record::$kind(Arc::clone(record))));
-                })+
-                in_order(all)
-            }
-        }
-
         impl TurnContext {
             $(
                 #[doc = concat!("The ", $what, " of this turn, in order, as they are now: those of earlier turns first.")]
@@ -122,34 +66,13 @@ macro_rules! records {
     };
 }
 
-records! {
+record_methods! {
     instructions: Instruction(StandingInstruction), add_instruction, store_instruction, forget_instruction, remove_instruction, "standing instructions";
     memories: Memory(Memory), add_memory, store_memory, forget_memory, remove_memory, "memories";
     retrievables: Retrievable(Retrievable), add_retrievable, store_retrievable, forget_retrievable, remove_retrievable, "retrievables";
     messages: Message(Message), add_message, store_message, forget_message, remove_message, "messages";
     thoughts: Thought(Thought), add_thought, store_thought, forget_thought, remove_thought, "thoughts";
     tool_calls: ToolCall(ToolCall), add_tool_call, store_tool_call, forget_tool_call, remove_tool_call, "calls";
-}
-
-impl Records {
-    pub(crate) fn has_tool_call(&self, id: &str) -> bool {
-        self.tool_calls.has(id)
-    }
-
-    pub(super) fn last_answer(&self) -> Option<Arc<Message>> {
-        let said = self
-            .messages
-            .all()
-            .rev()
-            .take_while(|one| one.place.came_now);
-        let mut answers = said.filter(|one| one.record.is_answer());
-        answers.next().map(|one| Arc::clone(&one.record))
-    }
-}
-
-fn in_order<P: Ord>(mut all: Vec<(P, Record)>) -> Vec<Record> {
-    all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-    all.into_iter().map(|(_, record)| record).collect()
 }
 
 impl TurnContext {
@@ -254,10 +177,9 @@ impl TurnContext {
                     // Somebody else has renewed it meanwhile.
                     return Ok(());
                 }
-                batch = batch.fence(hold.fence());
+                batch = batch.fencing_token(hold.fencing_token());
             }
-            let applied = async { store.apply(turn.scope(), batch).await };
-            let applied = in_time(&turn, applied).await;
+            let applied = apply_once(&turn, &*store, batch).await;
             let applied = applied.and_then(|applied| {
                 applied.map_err(|error| match error.fenced_by() {
                     Some(_) => taken_over(&turn, error),
@@ -305,7 +227,7 @@ impl TurnContext {
         }
     }
 
-    pub(super) fn keep_changes(&self, changes: &[Change]) {
+    pub(crate) fn keep_changes(&self, changes: &[Change]) {
         let mut records = self.records().write();
         let mut gone: Vec<[Option<Record>; 2]> = Vec::new();
         for change in changes {
@@ -327,8 +249,26 @@ fn taken_over(turn: &TurnContext, error: StoreError) -> Error {
     Error::new(ErrorCode::TurnTakenOver, message).with_source(error)
 }
 
+/// Applies a batch within the runner's time limit for the store. If the store does not know whether the batch was applied, asks
+/// once more with the same batch: it is applied at most once.
+pub(crate) async fn apply_once(
+    turn: &TurnContext,
+    store: &dyn Store,
+    batch: Batch,
+) -> Result<Result<Revision, StoreError>, Error> {
+    let applied = async {
+        match store.apply(turn.conversation_id(), batch.clone()).await {
+            Err(error) if error.is_outcome_unknown() => {
+                store.apply(turn.conversation_id(), batch).await
+            }
+            applied => applied,
+        }
+    };
+    in_time(turn, applied).await
+}
+
 /// Waits for the store, no longer than the runner allows; a panic in it is its failure.
-pub(super) async fn in_time<T>(
+pub(crate) async fn in_time<T>(
     turn: &TurnContext,
     work: impl Future<Output = T>,
 ) -> Result<T, Error> {

@@ -1,26 +1,10 @@
 //! What is yours, for handlers and middleware to reach: a database, a client.
 
-use std::any::{Any, TypeId, type_name};
-use std::collections::HashMap;
+use std::any::{TypeId, type_name};
 use std::sync::Arc;
 
-use super::TurnContext;
 use crate::error::{Error, ErrorCode};
-
-/// Values by their type.
-#[derive(Clone, Default)]
-pub(crate) struct State(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
-
-impl State {
-    pub(crate) fn put<T: Send + Sync + 'static>(&mut self, value: T) {
-        self.0.insert(TypeId::of::<T>(), Arc::new(value));
-    }
-
-    fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        let value = self.0.get(&TypeId::of::<T>())?;
-        Arc::clone(value).downcast().ok()
-    }
-}
+use crate::tool::context::TurnContext;
 
 impl TurnContext {
     /// What an executor or middleware keeps for this turn alone, by its type: made when it is first asked for, gone with the
@@ -54,7 +38,7 @@ impl TurnContext {
         made
     }
 
-    /// What the runner was given of this type by [`state`](crate::turn::TurnRunnerBuilder::state).
+    /// What the runner was given of this type by [`state`](crate::runner::TurnRunnerBuilder::state).
     ///
     /// ```
     /// use turnwright_core::{DispatchContext, TurnRunner};

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use turnwright_core::DispatchContext;
-use turnwright_core::artifact::{ArtifactKind, ForgePolicy, SpooledArtifact};
+use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
+use turnwright_core::artifact_tools::ForgePolicy;
 use turnwright_core::record::{ToolCall, ToolResults};
+use turnwright_core::render::{Part, Renderer};
 use turnwright_core::spool::{ByteReader, MemoryReader};
-use turnwright_core::trust::{ConversationSecret, Part, Renderer};
+use turnwright_core::trust::ConversationSecret;
 use turnwright_testkit::reader::TestReader;
 
 /// A dispatch with one handle, `call-1`, and the tools that read it.

@@ -9,11 +9,9 @@
 
 #[cfg(feature = "artifact-json")]
 mod bad_questions;
-mod differential;
 mod envelopes;
 #[cfg(feature = "artifact-json")]
 mod jsonpath_cts;
-mod schema_suite;
 #[cfg(feature = "tracing")]
 mod telemetry;
 mod text_differential;

@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use turnwright_core::approval::always;
 use turnwright_core::media::{Media, MediaKind};
 use turnwright_core::middleware::tool_filter_by_meta;
-use turnwright_core::record::{Record, Reopen, ToolCall};
+use turnwright_core::record::{ByteResolver, Record, ToolCall};
 use turnwright_core::spool::{MemoryReader, MemorySpool};
-use turnwright_core::store::{MemoryStore, Query, Scope, Store as _};
+use turnwright_core::store::{ConversationId, MemoryStore, Query, Store as _};
 use turnwright_core::trust::TrustTier;
 use turnwright_core::*;
 
@@ -62,9 +62,9 @@ fn take(name: &str) -> ToolBuilder<Value> {
 
 /// Everything that the store has, written as text and read again.
 async fn assert_readable(store: &MemoryStore, conversation: &str) {
-    let reopen = Reopen::new(Arc::new(MemorySpool::default()));
-    let scope = Scope::new(conversation);
-    let loaded = store.load(&scope, &Query::all()).await.unwrap();
+    let reopen = ByteResolver::new(Arc::new(MemorySpool::default()));
+    let conversation_id = ConversationId::new(conversation);
+    let loaded = store.load(&conversation_id, &Query::all()).await.unwrap();
     let mut count = 0;
     for record in loaded.into_records() {
         count += 1;
@@ -262,14 +262,15 @@ fn meta_that_cannot_be_handled_is_refused_with_its_tool() {
 fn a_schema_of_such_values_is_refused() {
     for_each_bad(|value| {
         let object = Schema::object().field("a", schema::any().default(value));
-        assert_eq!(object.build().unwrap_err().code(), ErrorCode::InvalidSchema);
+        let error = Error::from(object.build().unwrap_err());
+        assert_eq!(error.code(), ErrorCode::InvalidSchema);
     });
     for_each_bad(|value| {
         let document = Value::Object(Map::from_iter([
             ("type".to_owned(), "object".into()),
             ("default".to_owned(), value),
         ]));
-        let error = Schema::from_document(document).unwrap_err();
+        let error = Error::from(Schema::from_document(document).unwrap_err());
         assert_eq!(error.code(), ErrorCode::InvalidSchema);
     });
     // Nested by the builder itself.
@@ -434,7 +435,7 @@ proptest! {
             assert_readable(&store, "c").await;
         });
         if let Ok(call) = ToolCall::builder("t", "{}").edited_args(edited).build() {
-            let (record, reopen) = (Record::from(call), Reopen::new(Arc::new(MemorySpool::default())));
+            let (record, reopen) = (Record::from(call), ByteResolver::new(Arc::new(MemorySpool::default())));
             let text = record.to_json().unwrap();
             prop_assert_eq!(Record::from_json(record.kind(), &text, &reopen).unwrap().to_json().unwrap(), text);
         }

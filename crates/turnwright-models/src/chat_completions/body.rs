@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use turnwright_core::TurnContext;
 
-use super::builder::TypedAnswers;
-use super::habits::{Habit, Habits};
 use super::options::Options;
-use super::write::{Role, WireMessage};
+use super::quirks::Quirks;
+use super::settings::TypedAnswers;
+use super::wire_message::{Role, WireMessage};
 
-/// What a request consists of.
+/// The parts of a request.
 pub(super) struct Body<'a> {
     pub(super) options: &'a Options,
     pub(super) tools: &'a [Arc<str>],
@@ -18,11 +18,11 @@ pub(super) struct Body<'a> {
 }
 
 impl Body<'_> {
-    /// The request as JSON text, as the server takes it.
+    /// Writes the request as JSON.
     pub(super) fn write<'m>(
         &self,
         messages: impl Iterator<Item = &'m WireMessage> + Clone,
-        habits: &Habits,
+        quirks: Quirks,
     ) -> String {
         let tools: usize = self.tools.iter().map(|tool| tool.len() + 1).sum();
         let content: usize = messages.clone().map(|message| message.json.len() + 1).sum();
@@ -42,7 +42,7 @@ impl Body<'_> {
         }
         if self.options.streams() {
             field(&mut text, "stream", "true");
-            if !self.options.says_stream_options() && !habits.has(Habit::NoStreamOptions) {
+            if !self.options.sets_stream_options() && !quirks.no_stream_options {
                 field(&mut text, "stream_options", r#"{"include_usage":true}"#);
             }
         }
@@ -50,10 +50,9 @@ impl Body<'_> {
             list(&mut text, "tools", self.tools.iter().map(|tool| &**tool));
             text.push(',');
         }
-        let strict = habits.has(Habit::StrictRoles);
         let mut before = None;
         let messages = messages.flat_map(|message| {
-            let between = match strict {
+            let between = match quirks.strict_roles {
                 true => between(before.replace(message.role), message.role),
                 false => None,
             };
@@ -65,7 +64,7 @@ impl Body<'_> {
     }
 }
 
-/// What is put between two messages that a strict server does not take one after the other.
+/// The message between two messages that a server with strict roles rejects one after the other.
 fn between(before: Option<Role>, next: Role) -> Option<&'static str> {
     match (before?, next) {
         (Role::Tool, Role::User) => Some(r#"{"role":"assistant","content":"I will look at it."}"#),
@@ -75,9 +74,9 @@ fn between(before: Option<Role>, next: Role) -> Option<&'static str> {
     }
 }
 
-/// A field, and what parts it from the next.
+/// Appends a field and a comma.
 fn field(text: &mut String, name: &str, value: &str) {
-    // Text can always be written.
+    // Text always serialises.
     text.push_str(&serde_json::to_string(name).unwrap_or_default());
     text.push(':');
     text.push_str(value);
@@ -97,14 +96,14 @@ fn list<'i>(text: &mut String, name: &str, items: impl Iterator<Item = &'i str>)
     text.push(']');
 }
 
-/// How the server is told of the form of the answer, where one is asked for and nobody said otherwise.
+/// The `response_format` of a typed answer, unless the options set one.
 pub(super) fn response_format(
     turn: &TurnContext,
     options: &Options,
     how: TypedAnswers,
 ) -> Option<Value> {
     let format = turn.answer_format()?;
-    if options.says_response_format() {
+    if options.sets_response_format() {
         return None;
     }
     match how {
@@ -113,23 +112,23 @@ pub(super) fn response_format(
             "json_schema": { "name": schema_name(format.name()), "schema": format.schema().document() },
         })),
         TypedAnswers::JsonObject => Some(json!({ "type": "json_object" })),
-        TypedAnswers::Words => None,
+        TypedAnswers::Prompt => None,
     }
 }
 
-/// What the model is told of the form of the answer, where the server is not told all of it.
-pub(super) fn answer_in_words(turn: &TurnContext, how: TypedAnswers) -> Option<String> {
+/// The part of the system prompt with the schema of a typed answer, if `response_format` does not hold it.
+pub(super) fn answer_instructions(turn: &TurnContext, how: TypedAnswers) -> Option<String> {
     let format = turn.answer_format()?;
     match how {
         TypedAnswers::JsonSchema => None,
-        TypedAnswers::JsonObject | TypedAnswers::Words => Some(format!(
+        TypedAnswers::JsonObject | TypedAnswers::Prompt => Some(format!(
             "When you answer, answer with JSON and nothing else. It must fit this JSON Schema:\n{}",
             format.schema().document()
         )),
     }
 }
 
-/// Servers take the names that they take of tools.
+/// Schema names have the same characters as tool names.
 fn schema_name(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let name: String = name.chars().filter(|c| fits(*c)).take(64).collect();

@@ -1,4 +1,4 @@
-//! One iteration: the prompt is written, the model asked, its calls made.
+//! One iteration: writes the prompt, sends the request and runs the calls.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,61 +8,66 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use turnwright_core::dispatch::Executor;
 use turnwright_core::event::Level;
-use turnwright_core::trust::Renderer;
+use turnwright_core::render::Renderer;
 use turnwright_core::{BoxError, DispatchContext, Error, ErrorCode, ErrorKind, Usage};
 
-use super::ask::Asked;
-use super::body::{Body, answer_in_words, response_format};
-use super::builder::Adapter;
-use super::decode::{Cut, Reply, ReplyCall, shown};
-use super::habits::Habits;
-use super::live::Live;
+use super::adapter::Adapter;
+use super::attempt::Exchange;
+use super::body::{Body, answer_instructions, response_format};
+use super::decode::{Cut, Reply, ReplyCall, excerpt};
+use super::live_output::LiveOutput;
+use super::messages::{ChatWriter, DETAILS, FIELD};
 use super::options::Options;
-use super::write::{ChatWriter, DETAILS, FIELD, WireMessage};
-use super::{ChatCompletions, PROTOCOL, STASH_KEY, tools, window};
+use super::quirks::Quirks;
+use super::wire_message::WireMessage;
+use super::{ChatCompletions, PROTOCOL, STASH_KEY, context_window, tools};
 use turnwright_core::transcript::{ResponseState, Standing, Transcript};
 
-/// Responses in a row that may be cut off in the middle of a call before the turn ends.
-const MOST_CUTS: u32 = 3;
+/// The number of truncated responses in a row after which the turn ends.
+const MAX_CUTS: u32 = 3;
 
-/// The most characters of a finish reason that are quoted.
-const LONGEST_REASON: usize = 60;
+/// The most characters of a finish reason in a message.
+const MAX_REASON: usize = 60;
 
-/// What is kept for a turn, for each server that it asks.
+/// The prompts of a turn, one for each server.
 #[derive(Default)]
-struct Kept(Mutex<Vec<(Arc<Adapter>, Conversation)>>);
+struct Prompts(Mutex<Vec<(Arc<Adapter>, PromptState)>>);
 
-/// What was sent to a server in this turn.
+/// The prompt of a server in this turn.
 #[derive(Default)]
-struct Conversation {
+struct PromptState {
     transcript: Transcript<WireMessage>,
-    /// The ids of calls that stand in the prompt.
+    /// The ids of calls in the prompt.
     ids: HashSet<String>,
-    /// Responses in a row that were cut off.
+    /// The number of truncated responses in a row.
     cuts: u32,
-    /// Made once: its secret is derived anew whenever a turn is asked for it.
+    /// Cached, because deriving its secret is expensive.
     renderer: Option<Renderer>,
 }
 
-impl Kept {
-    fn take(&self, adapter: &Arc<Adapter>) -> Conversation {
-        let mut kept = self.0.lock();
-        let place = kept.iter().position(|(it, _)| Arc::ptr_eq(it, adapter));
-        place.map(|at| kept.swap_remove(at).1).unwrap_or_default()
+impl Prompts {
+    fn take(&self, adapter: &Arc<Adapter>) -> PromptState {
+        let mut prompts = self.0.lock();
+        let index = prompts
+            .iter()
+            .position(|(owner, _)| Arc::ptr_eq(owner, adapter));
+        index
+            .map(|index| prompts.swap_remove(index).1)
+            .unwrap_or_default()
     }
 
-    fn put(&self, adapter: &Arc<Adapter>, conversation: Conversation) {
-        self.0.lock().push((Arc::clone(adapter), conversation));
+    fn put(&self, adapter: &Arc<Adapter>, prompt: PromptState) {
+        self.0.lock().push((Arc::clone(adapter), prompt));
     }
 }
 
 #[async_trait]
 impl Executor for ChatCompletions {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
-        let kept = ctx.per_turn::<Kept>();
-        let mut conversation = kept.take(&self.adapter);
-        let done = self.iterate(&ctx, &mut conversation).await;
-        kept.put(&self.adapter, conversation);
+        let prompts = ctx.per_turn::<Prompts>();
+        let mut prompt = prompts.take(&self.adapter);
+        let done = self.iterate(&ctx, &mut prompt).await;
+        prompts.put(&self.adapter, prompt);
         Ok(done?)
     }
 
@@ -76,107 +81,107 @@ impl Executor for ChatCompletions {
 }
 
 impl ChatCompletions {
-    async fn iterate(&self, ctx: &DispatchContext, kept: &mut Conversation) -> Result<(), Error> {
+    async fn iterate(&self, ctx: &DispatchContext, prompt: &mut PromptState) -> Result<(), Error> {
         let adapter = &*self.adapter;
         let options = self.options_for(ctx)?;
         let visible = ctx.tools().visible();
-        self.update(ctx, kept).await?;
+        self.update(ctx, prompt).await?;
         let tools = adapter.tools.of(&visible, &options, ctx);
-        window::check(adapter, &options, &tools, kept.transcript.messages())?;
+        context_window::check(adapter, &options, &tools, prompt.transcript.messages())?;
         let format = response_format(ctx, &options, adapter.typed);
-        let transcript = &kept.transcript;
+        let transcript = &prompt.transcript;
         let body = Body {
             options: &options,
             tools: &tools,
             response_format: format,
         };
-        let write = |habits: &Habits| body.write(transcript.messages(), habits);
-        let mut asked = adapter.ask(ctx, write).await;
-        asked.failed = asked.failed.map(|error| hinted(error, &visible));
-        self.settle(ctx, asked, kept).await
+        let write = |quirks: Quirks| body.write(transcript.messages(), quirks);
+        let mut exchange = adapter.exchange(ctx, write).await;
+        exchange.failed = exchange.failed.map(|error| with_hint(error, &visible));
+        self.settle(ctx, exchange, prompt).await
     }
 
-    /// Those of the stash over those of this executor.
+    /// The options of this executor, overridden by those of the stash.
     fn options_for(&self, ctx: &DispatchContext) -> Result<Arc<Options>, Error> {
         let options = match ctx.stash().get(STASH_KEY) {
-            Some(told) => Arc::new(Options::read(&told)?.over(&self.options)),
+            Some(value) => Arc::new(Options::read(&value)?.over(&self.options)),
             None => Arc::clone(&self.options),
         };
         match options.model_name() {
             Some(name) if !name.trim().is_empty() => Ok(options),
             _ => {
-                let message = "no model is named: say which with `model`, in the options, or with OPENAI_MODEL for `from_env`";
+                let message = "no model configured: set it with `model`, in the options, or with OPENAI_MODEL for `from_env`";
                 Err(Error::new(ErrorCode::InvalidModelConfig, message))
             }
         }
     }
 
-    /// Brings the prompt up to date.
-    async fn update(&self, ctx: &DispatchContext, kept: &mut Conversation) -> Result<(), Error> {
+    /// Adds new records to the prompt.
+    async fn update(&self, ctx: &DispatchContext, prompt: &mut PromptState) -> Result<(), Error> {
         let adapter = &*self.adapter;
-        let renderer = match &kept.renderer {
+        let renderer = match &prompt.renderer {
             Some(renderer) => renderer.clone(),
             None => {
                 let secret = ctx.secret().map_err(|error| {
-                    let message =
-                        "the system has no randomness to give for the secret of the conversation";
+                    let message = "the system has no randomness for the secret of the conversation";
                     Error::new(ErrorCode::InvalidTurnContext, message).with_source(error)
                 })?;
-                let made = ChatWriter::renderer_for(adapter, Renderer::new(secret));
-                kept.renderer.insert(made).clone()
+                let renderer = ChatWriter::renderer_for(adapter, Renderer::new(secret));
+                prompt.renderer.insert(renderer).clone()
             }
         };
         let system = || {
             let mut text = adapter.system.clone();
-            if let Some(words) = answer_in_words(ctx, adapter.typed) {
-                text = format!("{text}\n\n{words}").trim().to_owned();
+            if let Some(instructions) = answer_instructions(ctx, adapter.typed) {
+                text = format!("{text}\n\n{instructions}").trim().to_owned();
             }
             Standing::new(text).explain_fences(adapter.explains_fences)
         };
-        let mut writer = ChatWriter::new(adapter, renderer, &mut kept.ids, ctx.turn());
-        kept.transcript
+        let mut writer = ChatWriter::new(adapter, renderer, &mut prompt.ids, ctx.turn());
+        prompt
+            .transcript
             .update(&ctx.timeline(), system, &mut writer)
             .await
     }
 
-    /// Makes records of what came, and has its calls made if it is whole.
+    /// Records the response, and runs its calls if it is complete.
     async fn settle(
         &self,
         ctx: &DispatchContext,
-        asked: Asked,
-        kept: &mut Conversation,
+        exchange: Exchange,
+        prompt: &mut PromptState,
     ) -> Result<(), Error> {
-        let Asked {
+        let Exchange {
             reply,
-            live,
+            output,
             failed,
-        } = asked;
-        let whole = failed.is_none() && reply.is_whole();
+        } = exchange;
+        let known_complete = failed.is_none() && reply.is_complete();
         if failed.is_none() || reply.usage.is_some() {
             ctx.reporter()
                 .usage(reply.usage.unwrap_or(Usage::tokens(0, 0)));
         }
         let has_calls = !reply.tool_calls.is_empty();
         let mut state = ResponseState::new(&*self.adapter.from);
-        // Words are complete unless the response is known to be cut off; calls only if it is known not to be.
-        let complete = whole || (failed.is_none() && !has_calls && reply.cut().is_none());
+        // Text is complete unless the response is known to be truncated; calls only if it is known not to be.
+        let complete = known_complete || (failed.is_none() && !has_calls && reply.cut().is_none());
         if !complete {
             state = state.cut(why_cut(&reply, failed.as_ref()));
         }
-        let answers = complete && !has_calls && !reply.text.is_empty();
-        self.keep_words(&reply, live, &state, answers).await?;
-        if whole && has_calls {
-            kept.cuts = 0;
+        let is_answer = complete && !has_calls && !reply.text.is_empty();
+        self.record_text(&reply, output, &state, is_answer).await?;
+        if known_complete && has_calls {
+            prompt.cuts = 0;
             let calls = reply.tool_calls.into_iter();
-            let calls = calls.map(|call| propose(ctx, call, &state).nothing_is_no_arguments());
+            let calls = calls.map(|call| propose(ctx, call, &state).empty_args_as_object());
             ctx.call_tools(calls.collect::<Vec<_>>()).await;
             return Ok(());
         }
         if complete {
-            kept.cuts = 0;
-            if !whole {
-                let ended = self.how_it_ended(&reply);
-                let message = format!("{ended}: its text is taken for the answer");
+            prompt.cuts = 0;
+            if !known_complete {
+                let ended = self.describe_end(&reply);
+                let message = format!("{ended}: its text is used as the answer");
                 ctx.log(Level::Warn, message);
             }
             return end(ctx, &reply);
@@ -184,26 +189,26 @@ impl ChatCompletions {
         for call in &reply.tool_calls {
             Box::pin(propose(ctx, call.clone(), &state).keep_incomplete()).await?;
         }
-        kept.cuts += 1;
+        prompt.cuts += 1;
         if let Some(error) = failed {
             return Err(error);
         }
-        let ended = self.how_it_ended(&reply);
+        let ended = self.describe_end(&reply);
         if has_calls {
             let count = reply.tool_calls.len();
             let message =
                 format!("{ended}: its calls ({count}) are kept as incomplete and not executed");
             ctx.log(Level::Warn, message);
         }
-        // The model is told, and tries again.
-        match has_calls && kept.cuts < MOST_CUTS {
+        // The next prompt says so, and the model tries again.
+        match has_calls && prompt.cuts < MAX_CUTS {
             true => Ok(()),
             false => ctx.nack(incomplete(&reply, &ended)),
         }
     }
 
-    /// How a response ended that is not known to be complete, for operators.
-    fn how_it_ended(&self, reply: &Reply) -> String {
+    /// Why a response is not known to be complete, for operators.
+    fn describe_end(&self, reply: &Reply) -> String {
         match reply.finish_reason.as_deref() {
             None => "the response has no finish reason".to_owned(),
             Some(_) if reply.has_ended() => {
@@ -221,20 +226,20 @@ impl ChatCompletions {
         }
     }
 
-    /// The server's reason, which can be any text.
+    /// The finish reason, which can be any text.
     fn quoted_reason(&self, reply: &Reply) -> String {
         let reason = reply.finish_reason.as_deref().unwrap_or_default();
-        let reason = self.adapter.scrubbed(reason);
-        format!("\"{}\"", shown(&reason, LONGEST_REASON))
+        let reason = self.adapter.redacted(reason);
+        format!("\"{}\"", excerpt(&reason, MAX_REASON))
     }
 
-    /// What was thought and said, as records. `answers` says that it is the answer.
-    async fn keep_words(
+    /// Records reasoning and text. `is_answer` marks the text as the answer.
+    async fn record_text(
         &self,
         reply: &Reply,
-        live: Live,
+        output: LiveOutput,
         state: &ResponseState,
-        answers: bool,
+        is_answer: bool,
     ) -> Result<(), Error> {
         let mut fields = Map::new();
         if let Some(field) = reply.reasoning_field {
@@ -244,14 +249,14 @@ impl ChatCompletions {
             let details = reply.reasoning_details.clone();
             fields.insert(DETAILS.to_owned(), Value::from(details));
         }
-        let (thought, message) = live.into_writers(!fields.is_empty());
+        let (thought, message) = output.into_writers(!fields.is_empty());
         if let Some(mut thought) = thought {
             thought.provider_state(state.with(fields).for_protocol(PROTOCOL));
             thought.finish().await?;
         }
-        if let Some(mut message) = message.filter(|it| !it.text().is_empty()) {
+        if let Some(mut message) = message.filter(|message| !message.text().is_empty()) {
             message.provider_state(state.for_protocol(PROTOCOL));
-            match answers {
+            match is_answer {
                 true => message.finish_as_answer().await?,
                 false => message.finish().await?,
             };
@@ -260,14 +265,15 @@ impl ChatCompletions {
     }
 }
 
-/// All was said.
+/// Ends the turn after a complete response.
 fn end(ctx: &DispatchContext, reply: &Reply) -> Result<(), Error> {
     if reply.text.is_empty() && !reply.refusal.is_empty() {
-        let message = "the model refused to answer: what it said is the turn's last message";
+        let message =
+            "the model declined to answer: its explanation is the last message of the turn";
         return ctx.nack(Error::new(ErrorCode::Refused, message));
     }
     if reply.text.is_empty() {
-        ctx.log(Level::Warn, "the model said nothing, and called nothing");
+        ctx.log(Level::Warn, "the response has neither text nor calls");
     }
     ctx.ack()
 }
@@ -300,31 +306,31 @@ fn why_cut(reply: &Reply, failed: Option<&Error>) -> &'static str {
     }
 }
 
-/// The error of a response that is not complete, which ended in this way.
+/// The error for a response that is not complete.
 fn incomplete(reply: &Reply, ended: &str) -> Error {
     let (kind, message) = match reply.cut() {
         Some(Cut::Length) => (
             ErrorKind::Unavailable,
-            "the response came to the limit of tokens before it was whole: allow more with `max_completion_tokens` (or `max_tokens`), or ask for less".to_owned(),
+            "the response reached the token limit before it was complete: allow more with `max_completion_tokens` (or `max_tokens`), or ask for less".to_owned(),
         ),
         Some(Cut::Filter) => (
             ErrorKind::Denied,
-            "a filter of the provider stopped the response before it was whole".to_owned(),
+            "a filter of the provider stopped the response before it was complete".to_owned(),
         ),
         Some(Cut::Failure) => (
             ErrorKind::Unavailable,
-            "the provider stopped the response before it was whole: try again later".to_owned(),
+            "the provider stopped the response before it was complete: try again later".to_owned(),
         ),
         None => (
             ErrorKind::Unavailable,
-            format!("the response ended before it was whole, so its calls were not executed: {ended}"),
+            format!("the response ended before it was complete, so its calls were not executed: {ended}"),
         ),
     };
     Error::new(ErrorCode::ResponseIncomplete, message).with_kind(kind)
 }
 
-/// Names the tools that the server may have refused the request for.
-fn hinted(error: Error, tools: &[turnwright_core::Tool]) -> Error {
+/// Adds the tools that may have made the server reject the request.
+fn with_hint(error: Error, tools: &[turnwright_core::Tool]) -> Error {
     if error.kind() != ErrorKind::InvalidArguments || error.code() != ErrorCode::ModelServer {
         return error;
     }
@@ -333,7 +339,7 @@ fn hinted(error: Error, tools: &[turnwright_core::Tool]) -> Error {
         return error;
     }
     let message = format!(
-        "{}; it may refuse the schemas of these tools, which have alternatives at the root: {}",
+        "{}; it may reject the schemas of these tools, which have alternatives at the root: {}",
         error.message(),
         names.join(", ")
     );

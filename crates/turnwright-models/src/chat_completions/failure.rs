@@ -1,29 +1,29 @@
-//! Why an attempt failed, and whether another may help.
+//! Why an attempt failed, and whether to retry.
 
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use turnwright_core::{Error, ErrorCode, ErrorKind};
 
-use super::builder::Adapter;
+use super::adapter::Adapter;
 use super::decode;
-use super::habits::Habit;
+use super::quirks::Quirks;
 use crate::http::Response;
 use crate::retry::retry_after;
 
-/// The most of an error's body that is read.
-const MOST_READ: usize = 64 * 1024;
+/// The most bytes of an error body.
+const MAX_BODY: usize = 64 * 1024;
 
-/// The most of a request's id that is shown.
-const MOST_OF_AN_ID: usize = 64;
+/// The most characters of a request id.
+const MAX_ID: usize = 64;
 
-/// The longest that it is read.
-const LONGEST_READ: Duration = Duration::from_secs(10);
+/// The timeout for an error body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a server calls the error, beside what it says of it: many say the cause there alone.
+/// The code and the type of an error. Many servers name the cause only there.
 fn names(body: &[u8]) -> String {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
-    let error = body.get("error").filter(|it| it.is_object());
+    let error = body.get("error").filter(|error| error.is_object());
     let error = error.unwrap_or(&body);
     let name = |field: &&str| error.get(*field)?.as_str();
     let names: Vec<&str> = ["code", "type"].iter().filter_map(name).collect();
@@ -34,22 +34,22 @@ fn names(body: &[u8]) -> String {
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) error: Error,
-    /// Whether another attempt may help.
-    pub(super) again: bool,
-    /// When, if the server said so.
-    pub(super) after: Option<Duration>,
-    /// What the refusal says of the server: asked in another way, it may answer.
-    pub(super) habit: Option<Habit>,
+    /// Whether another attempt may succeed.
+    pub(super) retryable: bool,
+    /// The delay that the server asks for.
+    pub(super) retry_after: Option<Duration>,
+    /// The quirk that the error shows. A request that respects it may succeed.
+    pub(super) quirks: Quirks,
 }
 
 impl Failure {
-    /// Without an answer, or in the middle of one.
-    pub(super) fn broken(error: Error) -> Self {
-        let again = match error.code() {
+    /// A failure without a response, or in the middle of one.
+    pub(super) fn interrupted(error: Error) -> Self {
+        let retryable = match error.code() {
             ErrorCode::ModelUnreachable
             | ErrorCode::ModelTimeout
             | ErrorCode::ResponseIncomplete => true,
-            // What is too large or not of the protocol will be so again.
+            // A response that is too large or of another protocol would be the same again.
             ErrorCode::Wire | ErrorCode::ModelServer => matches!(
                 error.kind(),
                 ErrorKind::Unavailable | ErrorKind::RateLimited | ErrorKind::Timeout
@@ -58,35 +58,35 @@ impl Failure {
         };
         Failure {
             error,
-            again,
-            after: None,
-            habit: None,
+            retryable,
+            retry_after: None,
+            quirks: Quirks::default(),
         }
     }
 }
 
 impl Adapter {
-    /// What an answer with an error status says.
-    pub(super) async fn refused(&self, mut response: Response) -> Failure {
+    /// Reads a response with an error status.
+    pub(super) async fn error_response(&self, mut response: Response) -> Failure {
         let status = response.status;
-        let after = retry_after(|name| response.header(name), SystemTime::now());
+        let asked = retry_after(|name| response.header(name), SystemTime::now());
         let request_id = response.header("x-request-id").map(|id| self.plain_id(id));
         let mut body = Vec::new();
         let read = async {
-            while body.len() < MOST_READ
+            while body.len() < MAX_BODY
                 && let Some(Ok(piece)) = response.body.next().await
             {
                 body.extend_from_slice(&piece);
             }
         };
-        // What came by then is enough.
-        let _ = tokio::time::timeout(self.idle_timeout.min(LONGEST_READ), read).await;
-        body.truncate(MOST_READ);
-        // Before it is cut: half a key is one too.
-        let body = self.scrubbed(&String::from_utf8_lossy(&body)).into_bytes();
-        let said = self.scrubbed(&decode::error_message(&body));
+        // Whatever arrived in time is enough.
+        let _ = tokio::time::timeout(self.idle_timeout.min(BODY_TIMEOUT), read).await;
+        body.truncate(MAX_BODY);
+        // Before it is cut, because a part of a key is secret too.
+        let body = self.redacted(&String::from_utf8_lossy(&body)).into_bytes();
+        let reason = self.redacted(&decode::error_message(&body));
         let names = names(&body);
-        let about = |code: &str| said.contains(code) || names.contains(code);
+        let about = |code: &str| reason.contains(code) || names.contains(code);
         let too_long = about("context_length_exceeded")
             || about("exceed_context_size")
             || about("maximum context length");
@@ -131,7 +131,7 @@ impl Adapter {
             _ => (ErrorCode::ModelServer, ErrorKind::Unavailable, ""),
         };
         let mut message = format!("the model server answered {status}");
-        for (before, part) in [(": ", said.as_str()), ("; ", hint)] {
+        for (before, part) in [(": ", reason.as_str()), ("; ", hint)] {
             if !part.is_empty() {
                 message.push_str(before);
                 message.push_str(part);
@@ -143,20 +143,20 @@ impl Adapter {
         let transient = matches!(status, 408 | 409 | 425 | 429 | 500..=599);
         Failure {
             error: Error::new(code, message).with_kind(kind),
-            again: transient && !no_money,
-            after,
-            habit: Habit::told_by(status, &format!("{said} {names}")),
+            retryable: transient && !no_money,
+            retry_after: asked,
+            quirks: Quirks::from_error(status, &format!("{reason} {names}")),
         }
     }
 
-    /// A text of the server's without anything that is secret here: some repeat the key that they refuse.
-    pub(super) fn scrubbed(&self, text: &str) -> String {
+    /// A text of the server without our secrets: some servers quote an invalid key.
+    pub(super) fn redacted(&self, text: &str) -> String {
         self.redactor.text(text)
     }
 
-    /// An id that may be anything, as one that may stand in a log.
+    /// A request id for logs.
     fn plain_id(&self, id: &str) -> String {
         let plain: String = id.chars().filter(char::is_ascii_graphic).collect();
-        self.scrubbed(&plain).chars().take(MOST_OF_AN_ID).collect()
+        self.redacted(&plain).chars().take(MAX_ID).collect()
     }
 }

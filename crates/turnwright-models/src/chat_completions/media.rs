@@ -7,23 +7,10 @@ use turnwright_core::schema::admit;
 use turnwright_core::trust::neutralise;
 use turnwright_core::{Error, ErrorCode, Media, MediaKind};
 
-use super::builder::Adapter;
+use super::settings::MediaPart;
 
-/// What happens to a media that the server cannot be shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum MediaPolicy {
-    /// The turn fails with `E_UNSUPPORTED_MEDIA`.
-    Throw,
-    /// The model is told what it is, and what was derived from it.
-    #[default]
-    Describe,
-    /// The model is told nothing of it.
-    Drop,
-}
-
-/// What most servers that can be shown anything can be shown.
-pub(super) fn usually_shown(media: &Media) -> bool {
+/// Whether most servers with media support accept this media.
+pub(super) fn is_commonly_accepted(media: &Media) -> bool {
     match media.kind() {
         MediaKind::Image => matches!(
             essence(media.mime_type()).as_str(),
@@ -36,26 +23,29 @@ pub(super) fn usually_shown(media: &Media) -> bool {
 }
 
 /// Why a media cannot be part of a message.
-pub(super) enum Unwritten {
-    /// It may not be sent.
-    Refused(Error),
-    /// It has more bytes than one media may have.
+pub(super) enum MediaError {
+    /// The part that the application made is invalid.
+    Invalid(Error),
+    /// It exceeds the size limit.
     TooLarge(Error),
-    /// Its bytes cannot be read: they may be gone for good, and the conversation must go on.
+    /// Its bytes cannot be read. They may be lost, and the conversation must go on.
     Unreadable(std::io::Error),
 }
 
 /// The media as a part of a message.
-pub(super) async fn part(media: &Media, adapter: &Adapter) -> Result<Value, Unwritten> {
-    let data = base64(media, adapter.max_media).await?;
-    let told = adapter.media_part.as_ref();
-    if let Some(part) = told.and_then(|write| write(media, &data)) {
+pub(super) async fn part(
+    media: &Media,
+    max_bytes: u64,
+    custom: Option<&MediaPart>,
+) -> Result<Value, MediaError> {
+    let data = base64(media, max_bytes).await?;
+    if let Some(part) = custom.and_then(|write| write(media, &data)) {
         return admit(part).map_err(|why| {
             let message = format!("the part that `media_part` returned cannot be sent: {why}");
-            Unwritten::Refused(Error::new(ErrorCode::UnsupportedMedia, message))
+            MediaError::Invalid(Error::new(ErrorCode::UnsupportedMedia, message))
         });
     }
-    // Without parameters, in which a comma would begin other data.
+    // Without parameters, because a comma in one would end the header.
     let mime = essence(media.mime_type());
     let url = || format!("data:{mime};base64,{data}");
     Ok(match media.kind() {
@@ -73,26 +63,26 @@ pub(super) async fn part(media: &Media, adapter: &Adapter) -> Result<Value, Unwr
     })
 }
 
-/// All of its bytes, and no more than may be.
-async fn base64(media: &Media, most: u64) -> Result<String, Unwritten> {
-    let mut stream = media.stream().await.map_err(Unwritten::Unreadable)?;
+/// Its bytes in base64, up to the limit.
+async fn base64(media: &Media, max_bytes: u64) -> Result<String, MediaError> {
+    let mut stream = media.stream().await.map_err(MediaError::Unreadable)?;
     let mut bytes = Vec::new();
     while let Some(piece) = stream.next().await {
-        bytes.extend_from_slice(&piece.map_err(Unwritten::Unreadable)?);
-        if bytes.len() as u64 > most {
+        bytes.extend_from_slice(&piece.map_err(MediaError::Unreadable)?);
+        if bytes.len() as u64 > max_bytes {
             let message = format!(
-                "the {} {} has more than {most} bytes: make it smaller, or allow more with `max_media_bytes`",
+                "the {} {} has more than {max_bytes} bytes: make it smaller, or allow more with `max_media_bytes`",
                 media.kind(),
                 named(media)
             );
             let error = Error::new(ErrorCode::UnsupportedMedia, message);
-            return Err(Unwritten::TooLarge(error));
+            return Err(MediaError::TooLarge(error));
         }
     }
     Ok(STANDARD.encode(bytes))
 }
 
-/// A file's name as a model may read it: on one line, and no tag of ours.
+/// The file name for a model: on one line, with our tags neutralised.
 fn shown_name(media: &Media) -> String {
     let line: String = media
         .filename()
@@ -102,7 +92,7 @@ fn shown_name(media: &Media) -> String {
     neutralise(&line).into_owned()
 }
 
-/// How a media is called to operators: its file name may be anything.
+/// The file name for operators, quoted.
 pub(super) fn named(media: &Media) -> String {
     Value::from(media.filename()).to_string()
 }

@@ -12,22 +12,25 @@
 //! # Ok(()) }
 //! ```
 //!
-//! How a response is read is apart from the network: see [`decode`].
+//! Responses are decoded independently of the network: see [`decode`].
 
-mod ask;
+mod adapter;
+mod attempt;
 mod body;
 mod builder;
+mod context_window;
 pub mod decode;
 mod execute;
 mod failure;
-mod habits;
-mod live;
+mod live_output;
 mod media;
+mod messages;
 mod options;
-mod spelling;
+mod quirks;
+mod sanitise;
+mod settings;
 mod tools;
-mod window;
-mod write;
+mod wire_message;
 
 #[cfg(test)]
 mod tests;
@@ -35,16 +38,16 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
-use builder::Adapter;
-pub use builder::{ChatCompletionsBuilder, ReturnReasoning, SystemRole, TypedAnswers};
-pub use media::MediaPolicy;
+use adapter::Adapter;
+pub use builder::ChatCompletionsBuilder;
 pub use options::Options;
+pub use settings::{MediaPolicy, ReturnReasoning, SystemRole, TypedAnswers};
 use turnwright_core::Error;
 
-/// Under which provider state is kept in records.
+/// The key of the provider state in records.
 const PROTOCOL: &str = "chat_completions";
 
-/// Where a turn's stash may hold [`Options`] for that turn, which count more than all others.
+/// The key of [`Options`] in a turn's stash. They override all others for that turn.
 pub const STASH_KEY: &str = "chat_completions";
 
 /// An executor for a server that speaks the Chat Completions protocol. Cheap to clone; clones share their connections.
@@ -55,20 +58,20 @@ pub struct ChatCompletions {
 }
 
 impl ChatCompletions {
-    /// A server by its base URL, which most often ends in `/v1`.
+    /// Creates a builder for the server at a base URL, which usually ends in `/v1`.
     pub fn builder(base_url: impl Into<String>) -> ChatCompletionsBuilder {
         ChatCompletionsBuilder::new(base_url.into())
     }
 
-    /// The server that the environment names: `OPENAI_BASE_URL` (OpenAI's unless set), `OPENAI_API_KEY`, `OPENAI_MODEL`.
+    /// Configures the server from the environment: `OPENAI_BASE_URL` (default: OpenAI's), `OPENAI_API_KEY`, `OPENAI_MODEL`.
     ///
     /// # Errors
-    /// `E_INVALID_MODEL_CONFIG`, which says what to set.
+    /// `E_INVALID_MODEL_CONFIG`, with the variable to set.
     pub fn from_env() -> Result<Self, Error> {
         ChatCompletionsBuilder::from_env(|name| std::env::var(name).ok())?.build()
     }
 
-    /// The same server under other options: those given count over those of this one.
+    /// Returns an executor for the same server whose options override those of this one.
     ///
     /// ```
     /// use turnwright_models::ChatCompletions;

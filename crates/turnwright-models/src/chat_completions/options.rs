@@ -1,4 +1,4 @@
-//! What a request asks for, besides its prompt.
+//! The parameters of a request.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 use turnwright_core::schema::admit;
 use turnwright_core::{Error, ErrorCode};
 
-/// One table makes the parameters, how each is set, and how two sets of them become one.
+/// Generates the fields, their setters and the merge from one table.
 macro_rules! parameters {
     ($($(#[$doc:meta])* $name:ident: $type:ty, $given:ty;)+) => {
-        /// The parameters of a request, each of which may be left out: then the server decides.
+        /// The parameters of a request. The server chooses those that are not set.
         ///
-        /// They stand at three levels: those of the [adapter](super::ChatCompletionsBuilder::options), over which count those of
-        /// an [executor](super::ChatCompletions::executor), over which count those in a turn's stash under
-        /// [`STASH_KEY`](super::STASH_KEY). Whatever the protocol has that is not here goes through [`Options::extra`].
+        /// There are three levels: the [builder](super::ChatCompletionsBuilder::options), overridden by an
+        /// [executor](super::ChatCompletions::executor), overridden by a turn's stash under
+        /// [`STASH_KEY`](super::STASH_KEY). Other parameters of the protocol go through [`Options::extra`].
         ///
         /// ```
         /// use turnwright_models::chat_completions::Options;
@@ -28,10 +28,10 @@ macro_rules! parameters {
         /// ```
         #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
-        #[must_use = "options do nothing until a battery has them"]
+        #[must_use = "options do nothing until an executor has them"]
         pub struct Options {
             $(
-                #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "said")]
+                #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
                 $name: Option<$type>,
             )+
             /// Tools that run at the provider.
@@ -50,7 +50,7 @@ macro_rules! parameters {
                 }
             )+
 
-            /// These over others: what these leave out, the others say.
+            /// Fills parameters that are not set from `others`.
             pub fn over(mut self, others: &Options) -> Self {
                 $(if self.$name.is_none() {
                     self.$name.clone_from(&others.$name);
@@ -69,8 +69,7 @@ macro_rules! parameters {
             /// The names of the parameters.
             const NAMES: &[&str] = &[$(stringify!($name),)+];
 
-            /// The parameters as they stand in a request, in the order of the table, those that were passed through last. What is
-            /// `null` is left out.
+            /// The parameters of the request, in the order of the table, `extra` last. `null` is left out.
             pub(super) fn fields(&self) -> Vec<(&str, Value)> {
                 let mut fields = Vec::new();
                 $(if let Some(value) = &self.$name {
@@ -85,91 +84,91 @@ macro_rules! parameters {
 }
 
 parameters! {
-    /// Which model.
+    /// Model to use.
     model: String, impl Into<String>;
-    /// Whether the response comes piece by piece. Yes unless told.
+    /// Whether the response is streamed. Default: `true`.
     stream: bool, bool;
-    /// What a stream brings besides. It is told to bring the usage unless something else is said here; `null` sends nothing.
+    /// Options of the stream. Default: include the usage. `null` sends none.
     stream_options: Value, impl Into<Value>;
-    /// How much is left to chance.
+    /// Sampling temperature.
     temperature: f64, f64;
-    /// The share of the likeliest tokens that are chosen from.
+    /// Nucleus sampling: the probability mass of the tokens to sample from.
     top_p: f64, f64;
-    /// The most tokens that the model may write.
+    /// Maximum number of tokens in the answer.
     max_tokens: u64, u64;
-    /// The most tokens that the model may write, its thoughts included.
+    /// Maximum number of tokens in the answer, including reasoning.
     max_completion_tokens: u64, u64;
-    /// How many answers. The first is taken.
+    /// Number of answers. Only the first is used.
     n: u32, u32;
-    /// Texts at which the model stops: a string or a list of them.
+    /// Stop sequences: a string or a list of strings.
     stop: Value, impl Into<Value>;
-    /// The same seed gives the same answer, as far as the server can.
+    /// Random seed, for reproducible sampling where the server supports it.
     seed: i64, i64;
-    /// How far tokens that came before are avoided.
+    /// Penalty for tokens that are already present.
     presence_penalty: f64, f64;
-    /// How far tokens that came often are avoided.
+    /// Penalty for frequent tokens.
     frequency_penalty: f64, f64;
-    /// Tokens that are more or less likely, by their number.
+    /// Bias of tokens, by token id.
     logit_bias: Value, impl Into<Value>;
-    /// Whether the likelihood of each token is told.
+    /// Whether to return log probabilities.
     logprobs: bool, bool;
-    /// For how many tokens at each place.
+    /// Number of most likely tokens to return at each position.
     top_logprobs: u32, u32;
-    /// How much the model is to think: `low`, `medium`, `high` and what else the server knows.
+    /// Reasoning effort: `low`, `medium`, `high` or another value that the server knows.
     reasoning_effort: String, impl Into<String>;
-    /// How wordy the model is to be: `low`, `medium`, `high`.
+    /// Verbosity of the answer: `low`, `medium`, `high`.
     verbosity: String, impl Into<String>;
-    /// Whether and which tools are called: `auto`, `none`, `required`, or one by its name. Sent only with tools.
+    /// Which tools the model may call: `auto`, `none`, `required`, or one by name. Sent only with tools.
     tool_choice: Value, impl Into<Value>;
-    /// Whether several tools may be called at once. Sent only with tools.
+    /// Whether the model may make several calls at once. Sent only with tools.
     parallel_tool_calls: bool, bool;
-    /// The form of the answer. Where a turn asks for an answer of a type it is set by itself.
+    /// Format of the answer. Set automatically for typed answers.
     response_format: Value, impl Into<Value>;
-    /// What the answer may consist of, such as `text` and `audio`.
+    /// Output modalities, such as `text` and `audio`.
     modalities: Value, impl Into<Value>;
-    /// The voice and format of an answer in audio.
+    /// Voice and format of audio output.
     audio: Value, impl Into<Value>;
-    /// What most of the answer is known to be.
+    /// Predicted output.
     prediction: Value, impl Into<Value>;
-    /// What the search on the web is told.
+    /// Options for web search.
     web_search_options: Value, impl Into<Value>;
-    /// Which class of service.
+    /// Service tier.
     service_tier: String, impl Into<String>;
-    /// Whether the provider keeps the response.
+    /// Whether the provider stores the response.
     store: bool, bool;
-    /// Your own notes, kept with the response.
+    /// Metadata to store with the response.
     metadata: Value, impl Into<Value>;
-    /// Who asks, in a form that says nothing about them.
+    /// Anonymous identifier of the end user.
     user: String, impl Into<String>;
-    /// Who asks, in a form that says nothing about them, for the provider's safety checks.
+    /// Anonymous identifier of the end user for the provider's safety checks.
     safety_identifier: String, impl Into<String>;
-    /// What finds the same prompt cache again.
+    /// Key of the prompt cache.
     prompt_cache_key: String, impl Into<String>;
-    /// How long the prompt cache is kept.
+    /// Retention of the prompt cache.
     prompt_cache_retention: String, impl Into<String>;
 }
 
-/// A parameter that is there. `null` is one where any JSON may stand: it says that nothing is to be sent.
-fn said<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+/// A parameter that is present. `null` is a value of parameters of any type: it sends nothing.
+fn present<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     match Value::deserialize(from)? {
         Value::Null => Ok(T::deserialize(Value::Null).ok()),
         value => T::deserialize(value).map(Some).map_err(D::Error::custom),
     }
 }
 
-/// What the battery writes itself: a second definition would be none that is enforced.
-const OURS: &[&str] = &["messages", "tools", "functions", "function_call"];
+/// Fields that the adapter writes itself. A second tool definition would not be enforced.
+const RESERVED: &[&str] = &["messages", "tools", "functions", "function_call"];
 
 impl Options {
-    /// Nothing said.
+    /// Creates empty options.
     pub fn new() -> Self {
         Options::default()
     }
 
-    /// A parameter that is not known here, passed through as it is.
+    /// Sets a parameter that has no method of its own.
     ///
     /// # Errors
-    /// `E_INVALID_MODEL_CONFIG` for one that is known, that the battery writes itself, or whose value [`admit`] refuses.
+    /// `E_INVALID_MODEL_CONFIG` if the parameter has its own method, is written by the adapter, or [`admit`] rejects its value.
     pub fn extra(
         mut self,
         name: impl Into<String>,
@@ -182,11 +181,11 @@ impl Options {
         Ok(self)
     }
 
-    /// A tool that runs at the provider, such as `{"type": "browser_search"}`: sent after the turn's tools. Functions are
-    /// refused, because they run here, under the contract of a [`Tool`](turnwright_core::Tool).
+    /// Adds a tool that runs at the provider, such as `{"type": "browser_search"}`, after the turn's tools. Functions are
+    /// rejected: they run here, as a [`Tool`](turnwright_core::Tool).
     ///
     /// # Errors
-    /// `E_INVALID_MODEL_CONFIG` for a function, or what is no object with a `type`.
+    /// `E_INVALID_MODEL_CONFIG` for a function, or a value that is no object with a `type`.
     pub fn provider_tool(mut self, tool: impl Into<Value>) -> Result<Self, Error> {
         let tool = admitted("provider_tools", tool.into())?;
         self.provider_tools.push(tool);
@@ -195,15 +194,15 @@ impl Options {
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
-        let wrong = |message: String| Err(Error::new(ErrorCode::InvalidModelConfig, message));
+        let invalid = |message: String| Err(Error::new(ErrorCode::InvalidModelConfig, message));
         for name in self.extra.keys() {
-            if OURS.contains(&name.as_str()) {
-                return wrong(format!(
+            if RESERVED.contains(&name.as_str()) {
+                return invalid(format!(
                     "`{name}` cannot be passed through: the records and tools of the turn say it; a tool of the provider's own goes into `provider_tools`"
                 ));
             }
             if Options::NAMES.contains(&name.as_str()) {
-                return wrong(format!(
+                return invalid(format!(
                     "`{name}` is a parameter of its own: set it beside `extra`"
                 ));
             }
@@ -213,27 +212,29 @@ impl Options {
                 Some(kind)
                     if kind.eq_ignore_ascii_case("function") || tool.get("function").is_some() =>
                 {
-                    return wrong(
+                    return invalid(
                         "a function is no tool of the provider's: give the runner a `Tool`"
                             .to_owned(),
                     );
                 }
                 Some(_) => {}
                 None => {
-                    return wrong("a tool of the provider's is an object with a `type`".to_owned());
+                    return invalid(
+                        "a tool of the provider's is an object with a `type`".to_owned(),
+                    );
                 }
             }
         }
         Ok(())
     }
 
-    /// What a stash says.
+    /// Reads the options of a stash.
     pub(super) fn read(value: &Value) -> Result<Self, Error> {
         let options: Options = Options::deserialize(value).map_err(|error| {
-            let which = wrong_field(value).unwrap_or_default();
-            // It quotes what stands there, which may be long, and is not for logs.
+            let which = invalid_field(value).unwrap_or_default();
+            // It quotes the value, which can be long and is not for logs.
             let error = error.to_string();
-            let error: String = error.chars().take(MOST_QUOTED).collect();
+            let error: String = error.chars().take(MAX_QUOTED).collect();
             let message = format!(
                 "the options in the stash under `{}` cannot be read: {which}{error}; what is no parameter here goes under `extra`",
                 super::STASH_KEY
@@ -256,22 +257,22 @@ impl Options {
         self.stream.unwrap_or(true)
     }
 
-    pub(super) fn says_stream_options(&self) -> bool {
+    pub(super) fn sets_stream_options(&self) -> bool {
         self.stream_options.is_some()
     }
 
-    pub(super) fn says_response_format(&self) -> bool {
+    pub(super) fn sets_response_format(&self) -> bool {
         self.response_format.is_some()
     }
 
-    /// The most tokens that may be written, if that was said.
-    pub(super) fn most_written(&self) -> u64 {
-        let told = self.max_completion_tokens.or(self.max_tokens);
-        told.unwrap_or(0)
+    /// The maximum number of tokens in the answer, 0 if it is not set.
+    pub(super) fn max_output(&self) -> u64 {
+        let limit = self.max_completion_tokens.or(self.max_tokens);
+        limit.unwrap_or(0)
     }
 }
 
-/// A value that can be sent.
+/// Checks that a value can be sent.
 fn admitted(name: &str, value: Value) -> Result<Value, Error> {
     admit(value).map_err(|why| {
         let message = format!("{} {why}", Value::from(name));
@@ -279,11 +280,11 @@ fn admitted(name: &str, value: Value) -> Result<Value, Error> {
     })
 }
 
-/// The most of a complaint about options that is shown.
-const MOST_QUOTED: usize = 200;
+/// The most characters of an error about options.
+const MAX_QUOTED: usize = 200;
 
-/// The first field that cannot be read by itself.
-fn wrong_field(options: &Value) -> Option<String> {
+/// The first field that is invalid by itself.
+fn invalid_field(options: &Value) -> Option<String> {
     let fields = options.as_object()?;
     let alone = |(name, value): &(&String, &Value)| {
         let one = Map::from_iter([(String::clone(name), Value::clone(value))]);
@@ -294,7 +295,7 @@ fn wrong_field(options: &Value) -> Option<String> {
 }
 
 impl fmt::Debug for Options {
-    /// What is passed through may hold secrets: only the names are shown.
+    /// Shows only the names: `extra` can hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fields = self.fields();
         let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();

@@ -113,10 +113,10 @@ fn arguments_are_sent_back_in_a_form_that_every_server_reads() {
     ];
     for (came, goes) in cases {
         let call = ToolCall::builder("t", came).build().unwrap();
-        assert_eq!(super::spelling::wire_arguments(&call), goes);
+        assert_eq!(super::sanitise::valid_arguments(&call), goes);
     }
     let value = ToolCall::builder("t", json!({ "b": [2] })).build().unwrap();
-    assert_eq!(super::spelling::wire_arguments(&value), r#"{"b":[2]}"#);
+    assert_eq!(super::sanitise::valid_arguments(&value), r#"{"b":[2]}"#);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn names_are_written_in_letters_that_every_server_takes() {
         (&long, &long[..64]),
     ];
     for (came, goes) in cases {
-        assert_eq!(super::spelling::wire_name(came), goes);
+        assert_eq!(super::sanitise::valid_name(came), goes);
     }
 }
 

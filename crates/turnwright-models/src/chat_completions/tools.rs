@@ -1,4 +1,4 @@
-//! Tools as a server is shown them.
+//! Tools in the JSON of the protocol.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,21 +12,21 @@ use turnwright_core::{DispatchContext, Tool};
 
 use super::options::Options;
 
-/// What may not stand at the root of a schema at many servers.
-const AT_THE_ROOT: &[&str] = &[
+/// Keywords that many servers reject at the root of a schema.
+const REJECTED_AT_ROOT: &[&str] = &[
     "anyOf", "oneOf", "allOf", "not", "enum", "const", "$ref", "if",
 ];
 
-/// The most tools that are kept: beyond, they are written and named again.
-const MOST_KEPT: usize = 10_000;
+/// The capacity of the cache. It is cleared when it is full.
+const MAX_CACHED: usize = 10_000;
 
-/// Tools as they go over the wire, by their fingerprint: they seldom change, and may be large.
+/// A cache of tools in JSON, by their fingerprint: they seldom change and can be large.
 #[derive(Default)]
 pub(super) struct WrittenTools(Mutex<HashMap<String, Arc<str>>>);
 
 impl WrittenTools {
-    /// The tools of a turn, then those of the provider. One that is seen for the first time and that many servers will refuse
-    /// is named to operators.
+    /// The tools of a turn, then those of the provider. Logs a warning the first time it sees a tool that many servers
+    /// reject.
     pub(super) fn of(
         &self,
         tools: &[Tool],
@@ -36,24 +36,24 @@ impl WrittenTools {
         let theirs = options.provider_tools();
         let mut texts = Vec::with_capacity(tools.len() + theirs.len());
         let mut unions = Vec::new();
-        let mut kept = self.0.lock();
+        let mut cache = self.0.lock();
         for tool in tools {
-            if let Some(text) = kept.get(tool.fingerprint()) {
+            if let Some(text) = cache.get(tool.fingerprint()) {
                 texts.push(Arc::clone(text));
                 continue;
             }
-            if kept.len() >= MOST_KEPT {
-                kept.clear();
+            if cache.len() >= MAX_CACHED {
+                cache.clear();
             }
             let text = Arc::<str>::from(written(tool));
-            kept.insert(tool.fingerprint().to_owned(), Arc::clone(&text));
+            cache.insert(tool.fingerprint().to_owned(), Arc::clone(&text));
             texts.push(text);
             unions.extend(union_of(tool).map(|keyword| (tool.name(), keyword)));
         }
-        drop(kept);
+        drop(cache);
         for (name, keyword) in unions {
             let message = format!(
-                "many model servers refuse the tool `{name}`: its schema has `{keyword}` at the root; put the alternatives into a field of an object"
+                "many model servers reject the tool `{name}`: its schema has `{keyword}` at the root; put the alternatives into a field of an object"
             );
             ctx.log(Level::Warn, message);
         }
@@ -62,7 +62,7 @@ impl WrittenTools {
     }
 }
 
-/// The tools among these that a server is likely to refuse.
+/// The tools that a server is likely to reject.
 pub(super) fn unions(tools: &[Tool]) -> impl Iterator<Item = &str> {
     let has = |tool: &&Tool| union_of(tool).is_some();
     tools.iter().filter(has).map(Tool::name)
@@ -70,11 +70,13 @@ pub(super) fn unions(tools: &[Tool]) -> impl Iterator<Item = &str> {
 
 fn union_of(tool: &Tool) -> Option<&'static str> {
     let document = tool.schema().document();
-    let found = AT_THE_ROOT.iter().find(|it| document.get(**it).is_some());
+    let found = REJECTED_AT_ROOT
+        .iter()
+        .find(|keyword| document.get(**keyword).is_some());
     found.copied()
 }
 
-/// A tool as the model is shown it: the document that is enforced, and no other.
+/// A tool in JSON, with the schema that is enforced.
 fn written(tool: &Tool) -> String {
     #[derive(Serialize)]
     struct Written<'t> {
@@ -97,12 +99,11 @@ fn written(tool: &Tool) -> String {
             parameters: &parameters,
         },
     };
-    // Text and JSON values can always be written.
+    // Text and JSON values always serialise.
     serde_json::to_string(&written).unwrap_or_default()
 }
 
-/// The document as it is. Where it names no properties, an empty list of them is said, which changes nothing: some servers
-/// refuse an object without.
+/// The schema, with empty `properties` if it has none: some servers reject an object without them.
 fn with_properties(document: &Value) -> Cow<'_, Value> {
     match document {
         Value::Object(map) if !map.contains_key("properties") => {

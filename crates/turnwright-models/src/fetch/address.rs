@@ -1,24 +1,25 @@
-//! What is a public address.
+//! Which addresses are public.
 //!
-//! After the special-purpose registries of IANA, and stricter where no file is ever served from.
+//! Follows the special-purpose registries of IANA, and is stricter where no file is ever served.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use super::network::{Network, v4, v6, v6_host};
+use ipnet::IpNet;
 
-/// Who can reach an address.
+use super::network::{v4, v6, v6_host};
+
+/// Where an address can be reached from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Everybody.
+    /// The Internet.
     Public,
     /// Machines of the same owner: private networks and this machine.
     Private,
-    /// Nobody who serves files: metadata of clouds, link-local, multicast, reserved and the like. Whoever means one of
-    /// these names it.
+    /// No file server: cloud metadata, link-local, multicast, reserved and similar. Must be allowed by name.
     Special,
 }
 
-const PRIVATE_V4: [Network; 5] = [
+const PRIVATE_V4: [IpNet; 5] = [
     v4(10, 0, 0, 0, 8),
     // Behind a carrier's address translation.
     v4(100, 64, 0, 0, 10),
@@ -27,19 +28,19 @@ const PRIVATE_V4: [Network; 5] = [
     v4(192, 168, 0, 0, 16),
 ];
 
-const SPECIAL_V4: [Network; 12] = [
+const SPECIAL_V4: [IpNet; 12] = [
     // On many systems this is the machine itself.
     v4(0, 0, 0, 0, 8),
-    // Metadata of Alibaba Cloud, amid the carriers' range.
+    // Metadata of Alibaba Cloud, inside the carriers' range.
     v4(100, 100, 100, 200, 32),
-    // What serves the virtual machines of Azure, amid public addresses.
+    // Services for virtual machines of Azure, inside public addresses.
     v4(168, 63, 129, 16, 32),
     // Link-local, and the metadata of most clouds.
     v4(169, 254, 0, 0, 16),
     v4(192, 0, 0, 0, 24),
     // Documentation: this one and two below.
     v4(192, 0, 2, 0, 24),
-    // Relays of 6to4, given up.
+    // Relays of 6to4, deprecated.
     v4(192, 88, 99, 0, 24),
     // Benchmarks.
     v4(198, 18, 0, 0, 15),
@@ -51,15 +52,15 @@ const SPECIAL_V4: [Network; 12] = [
     v4(240, 0, 0, 0, 4),
 ];
 
-const PRIVATE_V6: [Network; 2] = [
+const PRIVATE_V6: [IpNet; 2] = [
     v6_host([0, 0, 0, 0, 0, 0, 0, 1], 128),
     // Unique local.
     v6(0xfc00, 0, 7),
 ];
 
-/// What is not meant where a wider range is.
-const SPECIAL_V6: [Network; 7] = [
-    // Metadata of clouds, amid the unique local addresses: Amazon, Oracle, Scaleway, Google.
+/// Exceptions to wider ranges.
+const SPECIAL_V6: [IpNet; 7] = [
+    // Cloud metadata, inside the unique local addresses: Amazon, Oracle, Scaleway, Google.
     v6(0xfd00, 0x0ec2, 32),
     v6_host([0xfd00, 0x00c1, 0, 0, 0, 0, 0xa9fe, 0xa9fe], 128),
     v6_host([0xfd00, 0x0042, 0, 0, 0, 0, 0, 0x0042], 128),
@@ -71,25 +72,25 @@ const SPECIAL_V6: [Network; 7] = [
     v6(0x3fff, 0, 20),
 ];
 
-/// All that was ever given out to the public, and what is translated to public IPv4. Everything else is nobody's.
-const PUBLIC_V6: [Network; 2] = [GLOBAL, NAT64];
+/// All allocated public addresses, and those that translate to public IPv4. The rest is unallocated.
+const PUBLIC_V6: [IpNet; 2] = [GLOBAL, NAT64];
 
-const GLOBAL: Network = v6(0x2000, 0, 3);
-const NAT64: Network = v6(0x0064, 0xff9b, 96);
-const SIX_TO_FOUR: Network = v6(0x2002, 0, 16);
+const GLOBAL: IpNet = v6(0x2000, 0, 3);
+const NAT64: IpNet = v6(0x0064, 0xff9b, 96);
+const SIX_TO_FOUR: IpNet = v6(0x2002, 0, 16);
 
-/// Who can reach this address.
+/// Where this address can be reached from.
 pub(super) fn reach(address: IpAddr) -> Reach {
-    // IPv4 in the form of IPv6 is dialled as IPv4.
+    // IPv4-mapped IPv6 is dialled as IPv4.
     let address = match address.to_canonical() {
         IpAddr::V4(address) => return reach_v4(address),
         IpAddr::V6(address) => IpAddr::V6(address),
     };
-    // What carries an address ends there, and no honest one carries what is not public.
-    if carried(address).is_some_and(|inner| reach_v4(inner) != Reach::Public) {
+    // Traffic to an embedded address ends there, and no legitimate one embeds an address that is not public.
+    if embedded(address).is_some_and(|inner| reach_v4(inner) != Reach::Public) {
         return Reach::Special;
     }
-    let within = |networks: &[Network]| networks.iter().any(|it| it.contains(address));
+    let within = |networks: &[IpNet]| networks.iter().any(|network| network.contains(&address));
     if within(&SPECIAL_V6) {
         Reach::Special
     } else if within(&PRIVATE_V6) {
@@ -102,7 +103,8 @@ pub(super) fn reach(address: IpAddr) -> Reach {
 }
 
 fn reach_v4(address: Ipv4Addr) -> Reach {
-    let within = |networks: &[Network]| networks.iter().any(|it| it.contains(address.into()));
+    let address = IpAddr::V4(address);
+    let within = |networks: &[IpNet]| networks.iter().any(|network| network.contains(&address));
     if within(&SPECIAL_V4) {
         Reach::Special
     } else if within(&PRIVATE_V4) {
@@ -112,17 +114,17 @@ fn reach_v4(address: Ipv4Addr) -> Reach {
     }
 }
 
-/// The IPv4 address that this one leads to, where it is made to: translated (NAT64) or tunnelled (6to4, ISATAP).
-pub(super) fn carried(address: IpAddr) -> Option<Ipv4Addr> {
+/// The IPv4 address inside an address of NAT64, 6to4 or ISATAP.
+pub(super) fn embedded(address: IpAddr) -> Option<Ipv4Addr> {
     let IpAddr::V6(inside) = address else {
         return None;
     };
     let [_, b, c, _, e, f, g, h] = inside.segments();
-    if NAT64.contains(address) {
+    if NAT64.contains(&address) {
         Some(joined(g, h))
-    } else if SIX_TO_FOUR.contains(address) {
+    } else if SIX_TO_FOUR.contains(&address) {
         Some(joined(b, c))
-    } else if GLOBAL.contains(address) && matches!((e, f), (0 | 0x0200, 0x5efe)) {
+    } else if GLOBAL.contains(&address) && matches!((e, f), (0 | 0x0200, 0x5efe)) {
         Some(joined(g, h))
     } else {
         None

@@ -1,4 +1,4 @@
-//! Why nothing, or not everything, was fetched. Nothing here says more of a URL than its host.
+//! Errors of a fetch. They show only the host of a URL.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::io;
 
 use turnwright_core::{Error, ErrorCode};
 
-/// What failed, and why.
+/// A message with its cause.
 #[derive(Debug)]
 struct Failure {
     message: String,
@@ -25,19 +25,19 @@ impl StdError for Failure {
     }
 }
 
-/// An address that may not be fetched from.
-pub(super) fn refused(message: impl Into<String>) -> Error {
+/// The guard denied an address.
+pub(super) fn denied(message: impl Into<String>) -> Error {
     Error::new(ErrorCode::AddressRefused, message)
 }
 
-/// A fetcher or a reader that is not well described.
+/// A setting of a fetcher or reader is invalid.
 pub(super) fn invalid(message: impl Into<String>) -> Error {
     Error::new(ErrorCode::InvalidMedia, message)
 }
 
-/// A refusal on the way, as readers fail.
-pub(super) fn stop(refusal: Error) -> io::Error {
-    io::Error::new(io::ErrorKind::PermissionDenied, refusal)
+/// A denial as an I/O error.
+pub(super) fn stop(denial: Error) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, denial)
 }
 
 pub(super) fn too_large(host: &str, max: u64) -> io::Error {
@@ -56,10 +56,10 @@ pub(super) fn cut_off(host: &str, got: u64, promised: u64) -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, message)
 }
 
-/// No answer came.
+/// The request failed without a response.
 pub(super) fn unanswered(host: &str, error: reqwest::Error) -> io::Error {
-    if let Some(refusal) = causes(&error).find_map(|cause| cause.downcast_ref::<Error>()) {
-        return stop(refusal.clone());
+    if let Some(denial) = causes(&error).find_map(|cause| cause.downcast_ref::<Error>()) {
+        return stop(denial.clone());
     }
     if error.is_timeout() {
         return too_slow(host, "connect_timeout");
@@ -68,7 +68,7 @@ pub(super) fn unanswered(host: &str, error: reqwest::Error) -> io::Error {
     wrap(what, io::ErrorKind::NotConnected, error)
 }
 
-/// The answer broke off.
+/// The body ended early.
 pub(super) fn broken(host: &str, error: reqwest::Error) -> io::Error {
     let what = format!("the answer of {host} broke off");
     wrap(what, io::ErrorKind::UnexpectedEof, error)
@@ -83,7 +83,7 @@ fn wrap(what: String, kind: io::ErrorKind, error: reqwest::Error) -> io::Error {
     io::Error::new(kind, Failure { message, source })
 }
 
-/// What an error was caused by, each by the next. What stands inside an I/O error is one of them.
+/// The chain of causes, including those inside I/O errors.
 fn causes<'a>(
     error: &'a (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {

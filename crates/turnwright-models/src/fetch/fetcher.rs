@@ -1,4 +1,4 @@
-//! What all readers share: the client, the guard and the limits.
+//! The client, guard and limits that all readers share.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::guard::AddressGuard;
 use super::reader::HttpReader;
 use super::resolve::{Dial, GuardedResolver, Resolver, SystemResolver};
 
-/// Makes readers for URLs. Cheap to clone; clones share their guard and their limits.
+/// Creates readers for URLs. Cheap to clone; clones share the client, guard and limits.
 #[derive(Clone)]
 pub struct Fetcher(Arc<Shared>);
 
@@ -23,7 +23,7 @@ pub(super) struct Shared {
     pub(super) dial: Option<Dial>,
 }
 
-/// How much and how long.
+/// Limits on size and time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) max_bytes: u64,
@@ -33,7 +33,7 @@ pub(super) struct Limits {
     pub(super) idle_timeout: Duration,
 }
 
-/// Makes a [`Fetcher`].
+/// Builds a [`Fetcher`].
 #[must_use = "a builder does nothing until `build` is called"]
 #[derive(Clone)]
 pub struct FetcherBuilder {
@@ -44,7 +44,7 @@ pub struct FetcherBuilder {
 }
 
 impl Fetcher {
-    /// A fetcher of chosen parts.
+    /// Creates a builder.
     pub fn builder() -> FetcherBuilder {
         FetcherBuilder {
             guard: AddressGuard::public(),
@@ -60,11 +60,11 @@ impl Fetcher {
         }
     }
 
-    /// A reader of what is at this URL. Nothing is looked up or dialled before it is opened, and its address is judged
-    /// then, each time.
+    /// Creates a reader for a URL. The name is resolved and its addresses are checked each time the reader is opened, not
+    /// before.
     ///
     /// # Errors
-    /// `E_ADDRESS_REFUSED`: it is no URL of `http` or `https`, or it holds credentials.
+    /// `E_ADDRESS_REFUSED` if the URL is not `http` or `https`, or has credentials.
     pub fn reader(&self, url: &str) -> Result<HttpReader, Error> {
         HttpReader::new(self.clone(), url)
     }
@@ -75,64 +75,63 @@ impl Fetcher {
 }
 
 impl FetcherBuilder {
-    /// Where may be fetched from. Public addresses unless told.
+    /// Sets the address guard. Default: [`AddressGuard::public`].
     pub fn guard(mut self, guard: AddressGuard) -> Self {
         self.guard = guard;
         self
     }
 
-    /// What looks up names. The operating system unless told.
+    /// Sets the DNS resolver. Default: the operating system.
     pub fn resolver(mut self, resolver: impl Resolver + 'static) -> Self {
         self.resolver = Arc::new(resolver);
         self
     }
 
-    /// How many bytes at most. 20 MiB unless told.
+    /// Sets the maximum size of a body. Default: 20 MiB.
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.limits.max_bytes = bytes;
         self
     }
 
-    /// How many redirects are followed. 5 unless told.
+    /// Sets the maximum number of redirects. Default: 5.
     pub fn max_redirects(mut self, redirects: usize) -> Self {
         self.limits.max_redirects = redirects;
         self
     }
 
-    /// How long it may take from opening to the last byte, whoever is slow: the server or who reads. 60 seconds unless told.
+    /// Sets the timeout from opening to the last byte. A slow consumer counts too. Default: 60 s.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.limits.timeout = limit;
         self
     }
 
-    /// How long it may take to look up a name and connect. 10 seconds unless told.
+    /// Sets the timeout for DNS and connect. Default: 10 s.
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
         self.limits.connect_timeout = limit;
         self
     }
 
-    /// How long the server may be silent. 20 seconds unless told.
+    /// Sets the longest pause between two pieces of a body. Default: 20 s.
     pub fn idle_timeout(mut self, limit: Duration) -> Self {
         self.limits.idle_timeout = limit;
         self
     }
 
-    /// Dials elsewhere, once an address was judged.
+    /// Dials another address after the check.
     #[cfg(test)]
     pub(super) fn dial(mut self, dial: Dial) -> Self {
         self.dial = Some(dial);
         self
     }
 
-    /// Makes the fetcher.
+    /// Builds the fetcher.
     ///
     /// # Errors
-    /// `E_INVALID_INITIAL_MEDIA_VALUE`: the guard names something that is neither a host nor a network, or TLS cannot be
-    /// set up.
+    /// `E_INVALID_INITIAL_MEDIA_VALUE` if a rule of the guard is neither a host nor a network, or if TLS cannot be set up.
     pub fn build(self) -> Result<Fetcher, Error> {
         self.guard.check()?;
         let guard = Arc::new(self.guard);
-        // An encoding would let few bytes become many.
+        // Decompression would bypass the size limit.
         let plain = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
         let http = reqwest::Client::builder()
             .dns_resolver(GuardedResolver {
@@ -140,15 +139,15 @@ impl FetcherBuilder {
                 resolver: self.resolver,
                 dial: self.dial.clone(),
             })
-            // A proxy would look up names itself.
+            // A proxy would resolve names itself.
             .no_proxy()
-            // Each hop is judged, which reqwest cannot do.
+            // Each hop is checked, which reqwest cannot do.
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .no_gzip()
             .default_headers(plain)
             .user_agent(concat!("turnwright/", env!("CARGO_PKG_VERSION")))
-            // No connection outlives its request, so that each is judged for itself.
+            // No connection outlives its request, so that each request is checked.
             .pool_max_idle_per_host(0)
             .connect_timeout(self.limits.connect_timeout)
             .build()

@@ -23,7 +23,7 @@
 //! # What holds
 //!
 //! - Every address is judged: one that stands in the URL before anything is dialled, a name's after it was looked up.
-//!   What was judged is what is dialled; there is no second look-up in between. If one address of a name is refused, the
+//!   What was judged is what is dialled; there is no second look-up in between. If one address of a name is denied, the
 //!   name is: a public name does not point inside.
 //! - A redirect is a new URL, judged like the first: five at most, never from `https` to `http`.
 //! - Headers that you give go to the origin that you give them for. After a redirect to another they are dropped, also if
@@ -38,10 +38,10 @@
 mod address;
 mod failure;
 mod fetcher;
-mod follow;
 mod guard;
 mod network;
 mod reader;
+mod redirects;
 mod resolve;
 mod transfer;
 

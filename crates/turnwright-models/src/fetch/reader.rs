@@ -15,10 +15,10 @@ use turnwright_core::media::MediaReader;
 use turnwright_core::{ByteStream, Error};
 use url::Url;
 
-use super::failure::{invalid, refused, too_large, too_slow};
+use super::failure::{denied, invalid, too_large, too_slow};
 use super::fetcher::{Fetcher, Limits};
-use super::follow::{self, shown_host};
-use super::guard::judge_form;
+use super::guard::check_form;
+use super::redirects::{self, shown_host};
 use super::transfer::{Transfer, within};
 
 /// Pieces that wait for who reads.
@@ -54,8 +54,8 @@ pub struct HttpReader {
 impl HttpReader {
     pub(super) fn new(fetcher: Fetcher, url: &str) -> Result<Self, Error> {
         let url = Url::parse(url.trim())
-            .map_err(|error| refused(format!("this is not a URL that can be fetched: {error}")))?;
-        judge_form(&url)?;
+            .map_err(|error| denied(format!("this is not a URL that can be fetched: {error}")))?;
+        check_form(&url)?;
         let limits = fetcher.shared().limits;
         Ok(HttpReader {
             fetcher,
@@ -90,7 +90,7 @@ impl HttpReader {
     /// Only these MIME types are taken, such as `image/png` or `image/*`. Any unless told.
     pub fn expect_types<T: Into<String>>(mut self, types: impl IntoIterator<Item = T>) -> Self {
         let types = types.into_iter().map(Into::into);
-        self.expected = types.map(|it| it.to_ascii_lowercase()).collect();
+        self.expected = types.map(|item| item.to_ascii_lowercase()).collect();
         self
     }
 
@@ -127,7 +127,7 @@ impl HttpReader {
         let encodings = response.headers().get_all(CONTENT_ENCODING);
         if encodings
             .iter()
-            .any(|it| !it.as_bytes().eq_ignore_ascii_case(b"identity"))
+            .any(|item| !item.as_bytes().eq_ignore_ascii_case(b"identity"))
         {
             let message = format!("{host} sends it encoded, which was not asked for");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
@@ -147,14 +147,18 @@ impl HttpReader {
         if self.expected.is_empty() {
             return true;
         }
-        let sent = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
-        let sent = sent.and_then(|it| it.split(';').next()).unwrap_or_default();
+        let sent = headers
+            .get(CONTENT_TYPE)
+            .and_then(|item| item.to_str().ok());
+        let sent = sent
+            .and_then(|item| item.split(';').next())
+            .unwrap_or_default();
         let sent = sent.trim().to_ascii_lowercase();
         self.expected
             .iter()
             .any(|expected| match expected.strip_suffix("/*") {
                 Some("*") => true,
-                Some(family) => sent.split_once('/').is_some_and(|(it, _)| it == family),
+                Some(family) => sent.split_once('/').is_some_and(|(item, _)| item == family),
                 None => *expected == sent,
             })
     }
@@ -167,7 +171,7 @@ impl MediaReader for HttpReader {
     async fn open(&self) -> io::Result<ByteStream> {
         let deadline = Instant::now().checked_add(self.limits.timeout);
         let late = || too_slow(&shown_host(&self.url), "timeout");
-        let (host, response) = within(deadline, follow::get(self))
+        let (host, response) = within(deadline, redirects::get(self))
             .await
             .ok_or_else(late)??;
         self.take(&host, &response)?;

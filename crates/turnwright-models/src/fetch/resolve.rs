@@ -1,4 +1,4 @@
-//! From names to addresses, each judged before it is dialled.
+//! Resolves names and checks each address before it is dialled.
 
 use std::fmt;
 use std::io;
@@ -10,17 +10,17 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::guard::AddressGuard;
 
-/// Looks up the addresses of a name. Whatever it says is judged: a resolver cannot open what the guard does not.
+/// Resolves a name. The guard checks the result, so a resolver cannot bypass it.
 #[async_trait]
 pub trait Resolver: Send + Sync + fmt::Debug {
-    /// All addresses of the name.
+    /// Returns all addresses of the name.
     ///
     /// # Errors
-    /// It cannot be looked up.
+    /// The lookup failed.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// Asks the operating system.
+/// The resolver of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemResolver;
 
@@ -32,10 +32,10 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// Where to dial for an address that was judged already: itself, save in tests.
+/// Maps a checked address to the one that is dialled. Only tests change it.
 pub(super) type Dial = Arc<dyn Fn(IpAddr) -> SocketAddr + Send + Sync>;
 
-/// What the HTTP client asks: it dials what comes from here and nothing else, but for addresses that stand in a URL.
+/// The resolver of the HTTP client, which dials only its results and IP addresses in URLs.
 pub(super) struct GuardedResolver {
     pub(super) guard: Arc<AddressGuard>,
     pub(super) resolver: Arc<dyn Resolver>,
@@ -53,9 +53,9 @@ impl Resolve for GuardedResolver {
             if addresses.is_empty() {
                 return Err("the name has no address".into());
             }
-            guard.judge_answer(host, &addresses)?;
+            guard.check_resolved(host, &addresses)?;
             let dialled = addresses.into_iter().map(move |address| match &dial {
-                // The port of the URL, or of its scheme, takes the place of 0.
+                // The client replaces port 0 by that of the URL.
                 None => SocketAddr::new(address, 0),
                 Some(dial) => dial(address),
             });

@@ -1,4 +1,4 @@
-//! From the connection to who reads, within bounds.
+//! Streams a body to its reader, within limits.
 
 use std::io;
 use std::pin::pin;
@@ -12,7 +12,7 @@ use turnwright_core::ByteSender;
 use super::failure::{broken, cut_off, too_large, too_slow};
 use super::fetcher::Limits;
 
-/// A body that is under way.
+/// A body that is being transferred.
 pub(super) struct Transfer {
     host: String,
     response: Response,
@@ -37,9 +37,9 @@ impl Transfer {
         }
     }
 
-    /// Sends all of it, and says so if that was not all.
+    /// Sends the body, then an error if it is incomplete.
     pub(super) async fn feed(self, sender: ByteSender) {
-        // The connection is closed before the failure waits for who reads, and when nobody does any more.
+        // Closes the connection before the error waits for the reader, and when the reader is dropped.
         let ended = {
             let (pieces, closed) = (pin!(self.pieces(&sender)), pin!(sender.closed()));
             match select(pieces, closed).await {
@@ -48,7 +48,7 @@ impl Transfer {
             }
         };
         if let Err(error) = ended {
-            // If nobody reads any more, nobody has to know.
+            // Without a reader there is nobody to report to.
             let _ = sender.fail(error).await;
         }
     }
@@ -85,7 +85,7 @@ impl Transfer {
     }
 }
 
-/// What the future gives, unless the deadline is earlier. A deadline beyond all time is none.
+/// Waits for a future until a deadline. `None` is no deadline.
 pub(super) async fn within<F: Future>(deadline: Option<Instant>, future: F) -> Option<F::Output> {
     match deadline {
         Some(deadline) => tokio::time::timeout_at(deadline, future).await.ok(),

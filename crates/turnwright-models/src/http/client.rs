@@ -71,8 +71,8 @@ impl ClientBuilder {
         }
     }
 
-    /// Through no proxy unless one was told.
-    pub(crate) fn no_proxy_unless_told(self) -> Self {
+    /// Ignores the proxies of the environment.
+    pub(crate) fn without_environment_proxy(self) -> Self {
         match self.proxy {
             Proxy::Environment => self.no_proxy(),
             Proxy::None | Proxy::At(_) => self,
@@ -177,7 +177,7 @@ impl Body {
     }
 
     /// A body that is there already.
-    pub fn whole(bytes: impl Into<Bytes>) -> Self {
+    pub fn full(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         Body::new(futures_util::stream::iter([Ok(bytes)]))
     }

@@ -18,7 +18,7 @@
 //!     async fn send(&self, request: Request) -> Result<Response, Error> {
 //!         assert_eq!(request.url.path(), "/v1/chat/completions");
 //!         let body = r#"{"choices": [{"message": {"content": "Hello!"}, "finish_reason": "stop"}]}"#;
-//!         Ok(Response::new(200, Vec::new(), Body::whole(body)))
+//!         Ok(Response::new(200, Vec::new(), Body::full(body)))
 //!     }
 //! }
 //!
@@ -111,7 +111,7 @@ impl Response {
     /// The first header of that name, in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(it, _)| it == name);
+        let found = self.headers.iter().find(|(item, _)| item == name);
         found.map(|(_, value)| value.as_str())
     }
 }
@@ -143,4 +143,27 @@ pub(crate) fn parse_url(what: &str, text: &str) -> Result<Url, Error> {
         "http" | "https" if url.has_host() => Ok(url),
         scheme => Err(wrong(&format_args!("its scheme is `{scheme}`"))),
     }
+}
+
+/// Whether a URL is on the loopback interface.
+#[must_use]
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// A URL without its credentials, query and fragment, which can hold secrets.
+#[must_use]
+pub fn without_secrets(url: &Url) -> Url {
+    let mut plain = url.clone();
+    plain.set_query(None);
+    plain.set_fragment(None);
+    // These fail only for URLs without a host.
+    let _ = plain.set_username("");
+    let _ = plain.set_password(None);
+    plain
 }

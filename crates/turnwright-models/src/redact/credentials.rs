@@ -58,7 +58,7 @@ fn of_header(value: &str, found: &mut Vec<String>) {
     found.push(key.to_owned());
     let is_scheme = ["basic", "bearer", "token", "apikey", "key"]
         .iter()
-        .any(|it| scheme.eq_ignore_ascii_case(it));
+        .any(|item| scheme.eq_ignore_ascii_case(item));
     if !is_scheme {
         found.push(value.to_owned());
     }

@@ -120,7 +120,11 @@ fn json(bytes: &[u8]) -> Option<(usize, Decoded)> {
             Some((4, Decoded::Char(char::from(byte))))
         }
         b'u' if bytes.get(2) == Some(&b'{') => {
-            let digits = bytes.get(3..)?.iter().take(7).position(|it| *it == b'}')?;
+            let digits = bytes
+                .get(3..)?
+                .iter()
+                .take(7)
+                .position(|item| *item == b'}')?;
             let c = number(bytes.get(3..3 + digits)?, 16).and_then(char::from_u32)?;
             Some((4 + digits, Decoded::Char(c)))
         }
@@ -140,7 +144,7 @@ fn json(bytes: &[u8]) -> Option<(usize, Decoded)> {
 
 /// `&amp;`, `&#65;`, `&#x41;`
 fn entity(bytes: &[u8]) -> Option<(usize, Decoded)> {
-    let length = bytes.iter().take(10).position(|it| *it == b';')?;
+    let length = bytes.iter().take(10).position(|item| *item == b';')?;
     let c = match bytes.get(1..length)? {
         b"amp" => '&',
         b"lt" => '<',

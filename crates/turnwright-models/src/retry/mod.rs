@@ -1,10 +1,10 @@
-//! When a request is made again, and after how long.
+//! Retry policy.
 //!
 //! ```
 //! use std::time::Duration;
 //! use turnwright_models::retry::RetryPolicy;
 //!
-//! // Five attempts in all; a server that asks for more than ten seconds is not waited for.
+//! // Five attempts. A `Retry-After` above ten seconds fails.
 //! let policy = RetryPolicy::new().attempts(5).longest_wait(Duration::from_secs(10));
 //! # let _ = policy;
 //! ```
@@ -16,10 +16,10 @@ use std::time::{Duration, SystemTime};
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 
-/// How often a request is made, and how long to wait in between: twice as long each time, with a share that is left to
-/// chance, so that many who failed together do not come back together. What the server says in `Retry-After` counts more.
+/// The number of attempts and the wait between them: exponential backoff with jitter. `Retry-After` of the server overrides
+/// the wait.
 #[derive(Clone, Debug)]
-#[must_use = "a policy does nothing until a battery has it"]
+#[must_use = "a policy does nothing until an executor has it"]
 pub struct RetryPolicy {
     attempts: usize,
     first_wait: Duration,
@@ -33,7 +33,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Four attempts; half a second before the second; never more than a minute.
+    /// Four attempts, with waits from half a second to one minute.
     pub fn new() -> Self {
         RetryPolicy {
             attempts: 4,
@@ -42,24 +42,24 @@ impl RetryPolicy {
         }
     }
 
-    /// One attempt and no other.
+    /// One attempt, no retry.
     pub fn never() -> Self {
         RetryPolicy::new().attempts(1)
     }
 
-    /// So many attempts in all, at least one.
+    /// Sets the number of attempts, at least one. Default: 4.
     pub fn attempts(mut self, attempts: usize) -> Self {
         self.attempts = attempts.max(1);
         self
     }
 
-    /// The wait before the second attempt.
+    /// Sets the wait before the second attempt. Default: 500 ms.
     pub fn first_wait(mut self, wait: Duration) -> Self {
         self.first_wait = wait;
         self
     }
 
-    /// The longest wait. A server that asks for more is not waited for: the request fails, and says so.
+    /// Sets the longest wait. If a server asks for more, the request fails. Default: 60 s.
     pub fn longest_wait(mut self, wait: Duration) -> Self {
         self.longest_wait = wait;
         self
@@ -88,24 +88,24 @@ pub(crate) struct Attempts {
     longest: Duration,
 }
 
-/// What comes after an attempt that failed.
+/// What follows a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Another, after this long.
+    /// Another attempt after this wait.
     After(Duration),
-    /// None: there were as many as may be.
+    /// No attempt is left.
     NoMore,
-    /// None: the server asks for a longer wait than may be.
+    /// The server asks for a longer wait than the policy allows.
     TooLong(Duration),
 }
 
 impl Attempts {
-    /// How many were made, this one included.
+    /// The number of attempts, including the current one.
     pub(crate) fn made(&self) -> usize {
         self.made
     }
 
-    /// What comes next, where the server may have said when.
+    /// Decides what follows. `asked` is the wait that the server asks for.
     pub(crate) fn next(&mut self, asked: Option<Duration>) -> Next {
         let Some(wait) = self.waits.next() else {
             return Next::NoMore;
@@ -114,31 +114,36 @@ impl Attempts {
             Some(asked) if asked > self.longest => Next::TooLong(asked),
             asked => {
                 self.made += 1;
-                // Chance may have made it longer than it may be.
+                // Jitter can exceed the limit.
                 Next::After(asked.unwrap_or(wait).min(self.longest))
             }
         }
     }
 }
 
-/// How long a server asks to wait: `retry-after-ms`, else `retry-after` in seconds or as a date. What cannot be read was not
-/// said.
+/// The wait that a server asks for: `retry-after-ms`, otherwise `retry-after` in seconds or as a date. Invalid values count as
+/// absent.
 pub(crate) fn retry_after<'h>(
     header: impl Fn(&str) -> Option<&'h str>,
     now: SystemTime,
 ) -> Option<Duration> {
-    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|it| *it >= 0.0);
-    // What is longer than can be said is too long in any case.
+    let number = |text: &str| {
+        text.trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|number| *number >= 0.0)
+    };
+    // An overflow is too long in any case.
     let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     if let Some(millis) = header("retry-after-ms").and_then(number) {
         return Some(seconds(millis / 1_000.0));
     }
-    let said = header("retry-after")?;
-    match number(said) {
-        Some(told) => Some(seconds(told)),
+    let value = header("retry-after")?;
+    match number(value) {
+        Some(number_of_seconds) => Some(seconds(number_of_seconds)),
         None => {
-            let when = httpdate::parse_http_date(said.trim()).ok()?;
-            // A date that has passed: at once.
+            let when = httpdate::parse_http_date(value.trim()).ok()?;
+            // A date in the past means at once.
             Some(when.duration_since(now).unwrap_or_default())
         }
     }

@@ -1,166 +1,164 @@
-//! Server-sent events out of the bytes of a response, however they arrive, and bounded.
+//! A parser for server-sent events that bounds its memory.
 //!
 //! ```
-//! use turnwright_models::sse::Frames;
+//! use turnwright_models::sse::EventParser;
 //!
-//! let mut frames = Frames::new();
+//! let mut parser = EventParser::new();
 //! let mut piece: &[u8] = b"data: one\n\ndata: t";
-//! assert_eq!(frames.next_event(&mut piece)?.unwrap().data, "one");
-//! assert_eq!(frames.next_event(&mut piece)?, None);
+//! assert_eq!(parser.next_event(&mut piece)?.unwrap().data, "one");
+//! assert_eq!(parser.next_event(&mut piece)?, None);
 //! let mut piece: &[u8] = b"wo\r\n";
-//! assert_eq!(frames.next_event(&mut piece)?, None);
-//! assert_eq!(frames.finish()?.unwrap().data, "two");
+//! assert_eq!(parser.next_event(&mut piece)?, None);
+//! assert_eq!(parser.finish()?.unwrap().data, "two");
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
-
-mod feed;
 
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::fmt;
-use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::num::NonZeroUsize;
 
-use futures_util::Stream as _;
-use sse_stream::SseByteStream;
+use sse_core::{SseDecoder, SseEvent};
 use turnwright_core::{Error, ErrorCode, ErrorKind};
 
-use feed::{Feed, Supply};
+/// The default for [`EventParser::limit`].
+pub const MAX_EVENT: usize = 8 * 1024 * 1024;
 
-/// How many bytes may come before an event is whole, unless told.
-pub const MAX_FRAME: usize = 8 * 1024 * 1024;
-
-/// What is given to the parser at once, so that what it holds stays near the limit whatever is pushed.
-const SLICE: usize = 16 * 1024;
-
-/// An event that carries data.
+/// An event with data.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
-    /// Its type, where it has one.
-    pub name: Option<String>,
-    /// Its data, lines joined by LF.
+    /// The type; `message` if the server did not name one.
+    pub name: Cow<'static, str>,
+    /// The data, lines joined by LF.
     pub data: String,
 }
 
-/// Takes the bytes of a stream of events in pieces of any size, and gives the events.
+/// Parses the bytes of an event stream, in pieces of any size.
 ///
-/// Nothing is kept of what was not yet a whole event beyond the limit, and no byte of a piece is taken before it is needed.
-pub struct Frames {
-    events: SseByteStream<Feed>,
-    supply: Supply,
+/// Comments, a byte order mark and all three line endings are understood. A block without data is not an event.
+pub struct EventParser {
+    decoder: SseDecoder,
     limit: usize,
+    /// Bytes since the last event.
+    taken: usize,
+    /// The beginning of a character whose other bytes have not arrived.
+    partial: Vec<u8>,
     failed: Option<Error>,
 }
 
-impl Frames {
-    /// For one stream, with the usual limit.
+impl EventParser {
+    /// Creates a parser for one stream.
     #[must_use]
     pub fn new() -> Self {
-        let (supply, feed) = feed::new();
-        Frames {
-            events: SseByteStream::new(feed),
-            supply,
-            limit: MAX_FRAME,
+        EventParser {
+            decoder: SseDecoder::with_limit(NonZeroUsize::MAX),
+            limit: MAX_EVENT,
+            taken: 0,
+            partial: Vec::new(),
             failed: None,
         }
     }
 
-    /// At most so many bytes from one event to the next. Comments count: a server cannot hold a client with them forever.
+    /// Sets the maximum number of bytes from one event to the next. Comments count, so a server cannot block a client with
+    /// them. Default: 8 MiB.
     #[must_use]
     pub fn limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
     }
 
-    /// The next event, taking from `piece` what it needs; `None` once the piece is used up.
-    ///
-    /// Blocks without data are not events. A comment, a byte order mark and any line ending are understood.
+    /// Takes bytes from the front of `piece` until an event is complete. Returns `None` once `piece` is empty.
     ///
     /// # Errors
-    /// `E_WIRE_ERROR`: an event is larger than the limit, or is not UTF-8. From then on always.
+    /// `E_WIRE_ERROR` if an event exceeds the limit or is not UTF-8. Every later call returns the same error.
     pub fn next_event(&mut self, piece: &mut &[u8]) -> Result<Option<Event>, Error> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        loop {
-            if let Some(event) = self.poll()? {
-                return Ok(Some(event));
-            }
-            if piece.is_empty() {
-                return Ok(None);
-            }
-            // Never past the limit: how a stream is cut up does not decide whether it passes.
-            let room = self.limit.saturating_sub(self.supply.taken());
+        while !piece.is_empty() {
+            // Never beyond the limit, so that the cuts between pieces make no difference.
+            let room = self.limit.saturating_sub(self.taken);
             if room == 0 {
                 let limit = self.limit;
                 let message = format!(
                     "an event of the response is larger than {limit} bytes, or there is none in as many"
                 );
-                // It would be as large again.
                 return Err(self.fail(message, ErrorKind::Internal));
             }
-            let (now, later) = piece.split_at(piece.len().min(SLICE).min(room));
+            let (given, _) = piece.split_at(piece.len().min(room));
+            let mut rest = given;
+            let event = self.decoder.next(&mut rest);
+            let (used, later) = piece.split_at(given.len() - rest.len());
             *piece = later;
-            self.supply.put(now);
+            self.taken += used.len();
+            if !self.is_utf8(used) {
+                let message = "an event of the response is not UTF-8".to_owned();
+                return Err(self.fail(message, ErrorKind::Unavailable));
+            }
+            if let Some(Ok(SseEvent::Message(event))) = event {
+                self.taken = 0;
+                let (name, data) = (event.event, event.data);
+                return Ok(Some(Event { name, data }));
+            }
         }
+        Ok(None)
     }
 
-    /// The stream has ended: the last event, where it lacks the blank line that ends one.
+    /// Ends the stream. Returns the last event if the blank line after it is missing.
     ///
     /// # Errors
-    /// `E_WIRE_ERROR`, as for [`Frames::next_event`].
+    /// As for [`EventParser::next_event`].
     pub fn finish(&mut self) -> Result<Option<Event>, Error> {
-        if let Some(error) = &self.failed {
-            return Err(error.clone());
-        }
-        // One ends the line, or belongs to a CR before it; the other is the blank line.
-        self.supply.put(b"\n\n");
-        self.poll()
+        // The first ends the line, or belongs to a CR before it. The second is the blank line.
+        self.limit = self.limit.max(self.taken.saturating_add(2));
+        self.next_event(&mut b"\n\n".as_slice())
     }
 
-    /// What comes out of what the parser was given.
-    fn poll(&mut self) -> Result<Option<Event>, Error> {
-        let mut context = Context::from_waker(Waker::noop());
-        loop {
-            match Pin::new(&mut self.events).poll_next(&mut context) {
-                Poll::Ready(Some(Ok(block))) => {
-                    if let Some(data) = block.data {
-                        self.supply.begin_next();
-                        let name = block.event;
-                        return Ok(Some(Event { name, data }));
-                    }
-                }
-                Poll::Ready(Some(Err(_))) => {
-                    let message = "an event of the response is not UTF-8".to_owned();
-                    return Err(self.fail(message, ErrorKind::Unavailable));
-                }
-                Poll::Ready(None) | Poll::Pending => return Ok(None),
+    /// Whether the bytes of the stream are UTF-8 up to here. The decoder would replace other bytes.
+    fn is_utf8(&mut self, bytes: &[u8]) -> bool {
+        if self.partial.is_empty() && bytes.is_ascii() {
+            return true;
+        }
+        let mut joined = std::mem::take(&mut self.partial);
+        let bytes = match joined.is_empty() {
+            true => bytes,
+            false => {
+                joined.extend_from_slice(bytes);
+                &joined
+            }
+        };
+        match std::str::from_utf8(bytes) {
+            Ok(_) => true,
+            Err(error) => {
+                self.partial = bytes
+                    .get(error.valid_up_to()..)
+                    .unwrap_or_default()
+                    .to_vec();
+                error.error_len().is_none()
             }
         }
     }
 
     fn fail(&mut self, message: String, kind: ErrorKind) -> Error {
         let error = Error::new(ErrorCode::Wire, message).with_kind(kind);
-        // What the parser still holds is of no use.
-        let (supply, feed) = feed::new();
-        self.events = SseByteStream::new(feed);
-        self.supply = supply;
-        self.failed = Some(error.clone());
-        error
+        // Releases what the decoder holds.
+        self.decoder = SseDecoder::new();
+        self.failed.insert(error).clone()
     }
 }
 
-impl Default for Frames {
+impl Default for EventParser {
     fn default() -> Self {
-        Frames::new()
+        EventParser::new()
     }
 }
 
-impl fmt::Debug for Frames {
+impl fmt::Debug for EventParser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Frames")
+        f.debug_struct("EventParser")
             .field("limit", &self.limit)
             .field("failed", &self.failed.is_some())
             .finish_non_exhaustive()
@@ -168,7 +166,7 @@ impl fmt::Debug for Frames {
 }
 
 impl fmt::Debug for Event {
-    /// The data is a model's words: only its size is shown.
+    /// Shows only the size of the data, which is output of a model.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Event")
             .field("name", &self.name)

@@ -1,23 +1,23 @@
 use turnwright_core::ErrorCode;
 
-use super::{Event, Frames, MAX_FRAME};
+use super::{Event, EventParser, MAX_EVENT};
 
 /// Every event of these pieces, the last one too.
-fn read(frames: &mut Frames, pieces: &[&[u8]]) -> Result<Vec<Event>, turnwright_core::Error> {
+fn read(parser: &mut EventParser, pieces: &[&[u8]]) -> Result<Vec<Event>, turnwright_core::Error> {
     let mut events = Vec::new();
     for piece in pieces {
         let mut piece = *piece;
-        while let Some(event) = frames.next_event(&mut piece)? {
+        while let Some(event) = parser.next_event(&mut piece)? {
             events.push(event);
         }
         assert!(piece.is_empty(), "a piece is used up");
     }
-    events.extend(frames.finish()?);
+    events.extend(parser.finish()?);
     Ok(events)
 }
 
 fn data(pieces: &[&[u8]]) -> Vec<String> {
-    let events = read(&mut Frames::new(), pieces).unwrap();
+    let events = read(&mut EventParser::new(), pieces).unwrap();
     events.into_iter().map(|event| event.data).collect()
 }
 
@@ -45,9 +45,9 @@ fn the_last_event_needs_no_blank_line() {
 
 #[test]
 fn a_stream_that_has_ended_gives_nothing_more() {
-    let mut frames = Frames::new();
-    assert_eq!(read(&mut frames, &[b"data: a"]).unwrap().len(), 1);
-    assert_eq!(frames.finish().unwrap(), None);
+    let mut parser = EventParser::new();
+    assert_eq!(read(&mut parser, &[b"data: a"]).unwrap().len(), 1);
+    assert_eq!(parser.finish().unwrap(), None);
 }
 
 #[test]
@@ -65,20 +65,20 @@ fn comments_marks_and_blocks_without_data_are_not_events() {
 
 #[test]
 fn an_event_has_its_type() {
-    let events = read(&mut Frames::new(), &[b"event: error\ndata: no\n\n"]).unwrap();
-    assert_eq!(events[0].name.as_deref(), Some("error"));
+    let events = read(&mut EventParser::new(), &[b"event: error\ndata: no\n\n"]).unwrap();
+    assert_eq!(events[0].name, "error");
     assert_eq!(events[0].data, "no");
 }
 
 #[test]
 fn what_is_not_utf8_is_an_error_from_then_on() {
-    let mut frames = Frames::new();
-    let error = read(&mut frames, &[b"data: a\n\ndata: \xFF\n\n"]).unwrap_err();
+    let mut parser = EventParser::new();
+    let error = read(&mut parser, &[b"data: a\n\ndata: \xFF\n\n"]).unwrap_err();
     assert_eq!(error.code(), ErrorCode::Wire);
     let mut more: &[u8] = b"data: a\n\n";
-    let again = frames.next_event(&mut more).unwrap_err();
+    let again = parser.next_event(&mut more).unwrap_err();
     assert_eq!(again.message(), error.message());
-    assert_eq!(frames.finish().unwrap_err().message(), error.message());
+    assert_eq!(parser.finish().unwrap_err().message(), error.message());
 }
 
 #[test]
@@ -94,20 +94,19 @@ fn a_character_may_be_cut_anywhere() {
 fn an_event_passes_up_to_the_limit_however_it_is_cut() {
     for ending in ["\n", "\r\n", "\r"] {
         let one = format!("data: {}{ending}{ending}", "x".repeat(50));
-        // The blank line is there with its first byte.
-        let size = one.len() + 1 - ending.len();
+        let size = one.len();
         let text = one.repeat(3);
         for (limit, passes) in [(size, true), (size - 1, false)] {
             for step in 1..=text.len() {
                 let pieces: Vec<&[u8]> = text.as_bytes().chunks(step).collect();
-                let mut frames = Frames::new().limit(limit);
-                let events = read(&mut frames, &pieces);
+                let mut parser = EventParser::new().limit(limit);
+                let events = read(&mut parser, &pieces);
                 match passes {
                     true => assert_eq!(events.unwrap().len(), 3, "{ending:?} {limit} {step}"),
                     false => {
                         let error = events.unwrap_err();
-                        let said = format!("larger than {limit} bytes");
-                        assert!(error.message().contains(&said), "{error}");
+                        let limit = format!("larger than {limit} bytes");
+                        assert!(error.message().contains(&limit), "{error}");
                     }
                 }
             }
@@ -117,18 +116,18 @@ fn an_event_passes_up_to_the_limit_however_it_is_cut() {
 
 #[test]
 fn endless_comments_come_to_the_limit() {
-    let mut frames = Frames::new();
+    let mut parser = EventParser::new();
     let comment = [b":\n".as_slice(); 1024].concat();
     let mut fed = 0;
     let error = loop {
         let mut piece = comment.as_slice();
-        match frames.next_event(&mut piece) {
+        match parser.next_event(&mut piece) {
             Ok(event) => assert_eq!(event, None),
             Err(error) => break error,
         }
         fed += comment.len();
     };
-    assert_eq!(fed, MAX_FRAME);
+    assert_eq!(fed, MAX_EVENT);
     assert_eq!(error.code(), ErrorCode::Wire);
     assert!(error.message().contains("8388608"), "{error}");
 }
@@ -137,24 +136,24 @@ fn endless_comments_come_to_the_limit() {
 fn blocks_without_data_come_to_the_limit_too() {
     let text = "event: ping\n\n".repeat(100);
     let mut piece = text.as_bytes();
-    let mut frames = Frames::new().limit(1_000);
-    assert!(frames.next_event(&mut piece).is_err());
+    let mut parser = EventParser::new().limit(1_000);
+    assert!(parser.next_event(&mut piece).is_err());
 }
 
 #[test]
 fn many_small_events_in_one_piece_do_not_add_up_to_the_limit() {
     let text = "data: a\n\n".repeat(1_000);
-    let mut frames = Frames::new().limit(20);
-    let events = read(&mut frames, &[text.as_bytes()]).unwrap();
+    let mut parser = EventParser::new().limit(20);
+    let events = read(&mut parser, &[text.as_bytes()]).unwrap();
     assert_eq!(events.len(), 1_000);
 }
 
 #[test]
-fn neither_frames_nor_events_show_what_they_hold() {
-    let events = read(&mut Frames::new(), &[b"data: secret"]).unwrap();
+fn neither_parser_nor_events_show_what_they_hold() {
+    let events = read(&mut EventParser::new(), &[b"data: secret"]).unwrap();
     assert_eq!(
         format!("{:?}", events[0]),
-        "Event { name: None, data: 6 bytes }"
+        "Event { name: \"message\", data: 6 bytes }"
     );
-    assert!(!format!("{:?}", Frames::new()).contains("secret"));
+    assert!(!format!("{:?}", EventParser::new()).contains("secret"));
 }

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 use turnwright_core::record::ToolResults;
 use turnwright_core::{
-    Ended, ErrorCode, Event, EventKind, RepairKind, Tool, ToolContext, TurnEvent, TurnOutcome,
-    TurnRunner,
+    ErrorCode, Event, EventKind, RepairKind, Tool, ToolContext, TurnEvent, TurnOutcome, TurnRunner,
+    TurnStatus,
 };
 use turnwright_models::ChatCompletions;
 use turnwright_models::retry::RetryPolicy;
@@ -70,7 +70,7 @@ async fn that_no_arguments_were_taken_for_an_empty_object_is_kept_as_a_repair() 
     };
     let checked = ctx
         .propose("note", "null")
-        .nothing_is_no_arguments()
+        .empty_args_as_object()
         .check()
         .await
         .unwrap();
@@ -319,7 +319,7 @@ async fn an_answer_that_was_cut_off_is_kept_and_is_no_answer() {
     let (tool, _) = noting();
     let outcome = run(&script, tool).await;
     assert!(
-        matches!(&outcome.ended, Ended::Refused(error) if error.code() == ErrorCode::ResponseIncomplete)
+        matches!(&outcome.ended, TurnStatus::Refused(error) if error.code() == ErrorCode::ResponseIncomplete)
     );
     let said: Vec<&str> = outcome.messages().map(|it| it.text()).collect();
     assert_eq!(said, ["Go.", "It is abo"]);
@@ -333,7 +333,9 @@ async fn a_refusal_is_what_the_model_says_and_ends_the_turn_as_refused() {
     ])]);
     let (tool, _) = noting();
     let outcome = run(&script, tool).await;
-    assert!(matches!(&outcome.ended, Ended::Refused(error) if error.code() == ErrorCode::Refused));
+    assert!(
+        matches!(&outcome.ended, TurnStatus::Refused(error) if error.code() == ErrorCode::Refused)
+    );
     assert_eq!(outcome.messages().last().unwrap().text(), "I will not.");
 }
 
@@ -551,7 +553,7 @@ async fn a_server_that_knows_no_schemas_is_told_in_words() {
     }
     for (how, format) in [
         (TypedAnswers::JsonObject, json!({ "type": "json_object" })),
-        (TypedAnswers::Words, Value::Null),
+        (TypedAnswers::Prompt, Value::Null),
     ] {
         let script = Script::new([says(r#"{"yes": true}"#)]);
         let model = script

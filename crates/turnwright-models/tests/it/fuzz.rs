@@ -13,8 +13,7 @@ use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::json;
-use turnwright_core::event::Usage;
-use turnwright_core::{Error, ErrorCode};
+use turnwright_core::{Error, ErrorCode, Usage};
 use turnwright_models::chat_completions::decode::{Decoder, Delta, ReasoningField};
 
 use crate::rng::Rng;
@@ -143,7 +142,7 @@ fn judge_bytes(corpus: &[Vec<u8>], rng: &mut Rng, tally: &mut Tally) {
     let limit = *rng.pick(&[60, 600, 3_000, 100_000, 100_000, 100_000]);
     let decoder = || {
         Decoder::new(content_type)
-            .max_frame(limit)
+            .max_event(limit)
             .max_body(2 * limit)
     };
     let (deltas, ended) = decode_pieces(decoder(), [bytes.as_slice()]);
@@ -306,10 +305,13 @@ fn judge_deltas(rng: &mut Rng, tally: &mut Tally) {
     let details = reply.reasoning_details.iter();
     let details = details.map(|item| item["text"].as_str().map_or(0, str::len));
     assert_eq!(details.sum::<usize>(), sums.details);
-    assert_eq!(reply.is_whole(), sums.whole == Some(true) && !sums.goes_on);
+    assert_eq!(
+        reply.is_complete(),
+        sums.whole == Some(true) && !sums.goes_on
+    );
     assert_eq!(reply.done, sums.done);
     assert_eq!(reply.usage, sums.usage);
-    let how = if reply.is_whole() {
+    let how = if reply.is_complete() {
         "whole"
     } else {
         "not whole"
@@ -368,7 +370,7 @@ fn random_delta(rng: &mut Rng, sums: &mut Sums) -> Delta {
             sums.usage = Some(usage);
             Delta::Usage {
                 usage,
-                cached_told: false,
+                cached_reported: false,
             }
         }
         6 => {

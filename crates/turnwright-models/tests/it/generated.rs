@@ -352,7 +352,7 @@ proptest! {
         prop_assert_eq!(reply.to_value(), expected(&said, with_ids), "{}", String::from_utf8_lossy(&bytes));
         prop_assert_eq!(reply.done, habits.done);
         let whole = matches!(said.finish_reason.as_deref(), Some("stop" | "tool_calls"));
-        prop_assert_eq!(reply.is_whole(), whole);
+        prop_assert_eq!(reply.is_complete(), whole);
         let reply = read(habits.content_type, &body(&said), &mut rng);
         prop_assert_eq!(reply.to_value(), expected(&said, true));
         prop_assert!(reply.done);

@@ -56,7 +56,7 @@ async fn images_audio_and_documents_are_parts_of_a_message() {
         ),
     ];
     for (kind, mime, part) in cases {
-        let content = content(MediaPolicy::Throw, media(kind, mime, "a.b"))
+        let content = content(MediaPolicy::Error, media(kind, mime, "a.b"))
             .await
             .unwrap();
         let parts = content.as_array().unwrap();
@@ -93,7 +93,7 @@ async fn what_the_server_cannot_be_shown_is_described_left_out_or_refused() {
         "{text}"
     );
     assert_eq!(content(MediaPolicy::Drop, video()).await.unwrap(), "Look.");
-    let refused = content(MediaPolicy::Throw, video()).await.unwrap_err();
+    let refused = content(MediaPolicy::Error, video()).await.unwrap_err();
     assert!(
         refused.contains("talk \\\"1\\\".mp4")
             && refused.contains("video/mp4")
@@ -106,7 +106,7 @@ async fn what_the_server_cannot_be_shown_is_described_left_out_or_refused() {
 async fn a_media_that_is_too_large_is_refused_before_all_of_it_is_read() {
     let script = Script::new([says("Never.")]);
     let model = script.builder().max_media_bytes(10);
-    let model = model.unsupported_media(MediaPolicy::Throw).build().unwrap();
+    let model = model.unsupported_media(MediaPolicy::Error).build().unwrap();
     let runner = TurnRunner::builder(model).build().unwrap();
     let large = Media::user_attachment(
         MediaKind::Image,
@@ -248,7 +248,7 @@ async fn a_server_that_wants_media_otherwise_gets_them_so() {
 
 #[tokio::test]
 async fn a_media_whose_bytes_are_gone_is_described_and_the_turn_goes_on() {
-    let policies = [MediaPolicy::Throw, MediaPolicy::Describe, MediaPolicy::Drop];
+    let policies = [MediaPolicy::Error, MediaPolicy::Describe, MediaPolicy::Drop];
     for policy in policies {
         let script = Script::new([says("I see."), says("Still here.")]);
         let model = script.builder().unsupported_media(policy).build().unwrap();

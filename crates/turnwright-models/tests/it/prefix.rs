@@ -8,7 +8,7 @@ use turnwright_core::artifact::Inline;
 use turnwright_core::middleware::hydrate;
 use turnwright_core::record::{Memory, Retrievable, StandingInstruction};
 use turnwright_core::spool::MemoryReader;
-use turnwright_core::store::Scope;
+use turnwright_core::store::ConversationId;
 use turnwright_core::{
     BoxError, DispatchContext, Media, MediaKind, MemoryStore, Next, StoreExt as _, Tool,
     ToolBuilder, ToolContext, TrustTier, TurnInput, TurnRunner,
@@ -108,21 +108,24 @@ fn ten_iterations() -> Vec<Answer> {
 
 async fn store_with_standing() -> Arc<MemoryStore> {
     let store = Arc::new(MemoryStore::default());
-    let scope = Scope::new("c");
+    let conversation_id = ConversationId::new("c");
     store
         .put(
-            &scope,
+            &conversation_id,
             StandingInstruction::new("Be brief.").build().unwrap(),
         )
         .await
         .unwrap();
     store
-        .put(&scope, Memory::new("The user likes tea.").build().unwrap())
+        .put(
+            &conversation_id,
+            Memory::new("The user likes tea.").build().unwrap(),
+        )
         .await
         .unwrap();
     store
         .put(
-            &scope,
+            &conversation_id,
             Memory::new("The user\nlives in Bern.").build().unwrap(),
         )
         .await
@@ -285,10 +288,10 @@ async fn memories_stand_as_they_were_when_the_turn_began_and_a_change_stands_whe
         says("Done."),
     ]);
     let store = Arc::new(MemoryStore::default());
-    let scope = Scope::new("c");
+    let conversation_id = ConversationId::new("c");
     store
         .put(
-            &scope,
+            &conversation_id,
             Memory::new("Likes tea.").id("likes").build().unwrap(),
         )
         .await
@@ -375,9 +378,9 @@ async fn what_changes_in_a_turn_follows_the_result_after_which_it_changed() {
         .build()
         .unwrap();
     let store = Arc::new(MemoryStore::default());
-    let scope = Scope::new("c");
+    let conversation_id = ConversationId::new("c");
     let likes = Memory::new("Likes tea.").id("likes").build().unwrap();
-    store.put(&scope, likes).await.unwrap();
+    store.put(&conversation_id, likes).await.unwrap();
     let layer = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         let n = ctx.iteration();
         let note = |text: &str| StandingInstruction::new(text);
@@ -443,10 +446,10 @@ async fn what_is_taken_away_on_purpose_is_not_sent_again() {
         next.run().await
     };
     let store = Arc::new(MemoryStore::default());
-    let scope = Scope::new("c");
+    let conversation_id = ConversationId::new("c");
     store
         .put(
-            &scope,
+            &conversation_id,
             Memory::new("The code is 1234.")
                 .id("secret")
                 .build()

@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::MutexGuard;
+use turnwright_core::answer::AnswerFormat;
 use turnwright_core::pipeline::Next;
 use turnwright_core::record::ToolResults;
-use turnwright_core::turn::AnswerFormat;
 use turnwright_core::{
     Conversation, DispatchContext, Error, ErrorCode, ErrorKind, Schema, Tool, ToolContext, Turn,
     TurnEvent, TurnOutcome, TurnRunner,
@@ -325,7 +325,7 @@ impl Transport for Heard {
         }
         let text = String::from_utf8_lossy(&body).into_owned();
         self.bodies.lock().push(text);
-        response.body = Body::whole(body);
+        response.body = Body::full(body);
         Ok(response)
     }
 }

@@ -181,13 +181,13 @@ fn a_recorded_response_is_whole_unless_it_was_cut_off() {
         let cut_off = [None, Some("length"), Some("content_filter"), Some("error")];
         let reply = decode(None, response.body.as_bytes()).unwrap();
         let name = response.name();
-        assert_eq!(reply.is_whole(), !cut_off.contains(&reason), "{name}");
+        assert_eq!(reply.is_complete(), !cut_off.contains(&reason), "{name}");
         assert!(reply.done, "{name}");
         // Up to where its reason to stop stands it is not whole, whatever came before.
         let reasons = ["\"finish_reason\":\"", "\"finish_reason\": \""];
         let end = reasons.iter().filter_map(|it| response.body.find(it)).min();
         let begun = &response.body.as_bytes()[..end.unwrap_or_default()];
         let (deltas, _) = decode_pieces(decoder(response), [begun]);
-        assert!(!collect(deltas).is_whole(), "{name}");
+        assert!(!collect(deltas).is_complete(), "{name}");
     }
 }

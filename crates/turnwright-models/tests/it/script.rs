@@ -87,7 +87,7 @@ impl Transport for Script {
                 Ok(Response::new(
                     200,
                     headers,
-                    Body::whole(text + "data: [DONE]\n\n"),
+                    Body::full(text + "data: [DONE]\n\n"),
                 ))
             }
             Some(Answer::Broken(choices)) => {
@@ -97,11 +97,11 @@ impl Transport for Script {
                 };
                 let text: String = choices.iter().map(chunk).collect();
                 let headers = vec![("content-type".to_owned(), "text/event-stream".to_owned())];
-                Ok(Response::new(200, headers, Body::whole(text)))
+                Ok(Response::new(200, headers, Body::full(text)))
             }
             Some(Answer::Whole(body)) => {
                 let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-                Ok(Response::new(200, headers, Body::whole(body.to_string())))
+                Ok(Response::new(200, headers, Body::full(body.to_string())))
             }
             Some(Answer::Status(status, headers, body)) => {
                 let headers = headers
@@ -110,7 +110,7 @@ impl Transport for Script {
                 Ok(Response::new(
                     status,
                     headers.collect(),
-                    Body::whole(body.to_string()),
+                    Body::full(body.to_string()),
                 ))
             }
         }

@@ -1,92 +1,136 @@
-//! One batch, within a transaction of the caller's.
+//! Applies one batch, within a transaction of the caller.
 
 use rusqlite::{Connection, ToSql, params};
-use turnwright_core::record::{Record, RecordKind};
+use turnwright_core::record::{GateState, Lease, Record, RecordKind};
 
-use super::encode::{Encoded, Put, Row, is_begun};
-use super::failure::Failure;
-use super::format;
-use super::scoped::Scoped;
-use super::trouble::Trouble;
+use super::changed::{note_deletion, prune_deletions};
+use super::conversation_row::{ConversationRow, set_lease};
+use super::encode::{Encoded, Put, Row, is_begun, nanoseconds};
+use super::error::{Failure, SqliteErrorKind};
+use super::{batch_log, format};
 
-/// What comes of a batch that is looked at: the new revision, or why it was turned down. Nothing was changed then.
+/// The answer to a batch: the revision, or why it was rejected. A rejected batch has changed nothing.
 pub(super) type Verdict = Result<u64, Failure>;
 
-/// Makes all changes of a batch, unless it is turned down. What was done when it fails is the caller's to roll back.
+/// Applies a batch, unless it is rejected or was applied before. After an error the caller rolls back.
 pub(super) fn apply(conn: &Connection, batch: &Encoded, now: i64) -> Result<Verdict, Failure> {
     format::check(conn)?;
-    let name = batch.scope.as_str();
-    let mut scoped = Scoped::find(conn, name)?;
-    let (revision, fence) = match admit(batch, scoped) {
+    let id = batch.conversation.as_str();
+    let mut row = ConversationRow::find(conn, id)?;
+    let admitted = admit(batch, row);
+    let earlier = match &admitted {
+        Ok((revision, _)) => batch_log::insert(conn, batch, *revision, now)?,
+        Err(_) => batch_log::find(conn, batch)?,
+    };
+    if let Some(verdict) = earlier {
+        return Ok(verdict);
+    }
+    (row.revision, row.fencing_token) = match admitted {
         Ok(admitted) => admitted,
-        Err(refusal) => return Ok(Err(refusal)),
+        Err(rejected) => return Ok(Err(rejected)),
     };
     let mut deletes = false;
     for change in &batch.changes {
         match change {
             Row::Put(record) => {
-                let row = scoped.row(conn, name, now)?;
-                put(conn, row, &mut scoped.last, record, now)?;
+                let key = row.insert(conn, id)?;
+                put(conn, key, &mut row, record, now)?;
             }
             Row::Delete(kind, id) => {
                 deletes = true;
-                delete(conn, scoped.row, *kind, id)?;
+                if let Some(key) = row.key {
+                    delete(conn, key, row.revision, *kind, id)?;
+                }
             }
         }
     }
-    (scoped.revision, scoped.fence) = (revision, fence);
-    match deletes {
-        true => scoped.keep_or_forget(conn, name, now)?,
-        false => scoped.keep(conn, name, now)?,
+    if deletes {
+        if let Some(key) = row.key
+            && let Some(revision) = prune_deletions(conn, key)?
+        {
+            row.changes_from = revision;
+        }
+        row.update_or_delete(conn, id, now)?;
+    } else {
+        row.update(conn, id, now)?;
     }
-    Ok(Ok(revision))
+    Ok(Ok(row.revision))
 }
 
-/// The revision and the fence that a scope has after the batch, if it may be applied.
-fn admit(batch: &Encoded, scoped: Scoped) -> Result<(u64, u64), Failure> {
-    let Scoped {
-        revision, fence, ..
-    } = scoped;
-    if batch.fence.is_some_and(|own| own < fence) {
-        return Err(Failure::Fenced(fence));
+/// The revision and the fencing token after the batch, if it may be applied.
+fn admit(batch: &Encoded, row: ConversationRow) -> Result<(u64, u64), Failure> {
+    let ConversationRow {
+        revision,
+        fencing_token,
+        ..
+    } = row;
+    if batch.fencing_token.is_some_and(|own| own < fencing_token) {
+        return Err(Failure::Fenced(fencing_token));
     }
     if batch.expect.is_some_and(|expected| expected != revision) {
         return Err(Failure::Conflict(revision));
     }
-    let fence = batch.fence.unwrap_or(fence);
-    if i64::try_from(fence).is_err() {
-        let said = "a fence above 2^63 - 1 is more than the database holds";
-        return Err(Failure::new(Trouble::Refused, said));
+    let fencing_token = batch.fencing_token.unwrap_or(fencing_token);
+    if i64::try_from(fencing_token).is_err() {
+        let detail = "the database cannot hold a fencing token above 2^63 - 1";
+        return Err(Failure::new(SqliteErrorKind::Invalid, detail));
     }
-    Ok((revision + 1, fence))
+    Ok((revision + 1, fencing_token))
 }
 
-/// Puts a record into the scope of this row, which gave `last` as its last place.
-fn put(conn: &Connection, scope: i64, last: &mut u64, put: &Put, now: i64) -> Result<(), Failure> {
-    let Put { record, body } = put;
-    let next = *last + 1;
+fn put(
+    conn: &Connection,
+    key: i64,
+    conversation: &mut ConversationRow,
+    put: &Put,
+    now: i64,
+) -> Result<(), Failure> {
+    let Put {
+        record,
+        body,
+        checksum,
+    } = put;
+    let next = conversation.last_position + 1;
+    let (mut turn_state, mut began_at, mut open_gate_turn) = (None, None, None);
+    match record {
+        Record::Turn(turn) => {
+            turn_state = Some(turn.state().as_str());
+            began_at = Some(nanoseconds(turn.began_at()));
+        }
+        Record::Gate(gate) if *gate.state() == GateState::Open => {
+            open_gate_turn = Some(gate.turn_id());
+        }
+        Record::Lease(lease) if lease.id() == Lease::ID => set_lease(conn, key, Some(lease))?,
+        _ => {}
+    }
     let mut statement = conn.prepare_cached(
-        "INSERT INTO records (scope, position, kind, id, written_at, bytes, checksum, body, begun)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-         ON CONFLICT (kind, id, scope) DO UPDATE SET written_at = excluded.written_at, bytes = excluded.bytes,
-             checksum = excluded.checksum, body = excluded.body, begun = excluded.begun
+        "INSERT INTO records (conversation, position, kind, id, written_at, bytes, checksum, body, begun, revision,
+             turn_state, began_at, open_gate_turn)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+         ON CONFLICT (kind, id, conversation) DO UPDATE SET written_at = excluded.written_at, bytes = excluded.bytes,
+             checksum = excluded.checksum, body = excluded.body, begun = excluded.begun, revision = excluded.revision,
+             turn_state = excluded.turn_state, began_at = excluded.began_at, open_gate_turn = excluded.open_gate_turn
          RETURNING record, position",
     )?;
     let values = params![
-        scope,
+        key,
         next,
         record.kind().as_str(),
         record.id(),
         now,
         body.len(),
-        checksum(body.as_bytes()),
+        checksum,
         body,
         is_begun(record),
+        conversation.revision,
+        turn_state,
+        began_at,
+        open_gate_turn,
     ];
     let (row, position): (i64, u64) =
         statement.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
     match position == next {
-        true => *last = next,
+        true => conversation.last_position = next,
         false => forget_bytes(conn, row, record.kind())?,
     }
     name_bytes(conn, row, record)
@@ -94,19 +138,22 @@ fn put(conn: &Connection, scope: i64, last: &mut u64, put: &Put, now: i64) -> Re
 
 fn delete(
     conn: &Connection,
-    scope: Option<i64>,
+    key: i64,
+    revision: u64,
     kind: RecordKind,
     id: &str,
 ) -> Result<(), Failure> {
-    // What names its bytes goes with it.
-    conn.prepare_cached("DELETE FROM records WHERE scope = ?1 AND kind = ?2 AND id = ?3")?
-        .execute(params![scope, kind.as_str(), id])?;
-    Ok(())
-}
-
-/// What a body is checked by when it is read.
-pub(super) fn checksum(body: &[u8]) -> u32 {
-    crc32fast::hash(body)
+    // The rows that name its bytes are deleted with it.
+    let deleted = conn
+        .prepare_cached("DELETE FROM records WHERE conversation = ?1 AND kind = ?2 AND id = ?3")?
+        .execute(params![key, kind.as_str(), id])?;
+    if deleted == 0 {
+        return Ok(());
+    }
+    if (kind, id) == (RecordKind::Lease, Lease::ID) {
+        set_lease(conn, key, None)?;
+    }
+    note_deletion(conn, key, revision, kind, id)
 }
 
 /// A record that is put again may name other bytes than before.

@@ -1,4 +1,4 @@
-//! How a store is opened.
+//! The builder of a store.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -6,18 +6,17 @@ use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnwright_core::record::Reopen;
+use turnwright_core::record::ByteResolver;
 use turnwright_core::spool::{DiskSpool, MemorySpool, Spool};
 use turnwright_core::store::StoreError;
 
-use super::failure::Failure;
+use super::error::Failure;
 use super::open::Target;
-use super::readers::Readers;
-use super::writer::WriterHandle;
+use super::reader_threads::Readers;
+use super::writer_thread::WriterHandle;
 use super::{Opened, SqliteStore};
 
-/// When what was written is on the disk, and not only with the operating system. A process that dies loses nothing either
-/// way: this is about the power that fails.
+/// When writes are flushed to the disk. This is about power failures: the death of a process loses nothing either way.
 ///
 /// ```
 /// use turnwright_store::sqlite::{Durability, SqliteStore};
@@ -29,14 +28,14 @@ use super::{Opened, SqliteStore};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Durability {
-    /// Before the answer where a batch begins a call, and with it all that was written before; else soon after.
+    /// Before the answer to a batch that begins a call, together with everything before it. Otherwise soon after.
     #[default]
     Begun,
     /// Before each answer.
     Always,
 }
 
-/// How a [`SqliteStore`] is opened.
+/// The builder of a [`SqliteStore`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -68,7 +67,7 @@ pub struct SqliteStoreBuilder {
     busy_timeout: Duration,
     max_file_bytes: Option<u64>,
     spool: Option<Arc<dyn Spool>>,
-    reopen: Option<Box<dyn FnOnce(Reopen) -> Reopen + Send>>,
+    reopen: Option<Box<dyn FnOnce(ByteResolver) -> ByteResolver + Send>>,
 }
 
 impl SqliteStoreBuilder {
@@ -85,21 +84,21 @@ impl SqliteStoreBuilder {
         }
     }
 
-    /// When what was written is on the disk.
+    /// Sets when writes are flushed to the disk. Default: [`Durability::Begun`].
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// How many threads read, each with a connection of its own: four unless told, at least one. One more writes, and
-    /// whoever loads more than a few hundred records at once has another to help, for as long as that takes.
+    /// Sets the number of reading threads, at least 1, each with its own connection. One more thread writes. A load of more than
+    /// a few hundred records uses another one while it runs. Default: 4.
     pub fn readers(mut self, threads: usize) -> Self {
         self.readers = threads;
         self
     }
 
-    /// How long to wait for another process that writes: ten seconds unless told. Less than the runner's `store_timeout`, so
-    /// that it is this store which says what is wrong.
+    /// Sets how long to wait for the lock of another process. Should be less than the runner's `store_timeout`, so that the error
+    /// names the lock. Default: 10 s.
     pub fn busy_timeout(mut self, most: Duration) -> Self {
         self.busy_timeout = most;
         self
@@ -114,7 +113,7 @@ impl SqliteStoreBuilder {
         self
     }
 
-    /// More about how records get at their bytes: artifact kinds of your own, and where media are.
+    /// Configures how records read their bytes: your own artifact kinds, and where media are stored.
     ///
     /// ```
     /// use turnwright_store::sqlite::SqliteStore;
@@ -122,19 +121,22 @@ impl SqliteStoreBuilder {
     /// let builder = SqliteStore::builder("chat.db").reopen(|reopen| reopen.unknown_kinds_as_text());
     /// # drop(builder);
     /// ```
-    pub fn reopen(mut self, more: impl FnOnce(Reopen) -> Reopen + Send + 'static) -> Self {
+    pub fn reopen(
+        mut self,
+        more: impl FnOnce(ByteResolver) -> ByteResolver + Send + 'static,
+    ) -> Self {
         self.reopen = Some(Box::new(more));
         self
     }
 
-    /// For reading only: nothing is upgraded or written, and no file is made that is not there, save those two in which SQLite's
-    /// readers and writers meet. Where they cannot be made, a file without a log is read as one that nobody changes; one
-    /// with a log cannot be opened then.
+    /// Opens the file for reading only. Nothing is upgraded or written, and no file is created except the two that SQLite's readers
+    /// and writers share. If these cannot be created, a file without a log is read as unchanging, and a file with a log cannot
+    /// be opened.
     ///
     /// ```
     /// use turnwright_core::record::Memory;
-    /// use turnwright_core::store::{Scope, StoreExt as _};
-    /// use turnwright_store::sqlite::{SqliteError, SqliteStore, Trouble};
+    /// use turnwright_core::store::{ConversationId, StoreExt as _};
+    /// use turnwright_store::sqlite::{SqliteError, SqliteStore, SqliteErrorKind};
     ///
     /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-read-{}", std::process::id()));
     /// # std::fs::create_dir_all(&folder).unwrap();
@@ -143,8 +145,8 @@ impl SqliteStoreBuilder {
     /// SqliteStore::open(&file).await?.close().await?;
     /// let store = SqliteStore::builder(&file).read_only().open().await?;
     /// let note = Memory::new("Not to be written.").build()?;
-    /// let error = store.put(&Scope::new("ada"), note).await.unwrap_err();
-    /// assert_eq!(SqliteError::of(&error).map(SqliteError::trouble), Some(Trouble::ReadOnly));
+    /// let error = store.put(&ConversationId::new("ada"), note).await.unwrap_err();
+    /// assert_eq!(SqliteError::of(&error).map(SqliteError::kind), Some(SqliteErrorKind::ReadOnly));
     /// # store.close().await?;
     /// # std::fs::remove_dir_all(&folder)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
@@ -154,8 +156,8 @@ impl SqliteStoreBuilder {
         self
     }
 
-    /// The file grows to so many bytes and no further: what does not fit is refused as a whole, with
-    /// [`Trouble::Full`](super::Trouble::Full). The log beside it is not counted.
+    /// Sets the maximum size of the file. A batch that does not fit is rejected with
+    /// [`SqliteErrorKind::Full`](super::SqliteErrorKind::Full). The log beside the file is not counted.
     ///
     /// ```
     /// use turnwright_store::sqlite::SqliteStore;
@@ -168,17 +170,17 @@ impl SqliteStoreBuilder {
         self
     }
 
-    /// Opens the file. One that is not there is made, for its owner alone; one of an earlier format is upgraded.
+    /// Opens the file. Creates it if it does not exist, readable by its owner only. Upgrades it from an earlier format.
     ///
     /// # Errors
-    /// A [`SqliteError`](super::SqliteError) says what is wrong; the file is then as it was.
+    /// A [`SqliteError`](super::SqliteError). The file is unchanged then.
     pub async fn open(self) -> Result<SqliteStore, StoreError> {
         // From the root: a relative path could begin like a URI, and would change its meaning with the folder.
         let path = match &self.path {
             None => None,
             Some(path) => {
                 let whole = path::absolute(path);
-                Some(whole.map_err(|error| Failure::from(error).told(None))?)
+                Some(whole.map_err(|error| Failure::from(error).into_store_error(None))?)
             }
         };
         let target = Target {
@@ -188,12 +190,12 @@ impl SqliteStoreBuilder {
             max_file_bytes: self.max_file_bytes,
         };
         let path: Option<Arc<Path>> = path.map(Into::into);
-        let told = |failure: Failure| failure.told(path.as_ref());
+        let error = |failure: Failure| failure.into_store_error(path.as_ref());
         let writer = WriterHandle::open(target.clone(), self.durability).await;
-        let writer = writer.map_err(told)?;
+        let writer = writer.map_err(error)?;
         let readers = match &path {
             None => None,
-            Some(_) => Some(Readers::start(&target, self.readers).map_err(told)?),
+            Some(_) => Some(Readers::start(&target, self.readers).map_err(error)?),
         };
         let (results, spool) = match (self.spool, &path) {
             (Some(spool), _) => (None, spool),
@@ -203,7 +205,7 @@ impl SqliteStoreBuilder {
                 (Some(folder.clone()), Arc::new(DiskSpool::at(folder)) as _)
             }
         };
-        let reopen = Reopen::new(Arc::clone(&spool));
+        let reopen = ByteResolver::new(Arc::clone(&spool));
         let reopen = match self.reopen {
             None => reopen,
             Some(more) => more(reopen),

@@ -1,21 +1,20 @@
-//! Whether a database is whole.
+//! Checks a whole database.
 
 use rusqlite::Connection;
-use turnwright_core::record::Reopen;
+use turnwright_core::record::ByteResolver;
 use turnwright_core::store::{Loaded, StoreError};
 
 use super::SqliteStore;
-use super::failure::Failure;
+use super::decode::Read;
+use super::error::{Failure, SqliteErrorKind};
 use super::format;
-use super::rows::Read;
-use super::trouble::Trouble;
 
-/// The most problems that are told.
+/// The maximum number of reported problems.
 const MOST: usize = 10;
 
 impl SqliteStore {
     /// Looks at all of it: SQLite's own check of pages and indexes, that whatever is referred to is there, that each record
-    /// is as it was written and can be decoded, and that places go up to where the scope says. It takes as long as reading the whole file.
+    /// is as it was written and can be decoded, and that places go up to where the conversation says. It takes as long as reading the whole file.
     ///
     /// ```
     /// use turnwright_store::sqlite::SqliteStore;
@@ -27,43 +26,43 @@ impl SqliteStore {
     /// ```
     ///
     /// # Errors
-    /// [`Trouble::Corrupt`] with the first ten problems, or the check could not be made.
+    /// [`SqliteErrorKind::Corrupt`] with the first ten problems, or the check could not be made.
     pub async fn integrity_check(&self) -> Result<(), StoreError> {
         let reopen = self.0.reopen.clone();
         self.read(move |conn, _| check(conn, &reopen)).await
     }
 }
 
-fn check(conn: &mut Connection, reopen: &Reopen) -> Result<(), Failure> {
+fn check(conn: &mut Connection, reopen: &ByteResolver) -> Result<(), Failure> {
     let moment = conn.transaction()?;
     format::check(&moment)?;
-    let mut problems = said_by(&moment, "PRAGMA integrity_check(10)")?;
+    let mut problems = texts(&moment, "PRAGMA integrity_check(10)")?;
     problems.retain(|problem| problem != "ok");
-    problems.extend(said_by(
+    problems.extend(texts(
         &moment,
         "SELECT 'a row of ' || \"table\" || ' refers to nothing' FROM pragma_foreign_key_check LIMIT 10",
     )?);
-    problems.extend(said_by(
+    problems.extend(texts(
         &moment,
-        "SELECT 'a record of scope ' || scope || ' stands beyond its last place' FROM records JOIN scopes USING (scope)
+        "SELECT 'a record of conversation ' || conversation || ' is beyond its last position' FROM records JOIN conversations USING (conversation)
          WHERE position > last_position OR position < 1 LIMIT 10",
     )?);
-    problems.extend(said_by(
+    problems.extend(texts(
         &moment,
-        "SELECT 'scope ' || scope || ' holds no record' FROM scopes
-         WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.scope = scopes.scope) LIMIT 10",
+        "SELECT 'conversation ' || conversation || ' has no record' FROM conversations
+         WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.conversation = conversations.conversation) LIMIT 10",
     )?);
     damaged_records(&moment, reopen, &mut problems)?;
     match problems.is_empty() {
         true => Ok(()),
         false => {
             problems.truncate(MOST);
-            Err(Failure::new(Trouble::Corrupt, problems.join("; ")))
+            Err(Failure::new(SqliteErrorKind::Corrupt, problems.join("; ")))
         }
     }
 }
 
-fn said_by(conn: &Connection, sql: &str) -> Result<Vec<String>, Failure> {
+fn texts(conn: &Connection, sql: &str) -> Result<Vec<String>, Failure> {
     let mut statement = conn.prepare(sql)?;
     let rows = statement.query_map([], |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -71,11 +70,11 @@ fn said_by(conn: &Connection, sql: &str) -> Result<Vec<String>, Failure> {
 
 fn damaged_records(
     conn: &Connection,
-    reopen: &Reopen,
+    reopen: &ByteResolver,
     problems: &mut Vec<String>,
 ) -> Result<(), Failure> {
     let mut statement =
-        conn.prepare("SELECT position, kind, id, checksum, body, scope FROM records")?;
+        conn.prepare("SELECT position, kind, id, checksum, body, conversation FROM records")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let mut loaded = Loaded::default();
@@ -83,8 +82,8 @@ fn damaged_records(
         if let Some(damaged) = loaded.damaged.first()
             && problems.len() < MOST
         {
-            let scope: i64 = row.get(5)?;
-            problems.push(format!("in scope {scope}, {damaged}"));
+            let conversation: i64 = row.get(5)?;
+            problems.push(format!("in conversation {conversation}, {damaged}"));
         }
     }
     Ok(())

@@ -1,30 +1,32 @@
-//! Conversations in one file of SQLite.
+//! A store in one SQLite file.
 //!
-//! [`SqliteStore`] is a [`Store`]: give it to a runner. Besides it can do what belongs to a file:
-//! [delete a conversation](SqliteStore::delete_conversation) with all of its bytes, [keep within
-//! bounds](SqliteStore::apply_retention), [sweep](SqliteStore::sweep) bytes that nobody names, and
+//! [`SqliteStore`] is a [`Store`] for a runner. It can also
+//! [delete a conversation](SqliteStore::delete_conversation) with all of its bytes, [limit its
+//! size](SqliteStore::apply_retention), [delete bytes](SqliteStore::delete_orphans) that no record names, and
 //! [check itself](SqliteStore::integrity_check).
 //!
-#![doc = include_str!("promises.md")]
+#![doc = include_str!("guarantees.md")]
 
 mod apply;
+mod batch_log;
 mod builder;
-mod bytes;
+mod busy_retry;
+mod changed;
+mod conversation_row;
+mod decode;
+mod delete_conversation;
+mod delete_orphans;
 mod encode;
-mod erase;
-mod failure;
+mod error;
+mod find_turns;
 mod format;
 mod integrity;
 mod load;
 mod open;
-mod patience;
-mod readers;
+mod reader_threads;
 mod retention;
-mod rows;
-mod scoped;
-mod sweep;
-mod trouble;
-mod writer;
+mod spool_references;
+mod writer_thread;
 
 #[cfg(test)]
 mod tests;
@@ -35,43 +37,44 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rusqlite::Connection;
-use turnwright_core::record::{RecordKind, Reopen};
+use turnwright_core::record::ByteResolver;
 use turnwright_core::spool::Spool;
 use turnwright_core::store::{
-    Batch, Loaded, Query, Revision, Scope, ScopeFilter, Store, StoreError,
+    Batch, Changes, ConversationFilter, ConversationId, FoundTurn, Loaded, Query, Revision, Store,
+    StoreError, TurnFilter,
 };
 
 pub use builder::{Durability, SqliteStoreBuilder};
-pub use erase::Deleted;
+pub use delete_conversation::Deleted;
+pub use delete_orphans::DeletedOrphans;
+pub use error::{SqliteError, SqliteErrorKind};
 pub use retention::{Retained, Retention};
-pub use sweep::Swept;
-pub use trouble::{SqliteError, Trouble};
 
-use encode::{Encoded, check_name, reads_bytes};
-use failure::Failure;
-use readers::Readers;
-use rows::Wanted;
-use writer::{Writer, WriterHandle};
+use decode::Wanted;
+use encode::{Encoded, check_id, reads_bytes};
+use error::Failure;
+use reader_threads::Readers;
+use writer_thread::{Writer, WriterHandle};
 
-/// Keeps records in one file, which any number of processes may share. Clones share it.
+/// A store in one file, which several processes can share. Clones share it.
 ///
 /// ```
 /// use turnwright_core::record::Message;
-/// use turnwright_core::store::{Scope, StoreExt as _};
+/// use turnwright_core::store::{ConversationId, StoreExt as _};
 /// use turnwright_store::sqlite::SqliteStore;
 ///
 /// # let folder = std::env::temp_dir().join(format!("turnwright-doc-store-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder).unwrap();
 /// # let file = folder.join("chat.db");
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// let scope = Scope::new("chat-1");
+/// let conversation = ConversationId::new("chat-1");
 /// let store = SqliteStore::open(&file).await?;
-/// store.put(&scope, Message::user("Hello!").build()?).await?;
+/// store.put(&conversation, Message::user("Hello!").build()?).await?;
 /// store.close().await?;
 ///
 /// // Later, perhaps in another process:
 /// let store = SqliteStore::open(&file).await?;
-/// assert_eq!(store.messages(&scope).await?[0].text(), "Hello!");
+/// assert_eq!(store.messages(&conversation).await?[0].text(), "Hello!");
 /// # store.close().await?;
 /// # std::fs::remove_dir_all(&folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
@@ -82,15 +85,15 @@ pub struct SqliteStore(Arc<Opened>);
 struct Opened {
     path: Option<Arc<Path>>,
     writer: WriterHandle,
-    /// None where the writer's connection is the only one there can be.
+    /// `None` if the database is in memory: it has one connection only.
     readers: Option<Readers>,
-    /// The folder of the spool, unless the program gave another spool.
+    /// The folder of the default spool. `None` with another spool.
     results: Option<PathBuf>,
-    reopen: Reopen,
+    reopen: ByteResolver,
 }
 
 impl SqliteStore {
-    /// Opens a file, which is made if it is not there: see [`SqliteStoreBuilder`] for more than that.
+    /// Opens a file. Creates it if it does not exist. [`SqliteStoreBuilder`] has more options.
     ///
     /// # Errors
     /// As [`SqliteStoreBuilder::open`].
@@ -98,48 +101,48 @@ impl SqliteStore {
         SqliteStore::builder(path).open().await
     }
 
-    /// A database in memory, for tests: it is gone with the store.
+    /// Opens a database in memory, for tests. It is lost with the store.
     ///
     /// ```
     /// use turnwright_core::record::Memory;
-    /// use turnwright_core::store::{Scope, StoreExt as _};
+    /// use turnwright_core::store::{ConversationId, StoreExt as _};
     /// use turnwright_store::sqlite::SqliteStore;
     ///
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
     /// let store = SqliteStore::in_memory().await?;
-    /// store.put(&Scope::new("ada"), Memory::new("Likes tests.").build()?).await?;
+    /// store.put(&ConversationId::new("ada"), Memory::new("Likes tests.").build()?).await?;
     /// assert!(store.path().is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     ///
     /// # Errors
-    /// There is no memory, or no thread.
+    /// Out of memory, or no thread could be started.
     pub async fn in_memory() -> Result<Self, StoreError> {
         SqliteStoreBuilder::new(None).open().await
     }
 
-    /// How it is opened.
+    /// Returns a builder.
     pub fn builder(path: impl AsRef<Path>) -> SqliteStoreBuilder {
         SqliteStoreBuilder::new(Some(path.as_ref()))
     }
 
-    /// Where the file is, unless it is in memory.
+    /// The path of the file. `None` if the database is in memory.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
     }
 
-    /// Ends it in good order: what was handed in before is done, the log is moved into the file, and the file is closed. Whoever
-    /// asks for something afterwards, by this handle or a clone, is told so. Closing again does nothing.
+    /// Finishes queued work, moves the log into the file, and closes it. Later calls, also of clones, fail with
+    /// [`SqliteErrorKind::Closed`]. Closing again does nothing.
     ///
-    /// A store that is dropped loses nothing either; it is only that nobody waits until it is closed.
+    /// A store that is dropped loses nothing either, but nothing waits until it is closed.
     ///
     /// # Errors
     /// The file could not be closed.
     pub async fn close(&self) -> Result<(), StoreError> {
         let closed = |done: Result<(), Failure>| match done {
-            Err(Failure::Trouble(Trouble::Closed, _)) => Ok(()),
-            done => done.map_err(|failure| self.told(failure)),
+            Err(Failure::Database(SqliteErrorKind::Closed, _)) => Ok(()),
+            done => done.map_err(|failure| self.error(failure)),
         };
         if let Some(readers) = &self.0.readers {
             closed(readers.close().await)?;
@@ -147,7 +150,7 @@ impl SqliteStore {
         closed(self.0.writer.close().await)
     }
 
-    /// Reads where it blocks nobody.
+    /// Reads on a reader thread, or on the writer's if there is no other.
     async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection, Wanted<'_>) -> Result<T, Failure> + Send + 'static,
@@ -159,16 +162,20 @@ impl SqliteStore {
                 self.0.writer.run(work).await
             }
         };
-        done.map_err(|failure| self.told(failure))
+        done.map_err(|failure| self.error(failure))
     }
 
-    /// Writes the records of a batch as text, elsewhere if that may block.
-    async fn encode(&self, scope: Scope, batch: Batch) -> Result<Encoded, Failure> {
-        check_name(&scope)?;
+    /// Encodes a batch, on another thread if that may block.
+    async fn encode(
+        &self,
+        conversation_id: ConversationId,
+        batch: Batch,
+    ) -> Result<Encoded, Failure> {
+        check_id(&conversation_id)?;
         if !reads_bytes(&batch) {
-            return Encoded::new(scope, batch);
+            return Encoded::new(conversation_id, batch);
         }
-        let work = move || Encoded::new(scope, batch);
+        let work = move || Encoded::new(conversation_id, batch);
         match &self.0.readers {
             Some(readers) => readers.beside(work).await,
             None => self.0.writer.run(|_| work()).await,
@@ -180,37 +187,59 @@ impl SqliteStore {
         self.0.reopen.spool()
     }
 
-    fn told(&self, failure: Failure) -> StoreError {
-        failure.told(self.0.path.as_ref())
+    fn error(&self, failure: Failure) -> StoreError {
+        failure.into_store_error(self.0.path.as_ref())
     }
 }
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+    async fn apply(
+        &self,
+        conversation_id: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
         let applied = async {
-            let batch = self.encode(scope.clone(), batch).await?;
+            let batch = self.encode(conversation_id.clone(), batch).await?;
             self.0.writer.apply(batch).await
         };
-        let applied = applied.await.map_err(|failure| self.told(failure))?;
+        let applied = applied.await.map_err(|failure| self.error(failure))?;
         Ok(Revision(applied))
     }
 
-    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
-        let (scope, query) = (scope.clone(), query.clone());
+    async fn load(
+        &self,
+        conversation_id: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        let (conversation_id, query) = (conversation_id.clone(), query.clone());
         let reopen = self.0.reopen.clone();
-        self.read(move |conn, wanted| load::load(conn, &scope, &query, &reopen, wanted))
+        self.read(move |conn, wanted| load::load(conn, &conversation_id, &query, &reopen, wanted))
             .await
     }
 
-    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<ConversationId>, StoreError> {
         let filter = filter.clone();
-        self.read(move |conn, _| load::scopes(conn, &filter)).await
+        self.read(move |conn, _| load::conversations(conn, &filter))
+            .await
     }
 
-    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
-        let id = id.to_owned();
-        self.read(move |conn, _| load::holding(conn, kind, &id))
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        let (filter, reopen) = (filter.clone(), self.0.reopen.clone());
+        self.read(move |conn, _| find_turns::find_turns(conn, &filter, &reopen))
+            .await
+    }
+
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        let (conversation, reopen) = (conversation.clone(), self.0.reopen.clone());
+        self.read(move |conn, wanted| changed::changed(conn, &conversation, since, &reopen, wanted))
             .await
     }
 

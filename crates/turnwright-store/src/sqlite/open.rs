@@ -9,10 +9,9 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::failure::Failure;
+use super::busy_retry::retry_while_busy;
+use super::error::{Failure, SqliteErrorKind};
 use super::format::{self, Found};
-use super::patience::patiently;
-use super::trouble::Trouble;
 
 /// What every file of SQLite begins with.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -54,9 +53,9 @@ impl Target {
         keep_log(self.path.as_deref().is_some_and(|path| log_bytes(path) > 0))?;
         // SQLite opens for reading what it may not write, and says nothing.
         if !self.read_only && conn.is_readonly("main")? {
-            return Err(Trouble::ReadOnly.into());
+            return Err(SqliteErrorKind::ReadOnly.into());
         }
-        let found = patiently(self.busy_timeout, || format::identify(&conn));
+        let found = retry_while_busy(self.busy_timeout, || format::identify(&conn));
         let found = found.map_err(beside)?;
         self.check_format(found)?;
         keep_log(false)?;
@@ -70,7 +69,7 @@ impl Target {
     pub(super) fn open_reader(&self) -> Result<Connection, Failure> {
         let Some(path) = &self.path else {
             return Err(Failure::new(
-                Trouble::Other,
+                SqliteErrorKind::Other,
                 "memory has one connection only",
             ));
         };
@@ -108,11 +107,14 @@ impl Target {
         Ok(conn)
     }
 
-    /// What can be said of a file before SQLite touches it. Makes it if it is not there, for its owner alone.
+    /// What can be detail of a file before SQLite touches it. Makes it if it is not there, for its owner alone.
     fn check_file(&self, path: &Path) -> Result<(), Failure> {
         // Opening a pipe would wait for whoever writes into it.
         if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-            return Err(Failure::new(Trouble::CannotOpen, "it is no regular file"));
+            return Err(Failure::new(
+                SqliteErrorKind::CannotOpen,
+                "it is no regular file",
+            ));
         }
         match File::open(path) {
             Ok(file) => check_header(file, path),
@@ -120,7 +122,7 @@ impl Target {
                 let folder = path.parent().unwrap_or(Path::new("/"));
                 match fs::metadata(folder) {
                     Ok(folder) if folder.is_dir() => {}
-                    _ => return Err(Trouble::NoFolder.into()),
+                    _ => return Err(SqliteErrorKind::NoFolder.into()),
                 }
                 if self.read_only {
                     return Err(error.into());
@@ -133,8 +135,8 @@ impl Target {
 
     fn check_format(&self, found: Found) -> Result<(), Failure> {
         match (self.read_only, found) {
-            (true, Found::Nothing) => Err(Trouble::NoDatabase.into()),
-            (true, Found::Older(found)) => Err(Trouble::OlderFormat { found }.into()),
+            (true, Found::Nothing) => Err(SqliteErrorKind::NoDatabase.into()),
+            (true, Found::Older(found)) => Err(SqliteErrorKind::OlderFormat { found }.into()),
             _ => Ok(()),
         }
     }
@@ -145,7 +147,7 @@ impl Target {
             conn.pragma_update(None, "auto_vacuum", "incremental")?;
         }
         if self.path.is_some() {
-            patiently(self.busy_timeout, || write_ahead(conn))?;
+            retry_while_busy(self.busy_timeout, || write_ahead(conn))?;
         }
         conn.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
         // What was deleted is not to be found by whoever looks at the bytes of the file.
@@ -158,7 +160,7 @@ impl Target {
         if found != Found::Current {
             // A new format is on the disk before anything relies on it.
             conn.pragma_update(None, "synchronous", "full")?;
-            patiently(self.busy_timeout, || {
+            retry_while_busy(self.busy_timeout, || {
                 conn.execute_batch("BEGIN IMMEDIATE").map_err(Failure::from)
             })?;
             let upgraded = format::upgrade(conn).and_then(|()| Ok(conn.execute_batch("COMMIT")?));
@@ -178,7 +180,7 @@ fn write_ahead(conn: &Connection) -> Result<(), Failure> {
     match mode.as_str() {
         "wal" => Ok(()),
         mode => Err(Failure::new(
-            Trouble::CannotOpen,
+            SqliteErrorKind::CannotOpen,
             format!("its file system allows journal mode {mode} only, and `wal` is needed"),
         )),
     }
@@ -188,7 +190,7 @@ fn write_ahead(conn: &Connection) -> Result<(), Failure> {
 fn check_header(mut file: File, path: &Path) -> Result<(), Failure> {
     let metadata = file.metadata()?;
     if metadata.is_dir() {
-        return Err(Failure::new(Trouble::CannotOpen, "it is a folder"));
+        return Err(Failure::new(SqliteErrorKind::CannotOpen, "it is a folder"));
     }
     if metadata.len() == 0 {
         return Ok(());
@@ -196,7 +198,7 @@ fn check_header(mut file: File, path: &Path) -> Result<(), Failure> {
     let mut header = [0; 32];
     let read = file.read_exact(&mut header);
     if read.is_err() || !header.starts_with(MAGIC) {
-        return Err(Trouble::NoDatabase.into());
+        return Err(SqliteErrorKind::NoDatabase.into());
     }
     let [.., high, low, _, _, _, _, _, _, _, _, _, _, a, b, c, d] = header;
     let page_bytes = match u16::from_be_bytes([high, low]) {
@@ -209,8 +211,8 @@ fn check_header(mut file: File, path: &Path) -> Result<(), Failure> {
     let log = log_bytes(path);
     let (has, wants) = (file.metadata()?.len(), page_bytes * pages);
     if log == 0 && has < wants {
-        let said = format!("it has {has} bytes where {wants} belong: its end is missing");
-        return Err(Failure::new(Trouble::Corrupt, said));
+        let detail = format!("it has {has} bytes where {wants} belong: its end is missing");
+        return Err(Failure::new(SqliteErrorKind::Corrupt, detail));
     }
     Ok(())
 }
@@ -257,7 +259,7 @@ fn unchanging(path: &Path) -> String {
 fn beside(failure: Failure) -> Failure {
     match failure {
         Failure::Sql(error) if cannot_open(&error) => Failure::new(
-            Trouble::ReadOnly,
+            SqliteErrorKind::ReadOnly,
             "the files `-wal` and `-shm` cannot be made beside it",
         ),
         failure => failure,

@@ -1,18 +1,18 @@
-//! Keeping within bounds of age and size.
+//! Limits on age and size.
 
 use std::time::Duration;
 
 use rusqlite::Connection;
 use turnwright_core::record::{Lease, Record, RecordKind};
-use turnwright_core::store::{Query, Scope, Store as _, StoreError, observe_lease};
+use turnwright_core::store::{ConversationId, Query, Store as _, StoreError, observe_lease};
 
 use super::SqliteStore;
-use super::erase::Deleted;
-use super::failure::Failure;
+use super::delete_conversation::Deleted;
+use super::error::Failure;
 use super::format;
-use super::writer::now;
+use super::writer_thread::now;
 
-/// What may stay. Everything unless told.
+/// Limits on what is kept. Default: none.
 ///
 /// ```
 /// use std::time::Duration;
@@ -32,7 +32,7 @@ pub struct Retention {
     /// that were written longest ago. The bytes of media are not counted: they are elsewhere.
     pub max_bytes: Option<u64>,
     /// Conversations that stay whatever they are.
-    pub except: Vec<Scope>,
+    pub except: Vec<ConversationId>,
 }
 
 impl Retention {
@@ -43,8 +43,8 @@ impl Retention {
     }
 
     /// These stay: somebody has them open, say.
-    pub fn except(mut self, scopes: impl IntoIterator<Item = Scope>) -> Self {
-        self.except.extend(scopes);
+    pub fn except(mut self, conversation_ids: impl IntoIterator<Item = ConversationId>) -> Self {
+        self.except.extend(conversation_ids);
         self
     }
 
@@ -60,12 +60,12 @@ impl Retention {
 #[non_exhaustive]
 pub struct Retained {
     /// The conversations that were deleted, those first that were written longest ago.
-    pub conversations: Vec<Scope>,
+    pub conversations: Vec<ConversationId>,
     /// What went with them.
     pub deleted: Deleted,
     /// The conversations that were to go and in which a turn runs, or that have a call that was begun and never ended. They stay
     /// until somebody has ended it: what it did is still to be found out.
-    pub unfinished: Vec<Scope>,
+    pub unfinished: Vec<ConversationId>,
     /// Where `unfinished` names conversations because of leases that were not released: after this time it can be told
     /// whether their processes are gone. Apply the retention again then.
     pub retry_after: Option<Duration>,
@@ -80,14 +80,14 @@ impl SqliteStore {
     ///
     /// ```
     /// use turnwright_core::record::Message;
-    /// use turnwright_core::store::{Scope, StoreExt as _};
+    /// use turnwright_core::store::{ConversationId, StoreExt as _};
     /// use turnwright_store::sqlite::{Retention, SqliteStore};
     ///
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
     /// let store = SqliteStore::in_memory().await?;
-    /// store.put(&Scope::new("chat-1"), Message::user("Hello!").build()?).await?;
+    /// store.put(&ConversationId::new("chat-1"), Message::user("Hello!").build()?).await?;
     /// let report = store.apply_retention(&Retention::default().max_bytes(0)).await?;
-    /// assert_eq!(report.conversations, [Scope::new("chat-1")]);
+    /// assert_eq!(report.conversations, [ConversationId::new("chat-1")]);
     /// assert_eq!(report.bytes_left, 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
@@ -104,23 +104,23 @@ impl SqliteStore {
         for one in kept {
             let too_old = oldest.is_some_and(|oldest| one.written_at < oldest);
             let too_much = retention.max_bytes.is_some_and(|most| total > most);
-            if !too_old && !too_much || retention.except.contains(&one.scope) {
+            if !too_old && !too_much || retention.except.contains(&one.conversation_id) {
                 continue;
             }
-            let held = self.may_be_held(&one.scope).await?;
+            let held = self.may_be_held(&one.conversation_id).await?;
             report.retry_after = report.retry_after.max(held);
             if one.unfinished || held.is_some() {
-                report.unfinished.push(one.scope);
+                report.unfinished.push(one.conversation_id);
                 continue;
             }
             // None where somebody has written since it was looked at.
-            let Some(erased) = self.erase(&one.scope, Some(one.revision)).await? else {
+            let Some(erased) = self.erase(&one.conversation_id, Some(one.revision)).await? else {
                 continue;
             };
             let freed = erased.unnamed.values().flatten().sum::<u64>();
             total = total.saturating_sub(erased.bytes.saturating_add(freed));
             let deleted = self.delete_bytes(&erased).await?;
-            report.conversations.push(one.scope);
+            report.conversations.push(one.conversation_id);
             report.deleted.records += deleted.records;
             report.deleted.spooled += deleted.spooled;
             report.deleted.bytes += deleted.bytes;
@@ -136,17 +136,20 @@ impl SqliteStore {
 impl SqliteStore {
     /// For how long a turn may still be running in a conversation, if one may. A lease that cannot be read does not keep what
     /// is to go: a turn that runs is cut off.
-    async fn may_be_held(&self, scope: &Scope) -> Result<Option<Duration>, StoreError> {
+    async fn may_be_held(
+        &self,
+        conversation_id: &ConversationId,
+    ) -> Result<Option<Duration>, StoreError> {
         let query = Query::all().kind(RecordKind::Lease).ids([Lease::ID]);
-        let mut lease = self.load(scope, &query).await?.into_records();
+        let mut lease = self.load(conversation_id, &query).await?.into_records();
         let lease = lease.find_map(Record::into_lease);
-        Ok(lease.and_then(|lease| observe_lease(scope, &lease)))
+        Ok(lease.and_then(|lease| observe_lease(conversation_id, &lease)))
     }
 }
 
 /// A conversation that holds records.
 struct Kept {
-    scope: Scope,
+    conversation_id: ConversationId,
     revision: u64,
     written_at: i64,
     unfinished: bool,
@@ -157,13 +160,13 @@ fn survey(conn: &mut Connection) -> Result<(Vec<Kept>, u64), Failure> {
     let moment = conn.transaction()?;
     format::check(&moment)?;
     let mut statement = moment.prepare_cached(
-        "SELECT name, revision, written_at,
-             EXISTS (SELECT 1 FROM records WHERE records.scope = scopes.scope AND begun = 1)
-         FROM scopes ORDER BY written_at, scope",
+        "SELECT conversation_id, revision, written_at,
+             EXISTS (SELECT 1 FROM records WHERE records.conversation = conversations.conversation AND begun = 1)
+         FROM conversations ORDER BY written_at, conversation",
     )?;
     let rows = statement.query_map([], |row| {
         Ok(Kept {
-            scope: Scope::new(row.get::<_, String>(0)?),
+            conversation_id: ConversationId::new(row.get::<_, String>(0)?),
             revision: row.get(1)?,
             written_at: row.get(2)?,
             unfinished: row.get(3)?,

@@ -16,14 +16,14 @@ fn line(state: &str) -> Record {
         "fingerprint": "f", "args": "{}", "state": state, "begunAt": "2026-01-01T00:00:00Z",
         "endedAt": if state == "begun" { serde_json::Value::Null } else { "2026-01-01T00:00:01Z".into() },
     });
-    let nothing = Reopen::new(Arc::new(MemorySpool::default()));
+    let nothing = ByteResolver::new(Arc::new(MemorySpool::default()));
     let mut value = value;
     value.as_object_mut().unwrap().retain(|_, it| !it.is_null());
     Record::from_value(RecordKind::Ledger, &value, &nothing).unwrap()
 }
 
-fn scope() -> Scope {
-    Scope::new("chat")
+fn conversation_id() -> ConversationId {
+    ConversationId::new("chat")
 }
 
 /// SQLite's number for how far a commit goes: 1 to the operating system, 2 to the disk.
@@ -62,14 +62,14 @@ async fn what_begins_a_call_is_flushed_and_the_rest_is_not_unless_told() {
         note("b", "x"),
         line("begun"),
     ] {
-        store.put(&scope(), record).await.unwrap();
+        store.put(&conversation_id(), record).await.unwrap();
         levels.push(level(&store).await);
     }
     assert_eq!(levels, [1, 2, 1, 1, 2]);
 
     let always = SqliteStoreBuilder::new(None).durability(Durability::Always);
     let store = always.open().await.unwrap();
-    store.put(&scope(), note("a", "x")).await.unwrap();
+    store.put(&conversation_id(), note("a", "x")).await.unwrap();
     assert_eq!(level(&store).await, 2);
 }
 
@@ -78,13 +78,13 @@ async fn one_that_begins_a_call_has_those_flushed_that_wait_with_it() {
     let store = SqliteStore::in_memory().await.unwrap();
     let (let_go, held) = hold(&store);
     tokio::task::yield_now().await;
-    let (scope, other) = (scope(), Scope::new("other"));
+    let (conversation_id, other) = (conversation_id(), ConversationId::new("other"));
     let release = async {
         tokio::task::yield_now().await;
         let_go.send(()).unwrap();
     };
     let (a, b, ()) = tokio::join!(
-        store.put(&scope, note("a", "x")),
+        store.put(&conversation_id, note("a", "x")),
         store.put(&other, line("begun")),
         release
     );
@@ -96,7 +96,7 @@ async fn one_that_begins_a_call_has_those_flushed_that_wait_with_it() {
 #[tokio::test]
 async fn work_that_panics_or_fails_leaves_no_transaction_behind() {
     let store = SqliteStore::in_memory().await.unwrap();
-    store.put(&scope(), note("a", "x")).await.unwrap();
+    store.put(&conversation_id(), note("a", "x")).await.unwrap();
     let half = |writer: &mut Writer| {
         writer.begin(false)?;
         writer.conn.execute("DELETE FROM records", [])?;
@@ -109,14 +109,14 @@ async fn work_that_panics_or_fails_leaves_no_transaction_behind() {
     assert!(panicked.await.is_err());
     let failed = store.0.writer.run(move |writer| {
         half(writer)?;
-        Err::<(), _>(Trouble::Other.into())
+        Err::<(), _>(SqliteErrorKind::Other.into())
     });
     assert!(failed.await.is_err());
     // Nor where it just forgets to commit.
     store.0.writer.run(half).await.unwrap();
-    assert_eq!(store.records(&scope()).await.unwrap().len(), 1);
+    assert_eq!(store.records(&conversation_id()).await.unwrap().len(), 1);
     assert_eq!(
-        store.put(&scope(), note("b", "x")).await.unwrap(),
+        store.put(&conversation_id(), note("b", "x")).await.unwrap(),
         Revision(2)
     );
 }
@@ -128,37 +128,49 @@ async fn a_batch_that_does_not_fit_takes_none_of_its_neighbours_with_it() {
     let store = bounded.open().await.unwrap();
     let (let_go, held) = hold(&store);
     tokio::task::yield_now().await;
-    let scopes = ["a", "b", "c", "d"].map(Scope::new);
+    let conversation_ids = ["a", "b", "c", "d"].map(ConversationId::new);
     let large = "x".repeat(1 << 20);
     let release = async {
         tokio::task::yield_now().await;
         let_go.send(()).unwrap();
     };
     let (a, b, c, d, ()) = tokio::join!(
-        store.put(&scopes[0], note("a", "x")),
-        store.put(&scopes[1], note("b", &large)),
+        store.put(&conversation_ids[0], note("a", "x")),
+        store.put(&conversation_ids[1], note("b", &large)),
         store.apply(
-            &scopes[2],
+            &conversation_ids[2],
             Batch::new().put(note("c", "x")).expect(Revision(7))
         ),
-        store.put(&scopes[3], note("d", "x")),
+        store.put(&conversation_ids[3], note("d", "x")),
         release
     );
     held.await.unwrap();
     let full = b.unwrap_err();
-    assert_eq!(SqliteError::of(&full).unwrap().trouble(), Trouble::Full);
+    assert_eq!(
+        SqliteError::of(&full).unwrap().kind(),
+        SqliteErrorKind::Full
+    );
     assert_eq!(c.unwrap_err().found_revision(), Some(Revision(0)));
     assert_eq!((a.unwrap(), d.unwrap()), (Revision(1), Revision(1)));
-    let kept = store.scopes(&ScopeFilter::all()).await.unwrap();
-    assert_eq!(kept, ["a", "d"].map(Scope::new));
-    let loaded = store.load(&scopes[1], &Query::all()).await.unwrap();
+    let kept = store
+        .conversations(&ConversationFilter::all())
+        .await
+        .unwrap();
+    assert_eq!(kept, ["a", "d"].map(ConversationId::new));
+    let loaded = store
+        .load(&conversation_ids[1], &Query::all())
+        .await
+        .unwrap();
     assert_eq!(loaded.revision, Revision(0));
 }
 
 #[tokio::test]
 async fn a_store_says_of_itself_where_it_is_and_nothing_that_is_in_it() {
     let store = SqliteStore::in_memory().await.unwrap();
-    store.put(&scope(), note("a", "a secret")).await.unwrap();
+    store
+        .put(&conversation_id(), note("a", "a secret"))
+        .await
+        .unwrap();
     let text = format!("{store:?}");
     assert_eq!(text, "SqliteStore { path: None, results: None, .. }");
     assert!(store.path().is_none());
@@ -168,11 +180,14 @@ async fn a_store_says_of_itself_where_it_is_and_nothing_that_is_in_it() {
 #[tokio::test]
 async fn what_was_written_since_it_was_chosen_stays() {
     let store = SqliteStore::in_memory().await.unwrap();
-    let Revision(chosen) = store.put(&scope(), note("a", "x")).await.unwrap();
-    store.put(&scope(), line("begun")).await.unwrap();
-    let erased = store.erase(&scope(), Some(chosen)).await.unwrap();
+    let Revision(chosen) = store.put(&conversation_id(), note("a", "x")).await.unwrap();
+    store.put(&conversation_id(), line("begun")).await.unwrap();
+    let erased = store.erase(&conversation_id(), Some(chosen)).await.unwrap();
     assert!(erased.is_none());
-    assert_eq!(store.records(&scope()).await.unwrap().len(), 2);
-    let erased = store.erase(&scope(), Some(chosen + 1)).await.unwrap();
+    assert_eq!(store.records(&conversation_id()).await.unwrap().len(), 2);
+    let erased = store
+        .erase(&conversation_id(), Some(chosen + 1))
+        .await
+        .unwrap();
     assert_eq!(erased.unwrap().records, 2);
 }

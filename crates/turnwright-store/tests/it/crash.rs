@@ -8,7 +8,7 @@ use std::process::Child;
 
 use tokio::task::JoinHandle;
 use turnwright_core::record::RecordKind;
-use turnwright_core::store::{Batch, Query, Revision, Scope, Store as _};
+use turnwright_core::store::{Batch, ConversationId, Query, Revision, Store as _};
 use turnwright_store::sqlite::SqliteStore;
 
 use crate::child::{self, said, say};
@@ -17,15 +17,18 @@ use crate::{line, note};
 
 const WRITERS: usize = 3;
 
-/// Each writer has a scope and puts three records at each revision, one of them over and over: a batch that is half there is
+/// Each writer has a conversation and puts three records at each revision, one of them over and over: a batch that is half there is
 /// seen. They wait together, so that they are committed together.
 pub(crate) async fn write(file: &Path) {
     let store = SqliteStore::open(file).await.unwrap();
     let writers = (0..WRITERS).map(|number| {
         let store = store.clone();
         tokio::spawn(async move {
-            let scope = Scope::new(format!("s{number}"));
-            let loaded = store.load(&scope, &Query::all().limit(0)).await.unwrap();
+            let conversation_id = ConversationId::new(format!("s{number}"));
+            let loaded = store
+                .load(&conversation_id, &Query::all().limit(0))
+                .await
+                .unwrap();
             let mut next = loaded.revision.0 + 1;
             loop {
                 let batch = Batch::new()
@@ -40,7 +43,7 @@ pub(crate) async fn write(file: &Path) {
                         },
                     ))
                     .expect(Revision(next - 1));
-                let revision = store.apply(&scope, batch).await.unwrap();
+                let revision = store.apply(&conversation_id, batch).await.unwrap();
                 say(&format!("{number} {}", revision.0));
                 next += 1;
             }
@@ -81,8 +84,8 @@ async fn check(file: &Path, acknowledged: &mut BTreeMap<usize, u64>) {
     let store = SqliteStore::open(file).await.unwrap();
     store.integrity_check().await.unwrap();
     for number in 0..WRITERS {
-        let scope = Scope::new(format!("s{number}"));
-        let loaded = store.load(&scope, &Query::all()).await.unwrap();
+        let conversation_id = ConversationId::new(format!("s{number}"));
+        let loaded = store.load(&conversation_id, &Query::all()).await.unwrap();
         let Revision(revision) = loaded.revision;
         let answered = acknowledged.insert(number, revision).unwrap_or(0);
         // One batch may have been on its way.

@@ -6,31 +6,33 @@ use std::path::Path;
 use rusqlite::Connection;
 use serde_json::Value;
 use turnwright_core::record::RecordKind;
-use turnwright_core::store::{Position, Query, Scope, Store as _, StoreError, StoreExt as _};
-use turnwright_store::sqlite::{SqliteStore, Trouble};
+use turnwright_core::store::{
+    ConversationId, Position, Query, Store as _, StoreError, StoreExt as _,
+};
+use turnwright_store::sqlite::{SqliteErrorKind, SqliteStore};
 
 use crate::folder::Folder;
-use crate::{note, trouble};
+use crate::{kind, note};
 
 const RECORDS: usize = 400;
 
 async fn filled(file: &Path) -> Vec<Value> {
     let store = SqliteStore::open(file).await.unwrap();
-    let scope = Scope::new("chat");
+    let conversation_id = ConversationId::new("chat");
     let records = (0..RECORDS).map(|n| {
         note(
             &format!("id-{n}"),
             &format!("needle {n:04} {}", "x".repeat(150)),
         )
     });
-    store.put_all(&scope, records).await.unwrap();
+    store.put_all(&conversation_id, records).await.unwrap();
     let written = values(&store).await.unwrap();
     store.close().await.unwrap();
     written
 }
 
 async fn values(store: &SqliteStore) -> Result<Vec<Value>, StoreError> {
-    let records = store.records(&Scope::new("chat")).await?;
+    let records = store.records(&ConversationId::new("chat")).await?;
     Ok(records.iter().map(|it| it.to_value().unwrap()).collect())
 }
 
@@ -45,18 +47,18 @@ async fn pages_that_were_overwritten_are_told_and_nothing_is_written() {
 
     let store = SqliteStore::open(folder.file()).await.unwrap();
     assert_eq!(
-        trouble(&values(&store).await.unwrap_err()),
-        Trouble::Corrupt
+        kind(&values(&store).await.unwrap_err()),
+        SqliteErrorKind::Corrupt
     );
     assert_eq!(
-        trouble(&store.integrity_check().await.unwrap_err()),
-        Trouble::Corrupt
+        kind(&store.integrity_check().await.unwrap_err()),
+        SqliteErrorKind::Corrupt
     );
     let error = store
-        .delete_conversation(&Scope::new("chat"))
+        .delete_conversation(&ConversationId::new("chat"))
         .await
         .unwrap_err();
-    assert_eq!(trouble(&error), Trouble::Corrupt);
+    assert_eq!(kind(&error), SqliteErrorKind::Corrupt);
     store.close().await.unwrap();
     assert!(
         fs::read(folder.file()).unwrap() == bytes,
@@ -81,7 +83,7 @@ async fn a_text_that_changed_on_the_disk_is_no_record() {
     assert_eq!(error.damaged_record().unwrap().id, "id-200");
     assert!(error.to_string().contains("place 201"), "{error}");
     let loaded = store
-        .load(&Scope::new("chat"), &Query::all())
+        .load(&ConversationId::new("chat"), &Query::all())
         .await
         .unwrap();
     assert_eq!(
@@ -89,7 +91,7 @@ async fn a_text_that_changed_on_the_disk_is_no_record() {
         (RECORDS - 1, 1)
     );
     let error = store.integrity_check().await.unwrap_err();
-    assert_eq!(trouble(&error), Trouble::Corrupt);
+    assert_eq!(kind(&error), SqliteErrorKind::Corrupt);
     assert!(error.to_string().contains("id-200"), "{error}");
 }
 
@@ -123,10 +125,10 @@ const DAMAGES: [(&str, &str); 7] = [
 async fn one_damaged_record_does_not_take_its_conversation_with_it() {
     for (number, (damage, reason)) in DAMAGES.into_iter().enumerate() {
         let folder = Folder::new();
-        let scope = Scope::new("chat");
+        let conversation_id = ConversationId::new("chat");
         let store = SqliteStore::open(folder.file()).await.unwrap();
         let records = ["a", "b", "c"].map(|id| note(id, "kept"));
-        store.put_all(&scope, records).await.unwrap();
+        store.put_all(&conversation_id, records).await.unwrap();
         let conn = Connection::open(folder.file()).unwrap();
         if number < 2 {
             conn.execute(damage, []).unwrap();
@@ -142,7 +144,7 @@ async fn one_damaged_record_does_not_take_its_conversation_with_it() {
             conn.execute("UPDATE records SET checksum = ?1 WHERE id = 'b'", [fits])
                 .unwrap();
         }
-        let loaded = store.load(&scope, &Query::all()).await.unwrap();
+        let loaded = store.load(&conversation_id, &Query::all()).await.unwrap();
         let ids: Vec<&str> = loaded.records.iter().map(|it| it.record.id()).collect();
         assert_eq!(ids, ["a", "c"], "{damage}");
         let [damaged] = &loaded.damaged[..] else {
@@ -156,9 +158,12 @@ async fn one_damaged_record_does_not_take_its_conversation_with_it() {
         );
         assert!(!damaged.reason.contains("kept"), "its content is shown");
         // It counts where records are counted.
-        let page = store.load(&scope, &Query::all().newest(2)).await.unwrap();
+        let page = store
+            .load(&conversation_id, &Query::all().newest(2))
+            .await
+            .unwrap();
         assert_eq!((page.records.len(), page.damaged.len()), (1, 1));
-        let mut pages = store.pages(&scope, Query::all()).size(1);
+        let mut pages = store.pages(&conversation_id, Query::all()).size(1);
         let mut seen = Vec::new();
         while let Some(one) = pages.next().await {
             seen.push(one.is_ok());
@@ -166,16 +171,16 @@ async fn one_damaged_record_does_not_take_its_conversation_with_it() {
         assert_eq!(seen, [true, false, true]);
         if number != DAMAGES.len() - 1 {
             let error = store
-                .get(&scope, RecordKind::Memory, "b")
+                .get(&conversation_id, RecordKind::Memory, "b")
                 .await
                 .unwrap_err();
             assert_eq!(error.damaged_record().unwrap().id, "b");
         }
         let error = store.integrity_check().await.unwrap_err();
-        assert_eq!(trouble(&error), Trouble::Corrupt);
+        assert_eq!(kind(&error), SqliteErrorKind::Corrupt);
         // Written again it is whole, and it can be deleted.
-        store.put(&scope, note("a", "new")).await.unwrap();
-        let deleted = store.delete_conversation(&scope).await.unwrap();
+        store.put(&conversation_id, note("a", "new")).await.unwrap();
+        let deleted = store.delete_conversation(&conversation_id).await.unwrap();
         assert_eq!(deleted.records, 3);
         store.integrity_check().await.unwrap();
     }
@@ -190,11 +195,11 @@ async fn a_file_that_was_cut_off_is_told_and_left_as_it_is() {
         fs::write(folder.file(), &bytes[..length]).unwrap();
         let error = SqliteStore::open(folder.file()).await.unwrap_err();
         let expected = if length < 32 {
-            Trouble::NoDatabase
+            SqliteErrorKind::NoDatabase
         } else {
-            Trouble::Corrupt
+            SqliteErrorKind::Corrupt
         };
-        assert_eq!(trouble(&error), expected, "{length}");
+        assert_eq!(kind(&error), expected, "{length}");
         assert!(fs::read(folder.file()).unwrap() == bytes[..length]);
     }
 }
@@ -227,7 +232,7 @@ async fn no_byte_changes_a_record_unseen() {
                 if found != written {
                     missed += 1;
                     let error = store.integrity_check().await.unwrap_err();
-                    assert_eq!(trouble(&error), Trouble::Corrupt, "byte {at}");
+                    assert_eq!(kind(&error), SqliteErrorKind::Corrupt, "byte {at}");
                 }
             }
         }

@@ -11,13 +11,13 @@ use turnwright_core::media::{Media, MediaKind};
 use turnwright_core::record::{Message, Record, Retrievable, ToolCall, ToolResults};
 use turnwright_core::spool::{ByteReader, DiskSpool, MemoryReader, MemorySpool, Spool};
 use turnwright_core::store::{
-    Batch, Query, Revision, Scope, ScopeFilter, Store as _, StoreExt as _,
+    Batch, ConversationFilter, ConversationId, Query, Revision, Store as _, StoreExt as _,
 };
 use turnwright_core::trust::TrustTier;
-use turnwright_store::sqlite::{SqliteStore, Trouble};
+use turnwright_store::sqlite::{SqliteErrorKind, SqliteStore};
 
 use crate::folder::Folder;
-use crate::{note, trouble};
+use crate::{kind, note};
 
 /// A call whose result is in the spool.
 pub(crate) async fn call(spool: &dyn Spool, id: &str, spool_id: &str, text: &str) -> Record {
@@ -55,7 +55,7 @@ async fn a_conversation_goes_with_its_bytes_and_leaves_those_of_others() {
             .unwrap(),
     );
     let store = with_spool(&folder, Arc::clone(&spool)).await;
-    let (one, other) = (Scope::new("one"), Scope::new("other"));
+    let (one, other) = (ConversationId::new("one"), ConversationId::new("other"));
     let own = call(&*spool, "c-1", "own", "twelve bytes").await;
     let shared = call(&*spool, "c-2", "shared", "both name it").await;
     let artifact = own.artifacts()[0].clone();
@@ -83,7 +83,7 @@ async fn a_conversation_goes_with_its_bytes_and_leaves_those_of_others() {
         .put(shared.clone())
         .put(again)
         .put(message)
-        .fence(3);
+        .fencing_token(3);
     store.apply(&one, batch).await.unwrap();
     store.put(&other, shared).await.unwrap();
     assert_eq!(sorted(&*spool).await.len(), 3);
@@ -99,7 +99,10 @@ async fn a_conversation_goes_with_its_bytes_and_leaves_those_of_others() {
     assert_eq!((deleted.records, deleted.spooled), (4, 2));
     assert_eq!(sorted(&*spool).await, ["shared"]);
     assert_eq!(
-        store.scopes(&ScopeFilter::all()).await.unwrap(),
+        store
+            .conversations(&ConversationFilter::all())
+            .await
+            .unwrap(),
         std::slice::from_ref(&other)
     );
     store.integrity_check().await.unwrap();
@@ -107,7 +110,7 @@ async fn a_conversation_goes_with_its_bytes_and_leaves_those_of_others() {
     // A writer who does not know is refused still, and places go on.
     assert_eq!(
         store
-            .apply(&one, Batch::new().fence(2))
+            .apply(&one, Batch::new().fencing_token(2))
             .await
             .unwrap_err()
             .fenced_by(),
@@ -127,11 +130,14 @@ async fn a_conversation_goes_with_its_bytes_and_leaves_those_of_others() {
 
     store.delete_conversation(&other).await.unwrap();
     assert!(sorted(&*spool).await.is_empty());
-    assert_eq!(store.sweep(Duration::ZERO).await.unwrap().deleted, 0);
+    assert_eq!(
+        store.delete_orphans(Duration::ZERO).await.unwrap().deleted,
+        0
+    );
     // What is not there is deleted without a word, and changes nothing.
     assert_eq!(
         store
-            .delete_conversation(&Scope::new("never"))
+            .delete_conversation(&ConversationId::new("never"))
             .await
             .unwrap()
             .records,
@@ -143,15 +149,15 @@ async fn a_conversation_goes_with_its_bytes_and_leaves_those_of_others() {
 async fn the_file_shrinks_and_keeps_nothing_of_what_was_deleted() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    let scope = Scope::new("chat");
+    let conversation_id = ConversationId::new("chat");
     let text = "a secret that nobody may find ".repeat(100);
     store
-        .put(&Scope::new("other"), note("a", "stays"))
+        .put(&ConversationId::new("other"), note("a", "stays"))
         .await
         .unwrap();
     for n in 0..20 {
         let records = (0..50).map(|m| note(&format!("{n}-{m}"), &text));
-        store.put_all(&scope, records).await.unwrap();
+        store.put_all(&conversation_id, records).await.unwrap();
     }
     let before = {
         let other = rusqlite::Connection::open(folder.file()).unwrap();
@@ -160,7 +166,7 @@ async fn the_file_shrinks_and_keeps_nothing_of_what_was_deleted() {
             .unwrap()
             * 4096
     };
-    store.delete_conversation(&scope).await.unwrap();
+    store.delete_conversation(&conversation_id).await.unwrap();
     let after = fs::metadata(folder.file()).unwrap().len();
     assert!(before > 3_000_000 && after < 200_000, "{before} → {after}");
     for name in ["chat.db", "chat.db-wal"] {
@@ -172,7 +178,14 @@ async fn the_file_shrinks_and_keeps_nothing_of_what_was_deleted() {
             "{name}"
         );
     }
-    assert_eq!(store.records(&Scope::new("other")).await.unwrap().len(), 1);
+    assert_eq!(
+        store
+            .records(&ConversationId::new("other"))
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
     store.integrity_check().await.unwrap();
 }
 
@@ -180,16 +193,19 @@ async fn the_file_shrinks_and_keeps_nothing_of_what_was_deleted() {
 async fn while_somebody_reads_the_file_as_it_was_that_is_told() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    let scope = Scope::new("chat");
-    store.put(&scope, note("a", "a secret")).await.unwrap();
+    let conversation_id = ConversationId::new("chat");
+    store
+        .put(&conversation_id, note("a", "a secret"))
+        .await
+        .unwrap();
     let reader = rusqlite::Connection::open(folder.file()).unwrap();
     reader
         .execute_batch("BEGIN; SELECT * FROM records")
         .unwrap();
-    let deleted = store.delete_conversation(&scope).await.unwrap();
+    let deleted = store.delete_conversation(&conversation_id).await.unwrap();
     assert_eq!((deleted.records, deleted.still_read), (1, true));
     reader.execute_batch("COMMIT").unwrap();
-    let deleted = store.delete_conversation(&scope).await.unwrap();
+    let deleted = store.delete_conversation(&conversation_id).await.unwrap();
     assert_eq!((deleted.records, deleted.still_read), (0, false));
     for name in ["chat.db", "chat.db-wal"] {
         let bytes = fs::read(folder.path().join(name)).unwrap();
@@ -201,15 +217,21 @@ async fn while_somebody_reads_the_file_as_it_was_that_is_told() {
 async fn without_a_spool_nothing_is_deleted_that_names_bytes_in_one() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    let (spool, scope) = (MemorySpool::default(), Scope::new("chat"));
+    let (spool, conversation_id) = (MemorySpool::default(), ConversationId::new("chat"));
     store
-        .put(&scope, call(&spool, "c", "result", "x").await)
+        .put(&conversation_id, call(&spool, "c", "result", "x").await)
         .await
         .unwrap();
-    let error = store.delete_conversation(&scope).await.unwrap_err();
-    assert_eq!(trouble(&error), Trouble::Refused);
-    assert_eq!(store.records(&scope).await.unwrap().len(), 1);
-    assert_eq!(store.sweep(Duration::ZERO).await.unwrap().deleted, 0);
+    let error = store
+        .delete_conversation(&conversation_id)
+        .await
+        .unwrap_err();
+    assert_eq!(kind(&error), SqliteErrorKind::Invalid);
+    assert_eq!(store.records(&conversation_id).await.unwrap().len(), 1);
+    assert_eq!(
+        store.delete_orphans(Duration::ZERO).await.unwrap().deleted,
+        0
+    );
 }
 
 /// A spool that deletes nothing, as where the process ends before it came to it.
@@ -241,16 +263,19 @@ impl Spool for Stuck {
 #[tokio::test]
 async fn bytes_that_could_not_be_deleted_with_their_records_go_with_the_next_sweep() {
     let folder = Folder::new();
-    let (spool, scope) = (MemorySpool::default(), Scope::new("chat"));
+    let (spool, conversation_id) = (MemorySpool::default(), ConversationId::new("chat"));
     let store = with_spool(&folder, Arc::new(Stuck(spool.clone()))).await;
     store
-        .put(&scope, call(&spool, "c", "result", "x").await)
+        .put(&conversation_id, call(&spool, "c", "result", "x").await)
         .await
         .unwrap();
-    let error = store.delete_conversation(&scope).await.unwrap_err();
+    let error = store
+        .delete_conversation(&conversation_id)
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("1 of their results"), "{error}");
-    assert!(store.records(&scope).await.unwrap().is_empty());
-    assert!(store.sweep(Duration::ZERO).await.is_err());
+    assert!(store.records(&conversation_id).await.unwrap().is_empty());
+    assert!(store.delete_orphans(Duration::ZERO).await.is_err());
     store.close().await.unwrap();
 
     let store = with_spool(&folder, Arc::new(spool.clone())).await;
@@ -258,7 +283,7 @@ async fn bytes_that_could_not_be_deleted_with_their_records_go_with_the_next_swe
         .put("new", Body::Text("of a turn that runs".into()))
         .await
         .unwrap();
-    let swept = store.sweep(Duration::MAX).await.unwrap();
+    let swept = store.delete_orphans(Duration::MAX).await.unwrap();
     assert_eq!((swept.deleted, swept.waiting), (1, 1));
     assert_eq!(sorted(&spool).await, ["new"]);
 }

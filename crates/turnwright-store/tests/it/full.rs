@@ -1,13 +1,15 @@
 //! No room left within the bound that was set.
 
-use turnwright_core::store::{Batch, Query, Revision, Scope, ScopeFilter, Store as _};
-use turnwright_store::sqlite::{SqliteStore, Trouble};
+use turnwright_core::store::{
+    Batch, ConversationFilter, ConversationId, Query, Revision, Store as _,
+};
+use turnwright_store::sqlite::{SqliteErrorKind, SqliteStore};
 
 use crate::folder::Folder;
-use crate::{note, trouble};
+use crate::{kind, note};
 
-pub(crate) fn scope() -> Scope {
-    Scope::new("chat")
+pub(crate) fn conversation_id() -> ConversationId {
+    ConversationId::new("chat")
 }
 
 pub(crate) fn pair(number: u64) -> Batch {
@@ -19,7 +21,7 @@ pub(crate) fn pair(number: u64) -> Batch {
 
 /// Everything that was acknowledged is there, in whole batches.
 pub(crate) async fn check(store: &SqliteStore, acknowledged: u64) {
-    let loaded = store.load(&scope(), &Query::all()).await.unwrap();
+    let loaded = store.load(&conversation_id(), &Query::all()).await.unwrap();
     let ids: Vec<&str> = loaded.records.iter().map(|it| it.record.id()).collect();
     let promised: Vec<String> = (1..=acknowledged)
         .flat_map(|n| [format!("{n}-a"), format!("{n}-b")])
@@ -41,27 +43,41 @@ async fn what_does_not_fit_is_refused_whole_and_the_rest_stays() {
     let store = bounded.open().await.unwrap();
     let mut acknowledged = 0;
     let error = loop {
-        match store.apply(&scope(), pair(acknowledged + 1)).await {
+        match store
+            .apply(&conversation_id(), pair(acknowledged + 1))
+            .await
+        {
             Ok(revision) => acknowledged = revision.0,
             Err(error) => break error,
         }
     };
-    assert_eq!(trouble(&error), Trouble::Full);
+    assert_eq!(kind(&error), SqliteErrorKind::Full);
     assert!(acknowledged > 10);
     check(&store, acknowledged).await;
     // Those that wait together do not go down together.
     let large = Batch::new().put(note("large", &"x".repeat(1 << 20)));
-    let others: Vec<Scope> = (0..4).map(|n| Scope::new(format!("other-{n}"))).collect();
+    let others: Vec<ConversationId> = (0..4)
+        .map(|n| ConversationId::new(format!("other-{n}")))
+        .collect();
     let small = |n: usize| store.apply(&others[n], Batch::new());
     let (a, large, b, c) =
         tokio::join!(small(0), store.apply(&others[1], large), small(2), small(3));
-    assert_eq!(trouble(&large.unwrap_err()), Trouble::Full);
+    assert_eq!(kind(&large.unwrap_err()), SqliteErrorKind::Full);
     assert_eq!([a, b, c].map(Result::unwrap), [Revision(1); 3]);
-    assert_eq!(store.scopes(&ScopeFilter::all()).await.unwrap(), [scope()]);
+    assert_eq!(
+        store
+            .conversations(&ConversationFilter::all())
+            .await
+            .unwrap(),
+        [conversation_id()]
+    );
 
     // With more room it goes on.
     store.close().await.unwrap();
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    let revision = store.apply(&scope(), pair(acknowledged + 1)).await.unwrap();
+    let revision = store
+        .apply(&conversation_id(), pair(acknowledged + 1))
+        .await
+        .unwrap();
     check(&store, revision.0).await;
 }

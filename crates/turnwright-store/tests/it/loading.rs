@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 use turnwright_core::record::RecordKind;
-use turnwright_core::store::{Position, Query, Scope, Store as _, StoreExt as _};
+use turnwright_core::store::{ConversationId, Position, Query, Store as _, StoreExt as _};
 use turnwright_store::sqlite::SqliteStore;
 
 use crate::folder::Folder;
@@ -10,8 +10,8 @@ use crate::{line, note};
 
 const RECORDS: u64 = 3_000;
 
-fn scope() -> Scope {
-    Scope::new("chat")
+fn conversation_id() -> ConversationId {
+    ConversationId::new("chat")
 }
 
 /// Records of which some are large; every tenth is a line of the ledger.
@@ -22,7 +22,7 @@ async fn filled(folder: &Folder) -> SqliteStore {
         _ if n % 501 == 0 => note(&n.to_string(), &"x".repeat(300_000)),
         _ => note(&n.to_string(), "x"),
     });
-    store.put_all(&scope(), records).await.unwrap();
+    store.put_all(&conversation_id(), records).await.unwrap();
     store
 }
 
@@ -44,7 +44,7 @@ async fn many_records_come_in_order_however_they_are_asked_for() {
         (memories().newest(600), &of_kind[2_100..]),
     ];
     for (query, promised) in cases {
-        let loaded = store.load(&scope(), &query).await.unwrap();
+        let loaded = store.load(&conversation_id(), &query).await.unwrap();
         let found = loaded.records.iter();
         let found: Vec<u64> = found
             .map(|it| {
@@ -71,7 +71,7 @@ async fn those_that_are_damaged_are_told_in_order_and_the_others_are_read() {
         (Query::all().limit(776), &[]),
     ];
     for (query, damaged) in cases {
-        let loaded = store.load(&scope(), &query).await.unwrap();
+        let loaded = store.load(&conversation_id(), &query).await.unwrap();
         let found: Vec<u64> = loaded.damaged.iter().map(|it| it.position.0).collect();
         assert_eq!(found, damaged, "{query:?}");
         let places = loaded.records.iter().map(|it| it.position);

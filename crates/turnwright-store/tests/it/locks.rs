@@ -5,11 +5,11 @@ use std::task::Poll;
 use std::time::Duration;
 
 use rusqlite::Connection;
-use turnwright_core::store::{Batch, Query, Revision, Scope, Store as _, StoreExt as _};
-use turnwright_store::sqlite::{SqliteStore, Trouble};
+use turnwright_core::store::{Batch, ConversationId, Query, Revision, Store as _, StoreExt as _};
+use turnwright_store::sqlite::{SqliteErrorKind, SqliteStore};
 
 use crate::folder::Folder;
-use crate::{note, trouble};
+use crate::{kind, note};
 
 /// Somebody who holds the lock that every writer needs.
 struct Holder(Connection);
@@ -30,18 +30,18 @@ impl Holder {
 async fn a_write_that_waits_for_another_process_blocks_nobody() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    let scope = Scope::new("chat");
-    store.put(&scope, note("a", "x")).await.unwrap();
+    let conversation_id = ConversationId::new("chat");
+    store.put(&conversation_id, note("a", "x")).await.unwrap();
     let holder = Holder::of(&folder);
 
-    let (writer, at) = (store.clone(), scope.clone());
+    let (writer, at) = (store.clone(), conversation_id.clone());
     let write = tokio::spawn(async move { writer.put(&at, note("b", "x")).await });
     // On the one thread of this runtime: tasks go on, and reads come back.
     for _ in 0..1_000 {
         tokio::task::yield_now().await;
     }
     for _ in 0..20 {
-        assert_eq!(store.records(&scope).await.unwrap().len(), 1);
+        assert_eq!(store.records(&conversation_id).await.unwrap().len(), 1);
     }
     assert!(!write.is_finished());
     holder.let_go();
@@ -49,8 +49,8 @@ async fn a_write_that_waits_for_another_process_blocks_nobody() {
 }
 
 /// Polls a write once, so that it is handed in, and drops it.
-async fn hand_in_and_drop(store: &SqliteStore, scope: &Scope, batch: Batch) {
-    let mut write = Box::pin(store.apply(scope, batch));
+async fn hand_in_and_drop(store: &SqliteStore, conversation_id: &ConversationId, batch: Batch) {
+    let mut write = Box::pin(store.apply(conversation_id, batch));
     poll_fn(|cx| {
         assert!(write.as_mut().poll(cx).is_pending());
         Poll::Ready(())
@@ -62,31 +62,39 @@ async fn hand_in_and_drop(store: &SqliteStore, scope: &Scope, batch: Batch) {
 async fn a_write_that_nobody_waits_for_any_more_is_done_whole() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    let scope = Scope::new("chat");
+    let conversation_id = ConversationId::new("chat");
     let holder = Holder::of(&folder);
     for n in 0..10 {
         let batch = Batch::new()
             .put(note(&format!("{n}-a"), "x"))
             .put(note(&format!("{n}-b"), "x"));
-        hand_in_and_drop(&store, &scope, batch).await;
+        hand_in_and_drop(&store, &conversation_id, batch).await;
     }
     // A future that was never polled has handed nothing in.
-    drop(store.apply(&scope, Batch::new().put(note("never", "x"))));
+    drop(store.apply(&conversation_id, Batch::new().put(note("never", "x"))));
     holder.let_go();
     // It comes after those in the queue.
     assert_eq!(
-        store.put(&scope, note("last", "x")).await.unwrap(),
+        store
+            .put(&conversation_id, note("last", "x"))
+            .await
+            .unwrap(),
         Revision(11)
     );
-    assert_eq!(store.records(&scope).await.unwrap().len(), 21);
+    assert_eq!(store.records(&conversation_id).await.unwrap().len(), 21);
 
     // Also where the store is closed behind it.
     let holder = Holder::of(&folder);
-    hand_in_and_drop(&store, &scope, Batch::new().put(note("later", "x"))).await;
+    hand_in_and_drop(
+        &store,
+        &conversation_id,
+        Batch::new().put(note("later", "x")),
+    )
+    .await;
     holder.let_go();
     store.close().await.unwrap();
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    let loaded = store.load(&scope, &Query::all()).await.unwrap();
+    let loaded = store.load(&conversation_id, &Query::all()).await.unwrap();
     assert_eq!((loaded.revision, loaded.records.len()), (Revision(12), 22));
 }
 
@@ -95,39 +103,42 @@ async fn whoever_waits_too_long_is_told_and_nothing_is_done() {
     let folder = Folder::new();
     let builder = SqliteStore::builder(folder.file()).busy_timeout(Duration::from_millis(20));
     let store = builder.open().await.unwrap();
-    let scope = Scope::new("chat");
+    let conversation_id = ConversationId::new("chat");
     let holder = Holder::of(&folder);
     let (one, other) = tokio::join!(
-        store.put(&scope, note("a", "x")),
-        store.put(&scope, note("b", "x"))
+        store.put(&conversation_id, note("a", "x")),
+        store.put(&conversation_id, note("b", "x"))
     );
-    assert_eq!(trouble(&one.unwrap_err()), Trouble::Locked);
-    assert_eq!(trouble(&other.unwrap_err()), Trouble::Locked);
+    assert_eq!(kind(&one.unwrap_err()), SqliteErrorKind::Locked);
+    assert_eq!(kind(&other.unwrap_err()), SqliteErrorKind::Locked);
     holder.let_go();
     assert_eq!(
-        store.put(&scope, note("c", "x")).await.unwrap(),
+        store.put(&conversation_id, note("c", "x")).await.unwrap(),
         Revision(1)
     );
-    assert_eq!(store.records(&scope).await.unwrap().len(), 1);
+    assert_eq!(store.records(&conversation_id).await.unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "current_thread")]
 async fn batches_that_wait_together_keep_their_own_verdicts_and_their_order() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    let (scope, elsewhere) = (Scope::new("chat"), Scope::new("other"));
+    let (conversation_id, elsewhere) = (ConversationId::new("chat"), ConversationId::new("other"));
     let put = |id: &str| Batch::new().put(note(id, "x"));
     let holder = Holder::of(&folder);
     // The first is taken up alone and waits for the lock; the others gather behind it.
-    let (handle, at) = (store.clone(), scope.clone());
+    let (handle, at) = (store.clone(), conversation_id.clone());
     let first = tokio::spawn(async move { handle.put(&at, note("first", "x")).await });
     tokio::task::yield_now().await;
     let answers = async {
         tokio::join!(
-            store.apply(&scope, put("a").expect(Revision(1)).fence(5)),
-            store.apply(&scope, put("b").expect(Revision(1))),
-            store.apply(&scope, put("c").fence(4)),
-            store.apply(&scope, put("d").put(note("a", "again"))),
+            store.apply(
+                &conversation_id,
+                put("a").expect(Revision(1)).fencing_token(5)
+            ),
+            store.apply(&conversation_id, put("b").expect(Revision(1))),
+            store.apply(&conversation_id, put("c").fencing_token(4)),
+            store.apply(&conversation_id, put("d").put(note("a", "again"))),
             store.apply(&elsewhere, put("e").expect(Revision(0))),
         )
     };
@@ -142,7 +153,7 @@ async fn batches_that_wait_together_keep_their_own_verdicts_and_their_order() {
     assert_eq!(c.unwrap_err().fenced_by(), Some(5));
     assert_eq!((d.unwrap(), e.unwrap()), (Revision(3), Revision(1)));
     let ids: Vec<String> = store
-        .records(&scope)
+        .records(&conversation_id)
         .await
         .unwrap()
         .iter()

@@ -16,6 +16,7 @@
     reason = "a test may end loudly"
 )]
 
+mod batches;
 mod child;
 mod conformance;
 mod crash;
@@ -37,9 +38,9 @@ mod together;
 mod turns;
 mod upgrade;
 
-use turnwright_core::record::{Memory, Record, RecordKind, Reopen};
+use turnwright_core::record::{ByteResolver, Memory, Record, RecordKind};
 use turnwright_core::store::StoreError;
-use turnwright_store::sqlite::{SqliteError, Trouble};
+use turnwright_store::sqlite::{SqliteError, SqliteErrorKind};
 
 /// A short record.
 fn note(id: &str, text: &str) -> Record {
@@ -55,15 +56,15 @@ fn line(id: &str, state: &str) -> Record {
     if state != "begun" {
         value["endedAt"] = "2026-01-01T00:00:01Z".into();
     }
-    let nothing = Reopen::new(std::sync::Arc::new(
+    let nothing = ByteResolver::new(std::sync::Arc::new(
         turnwright_core::spool::MemorySpool::default(),
     ));
     Record::from_value(RecordKind::Ledger, &value, &nothing).unwrap()
 }
 
-fn trouble(error: &StoreError) -> Trouble {
+fn kind(error: &StoreError) -> SqliteErrorKind {
     match SqliteError::of(error) {
-        Some(error) => error.trouble(),
+        Some(error) => error.kind(),
         None => panic!("no error of a database: {error}"),
     }
 }

@@ -5,7 +5,8 @@ use serde_json::Value;
 use tokio::runtime::Builder;
 use turnwright_core::record::{Message, Record, RecordKind, Thought};
 use turnwright_core::store::{
-    Batch, Loaded, MemoryStore, Position, Query, Revision, Scope, ScopeFilter, Store, StoreError,
+    Batch, Changes, ConversationFilter, ConversationId, Loaded, MemoryStore, Position, Query,
+    Revision, Store, StoreError,
 };
 use turnwright_store::sqlite::SqliteStore;
 
@@ -22,20 +23,23 @@ const KINDS: [RecordKind; 4] = [
 #[derive(Clone, Debug)]
 enum Step {
     Apply {
-        scope: u8,
+        conversation_id: u8,
         changes: Vec<(u8, u8, bool)>,
         expect: Option<i8>,
-        fence: Option<u64>,
+        fencing_token: Option<u64>,
     },
+    /// A batch from before, counted from the last one.
+    Again(usize),
     Load(u8, Query),
-    Scopes(ScopeFilter),
+    Changed(u8, u64),
+    Conversations(ConversationFilter),
     Reopen,
     /// As if the process had died.
     Abandon,
 }
 
-fn scope(number: u8) -> Scope {
-    Scope::new(["chat", "chat/2", "", "ä\n"][usize::from(number % 4)])
+fn conversation_id(number: u8) -> ConversationId {
+    ConversationId::new(["chat", "chat/2", "", "ä\n"][usize::from(number % 4)])
 }
 
 fn record(kind: u8, id: u8, text: usize) -> Record {
@@ -75,7 +79,7 @@ fn query() -> impl Strategy<Value = Query> {
     )
 }
 
-fn filter() -> impl Strategy<Value = ScopeFilter> {
+fn filter() -> impl Strategy<Value = ConversationFilter> {
     let prefix = proptest::option::of(prop_oneof![
         Just(""),
         Just("chat"),
@@ -88,9 +92,9 @@ fn filter() -> impl Strategy<Value = ScopeFilter> {
         proptest::option::of(0..4_usize),
     )
         .prop_map(|(prefix, after, limit)| {
-            let mut filter = ScopeFilter::all();
+            let mut filter = ConversationFilter::all();
             filter.prefix = prefix.map(str::to_owned);
-            filter.after = after.map(scope);
+            filter.after = after.map(conversation_id);
             filter.limit = limit;
             filter
         })
@@ -100,12 +104,14 @@ fn step() -> impl Strategy<Value = Step> {
     let change = (0..4_u8, 0..6_u8, prop::bool::weighted(0.75));
     let changes = proptest::collection::vec(change, 0..5);
     let expect = proptest::option::weighted(0.3, prop_oneof![3 => Just(0_i8), 1 => -1..2_i8]);
-    let fence = proptest::option::weighted(0.2, 0..4_u64);
+    let fencing_token = proptest::option::weighted(0.2, 0..4_u64);
     prop_oneof![
-        8 => (0..4_u8, changes, expect, fence)
-            .prop_map(|(scope, changes, expect, fence)| Step::Apply { scope, changes, expect, fence }),
-        5 => (0..4_u8, query()).prop_map(|(scope, query)| Step::Load(scope, query)),
-        2 => filter().prop_map(Step::Scopes),
+        8 => (0..4_u8, changes, expect, fencing_token)
+            .prop_map(|(conversation_id, changes, expect, fencing_token)| Step::Apply { conversation_id, changes, expect, fencing_token }),
+        5 => (0..4_u8, query()).prop_map(|(conversation_id, query)| Step::Load(conversation_id, query)),
+        2 => filter().prop_map(Step::Conversations),
+        2 => (0..6_usize).prop_map(Step::Again),
+        3 => (0..4_u8, 0..20_u64).prop_map(|(conversation_id, since)| Step::Changed(conversation_id, since)),
         1 => Just(Step::Reopen),
         1 => Just(Step::Abandon),
     ]
@@ -121,6 +127,13 @@ fn verdict(answer: Result<Revision, StoreError>) -> Result<u64, (Option<Revision
     answer.map(|revision| revision.0).map_err(refused)
 }
 
+fn changes(found: &Changes) -> Option<impl PartialEq + std::fmt::Debug + use<>> {
+    match found {
+        Changes::Since { put, deleted } => Some((seen(put), put.fencing_token, deleted.clone())),
+        _ => None,
+    }
+}
+
 fn seen(loaded: &Loaded) -> (Revision, Vec<(u64, Value)>) {
     let records = loaded.records.iter();
     let records = records.map(|it| (it.position.0, it.record.to_value().unwrap()));
@@ -133,33 +146,57 @@ async fn compare(steps: Vec<Step>) {
         SqliteStore::open(folder.file()).await.unwrap(),
         MemoryStore::default(),
     );
+    let mut applied = Vec::new();
     for (number, step) in steps.into_iter().enumerate() {
         match step {
             Step::Apply {
-                scope: at,
+                conversation_id: at,
                 changes,
                 expect,
-                fence,
+                fencing_token,
             } => {
-                let at = scope(at);
+                let at = conversation_id(at);
                 let mut batch = batch(&changes, number);
-                batch.fence = fence;
+                batch.fencing_token = fencing_token;
                 if let Some(off) = expect {
                     let there = model.load(&at, &Query::all().limit(0)).await.unwrap();
                     batch =
                         batch.expect(Revision(there.revision.0.saturating_add_signed(off.into())));
                 }
                 let promised = verdict(model.apply(&at, batch.clone()).await);
-                assert_eq!(verdict(store.apply(&at, batch).await), promised);
+                assert_eq!(verdict(store.apply(&at, batch.clone()).await), promised);
+                applied.push((at, batch));
             }
             Step::Load(at, query) => {
-                let promised = model.load(&scope(at), &query).await.unwrap();
-                let found = store.load(&scope(at), &query).await.unwrap();
+                let promised = model.load(&conversation_id(at), &query).await.unwrap();
+                let found = store.load(&conversation_id(at), &query).await.unwrap();
                 assert_eq!(seen(&found), seen(&promised), "{query:?}");
             }
-            Step::Scopes(filter) => {
-                let promised = model.scopes(&filter).await.unwrap();
-                assert_eq!(store.scopes(&filter).await.unwrap(), promised, "{filter:?}");
+            Step::Again(before) => {
+                let earlier = applied.len().checked_sub(before + 1);
+                if let Some((at, batch)) = earlier.and_then(|at| applied.get(at)) {
+                    let promised = verdict(model.apply(at, batch.clone()).await);
+                    assert_eq!(verdict(store.apply(at, batch.clone()).await), promised);
+                }
+            }
+            Step::Changed(at, since) => {
+                let promised = model
+                    .changed(&conversation_id(at), Revision(since))
+                    .await
+                    .unwrap();
+                let found = store
+                    .changed(&conversation_id(at), Revision(since))
+                    .await
+                    .unwrap();
+                assert_eq!(changes(&found), changes(&promised), "{since}");
+            }
+            Step::Conversations(filter) => {
+                let promised = model.conversations(&filter).await.unwrap();
+                assert_eq!(
+                    store.conversations(&filter).await.unwrap(),
+                    promised,
+                    "{filter:?}"
+                );
             }
             Step::Reopen => {
                 store.close().await.unwrap();
@@ -169,8 +206,14 @@ async fn compare(steps: Vec<Step>) {
         }
     }
     for at in 0..4 {
-        let promised = model.load(&scope(at), &Query::all()).await.unwrap();
-        let found = store.load(&scope(at), &Query::all()).await.unwrap();
+        let promised = model
+            .load(&conversation_id(at), &Query::all())
+            .await
+            .unwrap();
+        let found = store
+            .load(&conversation_id(at), &Query::all())
+            .await
+            .unwrap();
         assert_eq!(seen(&found), seen(&promised));
     }
     store.integrity_check().await.unwrap();

@@ -11,12 +11,12 @@ use turnwright_core::record::{ToolCall, ToolResults};
 use turnwright_core::spool::{DiskSpool, Spool};
 use turnwright_core::store::{Store as _, StoreError, StoreExt as _};
 use turnwright_core::{Body, ErrorCode};
-use turnwright_store::sqlite::{SqliteStore, Trouble};
+use turnwright_store::sqlite::{SqliteErrorKind, SqliteStore};
 
 use crate::child::{self, said, say};
 use crate::folder::Folder;
-use crate::full::{check, pair, scope};
-use crate::trouble;
+use crate::full::{check, conversation_id, pair};
+use crate::kind;
 
 /// Blocks of 512 bytes, or of 1024 for some shells.
 const BLOCKS: &str = "4000";
@@ -41,12 +41,17 @@ fn told(output: &Output) -> Vec<u64> {
 
 /// The error says what happened, and nothing of it did.
 async fn is_refused(store: &SqliteStore, acknowledged: u64, error: &StoreError) {
-    let kind = trouble(error);
-    assert!([Trouble::Disk, Trouble::Full].contains(&kind), "{error}");
+    let kind = kind(error);
+    assert!(
+        [SqliteErrorKind::Disk, SqliteErrorKind::Full].contains(&kind),
+        "{error}"
+    );
     assert!(error.to_string().contains("chat.db"), "{error}");
     check(store, acknowledged).await;
     // There is still no room: it fails again, and takes nothing back.
-    let again = store.apply(&scope(), pair(acknowledged + 1)).await;
+    let again = store
+        .apply(&conversation_id(), pair(acknowledged + 1))
+        .await;
     again.unwrap_err();
     check(store, acknowledged).await;
 }
@@ -56,7 +61,10 @@ pub(crate) async fn fill_the_log(file: &Path) {
     let store = SqliteStore::open(file).await.unwrap();
     let mut acknowledged = 0;
     loop {
-        match store.apply(&scope(), pair(acknowledged + 1)).await {
+        match store
+            .apply(&conversation_id(), pair(acknowledged + 1))
+            .await
+        {
             Ok(revision) => acknowledged = revision.0,
             Err(error) => {
                 is_refused(&store, acknowledged, &error).await;
@@ -74,7 +82,10 @@ pub(crate) async fn fill_the_file(file: &Path) {
         let store = SqliteStore::open(file).await.unwrap();
         check(&store, acknowledged).await;
         for _ in 0..10 {
-            match store.apply(&scope(), pair(acknowledged + 1)).await {
+            match store
+                .apply(&conversation_id(), pair(acknowledged + 1))
+                .await
+            {
                 Ok(revision) => acknowledged = revision.0,
                 Err(error) => {
                     is_refused(&store, acknowledged, &error).await;
@@ -110,7 +121,10 @@ async fn goes_on(file: &Path, acknowledged: u64) {
     assert!(acknowledged > 10);
     let store = SqliteStore::open(file).await.unwrap();
     check(&store, acknowledged).await;
-    let revision = store.apply(&scope(), pair(acknowledged + 1)).await.unwrap();
+    let revision = store
+        .apply(&conversation_id(), pair(acknowledged + 1))
+        .await
+        .unwrap();
     check(&store, revision.0).await;
     store.close().await.unwrap();
 }
@@ -127,7 +141,10 @@ async fn keep(store: &SqliteStore, spool: &dyn Spool, number: u64) -> Result<(),
     let kept = kept.map_err(|error| error.code())?;
     let call = ToolCall::builder("look", "{}").id(id);
     let call = call.results(ToolResults::Artifacts(vec![kept]));
-    store.put(&scope(), call.build().unwrap()).await.unwrap();
+    store
+        .put(&conversation_id(), call.build().unwrap())
+        .await
+        .unwrap();
     Ok(())
 }
 
@@ -139,7 +156,7 @@ async fn with_spool(file: &Path) -> (SqliteStore, Arc<DiskSpool>) {
 
 /// So many results are there, whole, and nothing else.
 async fn check_results(store: &SqliteStore, spool: &DiskSpool, count: u64) {
-    let calls = store.tool_calls(&scope()).await.unwrap();
+    let calls = store.tool_calls(&conversation_id()).await.unwrap();
     assert_eq!(calls.len() as u64, count);
     for (number, call) in (0_u64..).zip(calls) {
         let text = call.text().await.unwrap();
@@ -183,17 +200,23 @@ pub(crate) async fn fill_the_disk(file: &Path) {
     let store = SqliteStore::open(file).await.unwrap();
     let mut acknowledged = 0;
     let error = loop {
-        match store.apply(&scope(), pair(acknowledged + 1)).await {
+        match store
+            .apply(&conversation_id(), pair(acknowledged + 1))
+            .await
+        {
             Ok(revision) => acknowledged = revision.0,
             Err(error) => break error,
         }
     };
-    assert_eq!(trouble(&error), Trouble::Full, "{error}");
+    assert_eq!(kind(&error), SqliteErrorKind::Full, "{error}");
     is_refused(&store, acknowledged, &error).await;
     // A new file does not find room either, and says so.
     let other = SqliteStore::open(file.with_file_name("other.db")).await;
-    let kind = trouble(&other.unwrap_err());
-    assert!([Trouble::Disk, Trouble::Full].contains(&kind), "{kind:?}");
+    let kind = kind(&other.unwrap_err());
+    assert!(
+        [SqliteErrorKind::Disk, SqliteErrorKind::Full].contains(&kind),
+        "{kind:?}"
+    );
     for name in ["other.db", "other.db-wal", "other.db-shm"] {
         let _ = fs::remove_file(file.with_file_name(name));
     }
@@ -205,9 +228,12 @@ pub(crate) async fn fill_the_disk(file: &Path) {
         .arg(folder)
         .status();
     assert!(more.unwrap().success());
-    let revision = store.apply(&scope(), pair(acknowledged + 1)).await.unwrap();
+    let revision = store
+        .apply(&conversation_id(), pair(acknowledged + 1))
+        .await
+        .unwrap();
     check(&store, revision.0).await;
-    store.delete_conversation(&scope()).await.unwrap();
+    store.delete_conversation(&conversation_id()).await.unwrap();
     store.close().await.unwrap();
 
     let (store, spool) = with_spool(&file.with_file_name("second.db")).await;
@@ -223,7 +249,7 @@ pub(crate) async fn fill_the_disk(file: &Path) {
 #[tokio::test]
 async fn a_disk_that_is_full_loses_nothing_that_was_acknowledged() {
     let folder = Folder::new();
-    let disk = "mount -t tmpfs -o size=512k tmpfs";
+    let disk = "mount -t tmpfs -o size=1m tmpfs";
     let alone = ["-rm", "sh", "-c"];
     let tried = Command::new("unshare")
         .args(alone)

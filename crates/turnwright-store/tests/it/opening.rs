@@ -6,24 +6,24 @@ use std::process::Command;
 use std::time::Duration;
 
 use rusqlite::Connection;
-use turnwright_core::store::{Scope, StoreExt as _};
-use turnwright_store::sqlite::{SqliteError, SqliteStore, Trouble};
+use turnwright_core::store::{ConversationId, StoreExt as _};
+use turnwright_store::sqlite::{SqliteError, SqliteErrorKind, SqliteStore};
 
 use crate::child::{self, said, say};
 use crate::folder::{Folder, contents};
-use crate::{note, trouble};
+use crate::{kind, note};
 
 async fn written(file: &Path) {
     let store = SqliteStore::open(file).await.unwrap();
     store
-        .put(&Scope::new("chat"), note("a", "kept"))
+        .put(&ConversationId::new("chat"), note("a", "kept"))
         .await
         .unwrap();
     store.close().await.unwrap();
 }
 
 /// Opening fails, and the folder is as it was.
-async fn refused(folder: &Folder) -> Trouble {
+async fn refused(folder: &Folder) -> SqliteErrorKind {
     let before = contents(folder.path());
     let error = SqliteStore::open(folder.file()).await.unwrap_err();
     let mut after = contents(folder.path());
@@ -33,7 +33,7 @@ async fn refused(folder: &Folder) -> Trouble {
     before.retain(|(path, _)| !path.to_string_lossy().ends_with("-shm"));
     assert!(before == after, "the folder was changed: {error}");
     assert!(error.to_string().contains("chat.db"), "{error}");
-    trouble(&error)
+    kind(&error)
 }
 
 #[tokio::test]
@@ -46,7 +46,11 @@ async fn what_is_no_database_is_left_as_it_is() {
     ] {
         let folder = Folder::new();
         fs::write(folder.file(), text).unwrap();
-        assert_eq!(refused(&folder).await, Trouble::NoDatabase, "{text:.20}");
+        assert_eq!(
+            refused(&folder).await,
+            SqliteErrorKind::NoDatabase,
+            "{text:.20}"
+        );
     }
 }
 
@@ -58,7 +62,7 @@ async fn a_database_of_another_program_is_left_as_it_is() {
         .execute_batch("CREATE TABLE mine (x); INSERT INTO mine VALUES (1)")
         .unwrap();
     drop(other);
-    assert_eq!(refused(&folder).await, Trouble::OtherProgram);
+    assert_eq!(refused(&folder).await, SqliteErrorKind::OtherProgram);
 }
 
 #[tokio::test]
@@ -68,9 +72,9 @@ async fn a_later_format_is_left_as_it_is_and_its_log_too() {
     let later = Connection::open(folder.file()).unwrap();
     later.pragma_update(None, "user_version", 99).unwrap();
     drop(later);
-    let newer = Trouble::NewerFormat {
+    let newer = SqliteErrorKind::NewerFormat {
         found: 99,
-        known: 4,
+        known: 5,
     };
     assert_eq!(refused(&folder).await, newer);
 
@@ -94,14 +98,20 @@ async fn a_later_format_is_left_as_it_is_and_its_log_too() {
 async fn a_file_that_is_upgraded_while_it_is_open_is_not_written_any_more() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    let scope = Scope::new("chat");
-    store.put(&scope, note("a", "x")).await.unwrap();
+    let conversation_id = ConversationId::new("chat");
+    store.put(&conversation_id, note("a", "x")).await.unwrap();
     let later = Connection::open(folder.file()).unwrap();
-    later.pragma_update(None, "user_version", 5).unwrap();
-    let newer = Trouble::NewerFormat { found: 5, known: 4 };
-    let error = store.put(&scope, note("b", "x")).await.unwrap_err();
-    assert_eq!(trouble(&error), newer);
-    assert_eq!(trouble(&store.records(&scope).await.unwrap_err()), newer);
+    later.pragma_update(None, "user_version", 6).unwrap();
+    let newer = SqliteErrorKind::NewerFormat { found: 6, known: 5 };
+    let error = store
+        .put(&conversation_id, note("b", "x"))
+        .await
+        .unwrap_err();
+    assert_eq!(kind(&error), newer);
+    assert_eq!(
+        kind(&store.records(&conversation_id).await.unwrap_err()),
+        newer
+    );
     let left: i64 = later
         .query_row("SELECT count(*) FROM records", [], |row| row.get(0))
         .unwrap();
@@ -114,10 +124,10 @@ async fn a_folder_that_is_not_there_is_told() {
     let error = SqliteStore::open(folder.path().join("no/chat.db"))
         .await
         .unwrap_err();
-    assert_eq!(trouble(&error), Trouble::NoFolder);
+    assert_eq!(kind(&error), SqliteErrorKind::NoFolder);
     assert!(contents(folder.path()).is_empty());
     let error = SqliteStore::open(folder.path()).await.unwrap_err();
-    assert_eq!(trouble(&error), Trouble::CannotOpen);
+    assert_eq!(kind(&error), SqliteErrorKind::CannotOpen);
 }
 
 #[tokio::test]
@@ -126,7 +136,14 @@ async fn an_empty_file_becomes_a_database() {
     fs::write(folder.file(), "").unwrap();
     written(&folder.file()).await;
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    assert_eq!(store.records(&Scope::new("chat")).await.unwrap().len(), 1);
+    assert_eq!(
+        store
+            .records(&ConversationId::new("chat"))
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
     assert_eq!(store.path(), Some(folder.file().as_path()));
 }
 
@@ -136,7 +153,7 @@ async fn a_log_that_was_left_behind_is_read() {
     let store = SqliteStore::open(folder.file()).await.unwrap();
     for n in 0..20 {
         store
-            .put(&Scope::new("chat"), note(&n.to_string(), "x"))
+            .put(&ConversationId::new("chat"), note(&n.to_string(), "x"))
             .await
             .unwrap();
     }
@@ -145,7 +162,14 @@ async fn a_log_that_was_left_behind_is_read() {
         fs::copy(folder.path().join(name), other.path().join(name)).unwrap();
     }
     let again = SqliteStore::open(other.file()).await.unwrap();
-    assert_eq!(again.records(&Scope::new("chat")).await.unwrap().len(), 20);
+    assert_eq!(
+        again
+            .records(&ConversationId::new("chat"))
+            .await
+            .unwrap()
+            .len(),
+        20
+    );
     again.integrity_check().await.unwrap();
 }
 
@@ -153,9 +177,9 @@ async fn a_log_that_was_left_behind_is_read() {
 async fn closing_moves_the_log_into_the_file_and_ends_every_handle() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    let (clone, scope) = (store.clone(), Scope::new("chat"));
-    store.put(&scope, note("a", "x")).await.unwrap();
-    store.records(&scope).await.unwrap();
+    let (clone, conversation_id) = (store.clone(), ConversationId::new("chat"));
+    store.put(&conversation_id, note("a", "x")).await.unwrap();
+    store.records(&conversation_id).await.unwrap();
     store.close().await.unwrap();
     store.close().await.unwrap();
     let names: Vec<PathBuf> = contents(folder.path())
@@ -163,11 +187,14 @@ async fn closing_moves_the_log_into_the_file_and_ends_every_handle() {
         .map(|(path, _)| path)
         .collect();
     assert_eq!(names, [folder.file()]);
-    let error = clone.put(&scope, note("b", "x")).await.unwrap_err();
-    assert_eq!(trouble(&error), Trouble::Closed);
+    let error = clone
+        .put(&conversation_id, note("b", "x"))
+        .await
+        .unwrap_err();
+    assert_eq!(kind(&error), SqliteErrorKind::Closed);
     assert_eq!(
-        trouble(&clone.records(&scope).await.unwrap_err()),
-        Trouble::Closed
+        kind(&clone.records(&conversation_id).await.unwrap_err()),
+        SqliteErrorKind::Closed
     );
 }
 
@@ -181,7 +208,7 @@ async fn a_file_that_another_program_holds_is_told_as_locked() {
         .unwrap();
     let builder = SqliteStore::builder(folder.file()).busy_timeout(Duration::from_millis(20));
     let error = builder.open().await.unwrap_err();
-    assert_eq!(trouble(&error), Trouble::Locked);
+    assert_eq!(kind(&error), SqliteErrorKind::Locked);
 }
 
 #[tokio::test]
@@ -192,7 +219,7 @@ async fn what_is_opened_for_reading_is_read_and_never_written() {
         .open()
         .await
         .unwrap_err();
-    assert_eq!(trouble(&missing), Trouble::CannotOpen);
+    assert_eq!(kind(&missing), SqliteErrorKind::CannotOpen);
     assert!(contents(folder.path()).is_empty());
 
     written(&folder.file()).await;
@@ -202,12 +229,18 @@ async fn what_is_opened_for_reading_is_read_and_never_written() {
         .open()
         .await
         .unwrap();
-    let scope = Scope::new("chat");
-    assert_eq!(store.records(&scope).await.unwrap().len(), 1);
-    let error = store.put(&scope, note("b", "x")).await.unwrap_err();
-    assert_eq!(trouble(&error), Trouble::ReadOnly);
-    let error = store.delete_conversation(&scope).await.unwrap_err();
-    assert_eq!(trouble(&error), Trouble::ReadOnly);
+    let conversation_id = ConversationId::new("chat");
+    assert_eq!(store.records(&conversation_id).await.unwrap().len(), 1);
+    let error = store
+        .put(&conversation_id, note("b", "x"))
+        .await
+        .unwrap_err();
+    assert_eq!(kind(&error), SqliteErrorKind::ReadOnly);
+    let error = store
+        .delete_conversation(&conversation_id)
+        .await
+        .unwrap_err();
+    assert_eq!(kind(&error), SqliteErrorKind::ReadOnly);
     store.close().await.unwrap();
     assert_eq!(contents(folder.path())[0], before[0]);
 }
@@ -227,7 +260,7 @@ async fn the_file_and_those_beside_it_are_for_their_owner_alone() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
     store
-        .put(&Scope::new("chat"), note("a", "x"))
+        .put(&ConversationId::new("chat"), note("a", "x"))
         .await
         .unwrap();
     let all = contents(folder.path());
@@ -242,12 +275,19 @@ async fn the_file_and_those_beside_it_are_for_their_owner_alone() {
 pub(crate) async fn open_read_only(file: &Path) {
     let tell = |opened: Result<SqliteStore, _>| match opened {
         Ok(_) => say("opened"),
-        Err(error) => say(&format!("{:?}", SqliteError::of(&error).unwrap().trouble())),
+        Err(error) => say(&format!("{:?}", SqliteError::of(&error).unwrap().kind())),
     };
     tell(SqliteStore::open(file).await);
     let reading = SqliteStore::builder(file).read_only().open().await;
     if let Ok(store) = &reading {
-        assert_eq!(store.records(&Scope::new("chat")).await.unwrap().len(), 1);
+        assert_eq!(
+            store
+                .records(&ConversationId::new("chat"))
+                .await
+                .unwrap()
+                .len(),
+            1
+        );
     }
     tell(reading);
 }
@@ -380,7 +420,10 @@ async fn a_file_with_more_in_it_than_our_tables_is_left_alone() {
     ] {
         let folder = Folder::new();
         let store = SqliteStore::open(folder.file()).await.unwrap();
-        store.put(&Scope::new("a"), note("n", "x")).await.unwrap();
+        store
+            .put(&ConversationId::new("a"), note("n", "x"))
+            .await
+            .unwrap();
         store.close().await.unwrap();
         let conn = Connection::open(folder.file()).unwrap();
         conn.execute_batch(hostile).unwrap();
@@ -393,7 +436,11 @@ async fn a_file_with_more_in_it_than_our_tables_is_left_alone() {
                 false => opened,
             };
             let error = opened.open().await.unwrap_err();
-            assert_eq!(trouble(&error), Trouble::OtherProgram, "{hostile}: {error}");
+            assert_eq!(
+                kind(&error),
+                SqliteErrorKind::OtherProgram,
+                "{hostile}: {error}"
+            );
         }
         assert!(fs::read(folder.file()).unwrap() == before, "{hostile}");
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use turnwright_core::record::{Record, RecordKind};
 use turnwright_core::store::{
-    Batch, Loaded, Query, Revision, Scope, ScopeFilter, Store as _, StoreExt as _,
+    Batch, ConversationFilter, ConversationId, Loaded, Query, Revision, Store as _, StoreExt as _,
 };
 use turnwright_store::sqlite::SqliteStore;
 
@@ -24,7 +24,7 @@ fn counted(loaded: &Loaded) -> u64 {
     counter.map_or(0, |it| it.text().parse().unwrap())
 }
 
-/// Counts up in one scope with the others, and writes to another without looking. Says which revision that gave.
+/// Counts up in one conversation with the others, and writes to another without looking. Says which revision that gave.
 pub(crate) async fn count(file: &Path) {
     let store = SqliteStore::open(file).await.unwrap();
     for round in 0..ROUNDS {
@@ -34,7 +34,10 @@ pub(crate) async fn count(file: &Path) {
 }
 
 async fn count_once(store: &SqliteStore, round: u64) -> u64 {
-    let (together, beside) = (Scope::new("together"), Scope::new("beside"));
+    let (together, beside) = (
+        ConversationId::new("together"),
+        ConversationId::new("beside"),
+    );
     let counter = Query::all().kind(RecordKind::Memory).ids(["counter"]);
     loop {
         let loaded = store.load(&together, &counter).await.unwrap();
@@ -57,7 +60,7 @@ async fn count_once(store: &SqliteStore, round: u64) -> u64 {
 pub(crate) async fn count_for_a_while(file: &Path) {
     let seconds = env::var(SECONDS).unwrap().parse().unwrap();
     let until = Instant::now() + Duration::from_secs(seconds);
-    let own = Scope::new(format!("own-{}", std::process::id()));
+    let own = ConversationId::new(format!("own-{}", std::process::id()));
     let mut store = SqliteStore::open(file).await.unwrap();
     let mut counted = 0;
     while Instant::now() < until {
@@ -96,15 +99,21 @@ async fn count_in_two(seconds: u64) -> u64 {
     }
     let store = SqliteStore::open(folder.file()).await.unwrap();
     for (name, records) in [("together", 1), ("beside", all)] {
-        let loaded = store.load(&Scope::new(name), &Query::all()).await.unwrap();
+        let loaded = store
+            .load(&ConversationId::new(name), &Query::all())
+            .await
+            .unwrap();
         assert_eq!(loaded.revision, Revision(all), "{name}");
         assert_eq!(loaded.records.len() as u64, records, "{name}");
         if name == "together" {
             assert_eq!(counted(&loaded), all);
         }
     }
-    let left = store.scopes(&ScopeFilter::all()).await.unwrap();
-    assert_eq!(left, ["beside", "together"].map(Scope::new));
+    let left = store
+        .conversations(&ConversationFilter::all())
+        .await
+        .unwrap();
+    assert_eq!(left, ["beside", "together"].map(ConversationId::new));
     store.integrity_check().await.unwrap();
     all
 }
@@ -142,13 +151,13 @@ async fn processes_on_one_file_lose_no_update_and_come_to_an_end() {
 
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let loaded = store
-        .load(&Scope::new("together"), &Query::all())
+        .load(&ConversationId::new("together"), &Query::all())
         .await
         .unwrap();
     assert_eq!(counted(&loaded), PROCESSES * ROUNDS);
     assert_eq!(loaded.revision, Revision(PROCESSES * ROUNDS));
     let loaded = store
-        .load(&Scope::new("beside"), &Query::all())
+        .load(&ConversationId::new("beside"), &Query::all())
         .await
         .unwrap();
     let places: Vec<u64> = loaded.records.iter().map(|it| it.position.0).collect();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use turnwright_core::media::{Media, MediaKind};
 use turnwright_core::record::{Record, RecordKind};
 use turnwright_core::spool::{DiskSpool, MemoryReader, MemorySpool, Spool as _};
-use turnwright_core::store::{Query, Scope, Store, StoreExt as _};
+use turnwright_core::store::{ConversationId, Layered, Query, Store, StoreExt as _, StoreLayer};
 use turnwright_core::{
     BoxError, DispatchContext, ErrorCode, Tool, ToolContext, ToolOutput, TurnInput, TurnRunner,
 };
@@ -72,7 +72,10 @@ async fn results_are_read_after_a_restart_without_a_spool_of_the_runner() {
     run(&folder, "large", Vec::new()).await;
 
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    let calls = store.tool_calls(&Scope::new("chat")).await.unwrap();
+    let calls = store
+        .tool_calls(&ConversationId::new("chat"))
+        .await
+        .unwrap();
     let mut texts = Vec::new();
     for call in &calls {
         texts.push(call.text().await.unwrap());
@@ -89,7 +92,7 @@ async fn results_are_read_after_a_restart_without_a_spool_of_the_runner() {
         [true, true, false]
     );
     let deleted = store
-        .delete_conversation(&Scope::new("chat"))
+        .delete_conversation(&ConversationId::new("chat"))
         .await
         .unwrap();
     assert_eq!(deleted.spooled, 1);
@@ -99,14 +102,14 @@ async fn results_are_read_after_a_restart_without_a_spool_of_the_runner() {
 #[tokio::test]
 async fn media_from_memory_are_read_after_a_restart_and_deleted_with_their_conversation() {
     let folder = Folder::new();
-    let (scope, other) = (Scope::new("chat"), Scope::new("other"));
+    let (conversation_id, other) = (ConversationId::new("chat"), ConversationId::new("other"));
     run(&folder, "draw", vec![picture("attached.png", b"attached")]).await;
 
     let store = SqliteStore::open(folder.file()).await.unwrap();
     let query = Query::all()
         .kind(RecordKind::Message)
         .kind(RecordKind::ToolCall);
-    let records = store.load(&scope, &query).await.unwrap();
+    let records = store.load(&conversation_id, &query).await.unwrap();
     let records: Vec<Record> = records.into_records().collect();
     let mut found = Vec::new();
     for media in records.iter().flat_map(Record::media) {
@@ -127,7 +130,14 @@ async fn media_from_memory_are_read_after_a_restart_and_deleted_with_their_conve
     // What another conversation names stays.
     let message = records.iter().find(|it| it.kind() == RecordKind::Message);
     store.put(&other, message.unwrap().clone()).await.unwrap();
-    assert_eq!(store.delete_conversation(&scope).await.unwrap().spooled, 1);
+    assert_eq!(
+        store
+            .delete_conversation(&conversation_id)
+            .await
+            .unwrap()
+            .spooled,
+        1
+    );
     let kept = store.messages(&other).await.unwrap();
     assert_eq!(kept[0].media()[0].bytes().await.unwrap(), "attached");
     assert_eq!(store.delete_conversation(&other).await.unwrap().spooled, 1);
@@ -139,23 +149,23 @@ async fn media_in_the_spool_count_and_go_with_the_last_record_that_names_them() 
     let folder = Folder::new();
     run(&folder, "small", vec![picture("a.png", &[0; 50_000])]).await;
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    let scope = Scope::new("chat");
+    let conversation_id = ConversationId::new("chat");
     assert_eq!(
         store
-            .sweep(std::time::Duration::ZERO)
+            .delete_orphans(std::time::Duration::ZERO)
             .await
             .unwrap()
             .deleted,
         0
     );
-    let message = store.messages(&scope).await.unwrap().remove(0);
+    let message = store.messages(&conversation_id).await.unwrap().remove(0);
     store
-        .delete(&scope, RecordKind::Message, message.id())
+        .delete(&conversation_id, RecordKind::Message, message.id())
         .await
         .unwrap();
     assert_eq!(
         store
-            .sweep(std::time::Duration::ZERO)
+            .delete_orphans(std::time::Duration::ZERO)
             .await
             .unwrap()
             .deleted,
@@ -163,42 +173,11 @@ async fn media_in_the_spool_count_and_go_with_the_last_record_that_names_them() 
     );
 }
 
-/// A persistent store that leaves the spool to the runner.
-struct WithoutSpool(SqliteStore);
+/// Leaves the spool to the runner.
+struct WithoutSpool;
 
-#[async_trait::async_trait]
-impl Store for WithoutSpool {
-    async fn apply(
-        &self,
-        scope: &Scope,
-        batch: turnwright_core::store::Batch,
-    ) -> Result<turnwright_core::store::Revision, turnwright_core::store::StoreError> {
-        self.0.apply(scope, batch).await
-    }
-    async fn load(
-        &self,
-        scope: &Scope,
-        query: &Query,
-    ) -> Result<turnwright_core::store::Loaded, turnwright_core::store::StoreError> {
-        self.0.load(scope, query).await
-    }
-    async fn scopes(
-        &self,
-        filter: &turnwright_core::store::ScopeFilter,
-    ) -> Result<Vec<Scope>, turnwright_core::store::StoreError> {
-        self.0.scopes(filter).await
-    }
-    async fn holding(
-        &self,
-        kind: RecordKind,
-        id: &str,
-    ) -> Result<Vec<Scope>, turnwright_core::store::StoreError> {
-        self.0.holding(kind, id).await
-    }
-    fn is_persistent(&self) -> bool {
-        true
-    }
-    fn spool(&self) -> Option<Arc<dyn turnwright_core::Spool>> {
+impl StoreLayer for WithoutSpool {
+    fn spool(&self, _: &dyn Store) -> Option<Arc<dyn turnwright_core::Spool>> {
         None
     }
 }
@@ -219,12 +198,12 @@ async fn a_store_that_outlives_its_spool_is_refused() {
             "spool: the store is persistent but its spool is not",
         ),
         (
-            TurnRunner::builder(model).store(WithoutSpool(store.clone())),
+            TurnRunner::builder(model).store(Layered::new(WithoutSpool, store.clone())),
             "add `.spool(DiskSpool::open(\"results\").await?)`",
         ),
         (
             TurnRunner::builder(model)
-                .store(WithoutSpool(store.clone()))
+                .store(Layered::new(WithoutSpool, store.clone()))
                 .spool(Arc::new(MemorySpool::default())),
             "add `.spool(DiskSpool::open(\"results\").await?)`",
         ),
@@ -241,7 +220,7 @@ async fn a_store_that_outlives_its_spool_is_refused() {
         assert!(error.message().contains(why), "{error}");
     }
     let built = TurnRunner::builder(model)
-        .store(WithoutSpool(store.clone()))
+        .store(Layered::new(WithoutSpool, store.clone()))
         .spool(disk());
     assert!(built.build().is_ok());
     let memory = SqliteStore::in_memory().await.unwrap();
@@ -254,6 +233,9 @@ async fn a_database_in_memory_reads_large_results_in_the_next_turn() {
     let store = SqliteStore::in_memory().await.unwrap();
     let input = TurnInput::new("large").conversation("chat");
     assert!(runner(store.clone()).run(input).await.is_answered());
-    let calls = store.tool_calls(&Scope::new("chat")).await.unwrap();
+    let calls = store
+        .tool_calls(&ConversationId::new("chat"))
+        .await
+        .unwrap();
     assert_eq!(calls[0].text().await.unwrap(), "x".repeat(100_000));
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use turnwright_core::record::CallState;
 use turnwright_core::spool::{DiskSpool, MemorySpool};
-use turnwright_core::store::{Scope, ScopeFilter, Store as _, StoreExt as _};
+use turnwright_core::store::{ConversationFilter, ConversationId, Store as _, StoreExt as _};
 use turnwright_core::{BoxError, DispatchContext, ErrorCode, TurnInput, TurnRunner};
 use turnwright_store::sqlite::{Retention, SqliteStore};
 
@@ -17,20 +17,24 @@ use crate::{line, note};
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// As if a conversation had last been written so many days ago.
-fn age(store: &SqliteStore, scope: &str, days: i64) {
+fn age(store: &SqliteStore, conversation_id: &str, days: i64) {
     let conn = rusqlite::Connection::open(store.path().unwrap()).unwrap();
-    let sql = "UPDATE scopes SET written_at = written_at - ?2 * 86400000 WHERE name = ?1";
+    let sql = "UPDATE conversations SET written_at = written_at - ?2 * 86400000 WHERE conversation_id = ?1";
     assert_eq!(
-        conn.execute(sql, rusqlite::params![scope, days]).unwrap(),
+        conn.execute(sql, rusqlite::params![conversation_id, days])
+            .unwrap(),
         1
     );
 }
 
 async fn left(store: &SqliteStore) -> Vec<String> {
-    let scopes = store.scopes(&ScopeFilter::all()).await.unwrap();
-    scopes
+    let conversation_ids = store
+        .conversations(&ConversationFilter::all())
+        .await
+        .unwrap();
+    conversation_ids
         .iter()
-        .map(|scope| scope.as_str().to_owned())
+        .map(|conversation_id| conversation_id.as_str().to_owned())
         .collect()
 }
 
@@ -40,7 +44,7 @@ async fn four(folder: &Folder, spool: &MemorySpool) -> SqliteStore {
     for (days, name) in [(4, "a"), (3, "b"), (2, "c"), (1, "d")] {
         let result = call(spool, "c", name, &"x".repeat(1000)).await;
         store
-            .put_all(&Scope::new(name), [note("n", name), result])
+            .put_all(&ConversationId::new(name), [note("n", name), result])
             .await
             .unwrap();
         age(&store, name, days);
@@ -58,7 +62,7 @@ async fn what_is_too_old_goes_with_its_bytes() {
         .apply_retention(&Retention::default().max_age(DAY * 5 / 2))
         .await
         .unwrap();
-    assert_eq!(report.conversations, ["a", "b"].map(Scope::new));
+    assert_eq!(report.conversations, ["a", "b"].map(ConversationId::new));
     assert_eq!((report.deleted.records, report.deleted.spooled), (4, 2));
     assert_eq!(left(&store).await, ["c", "d"]);
     assert_eq!(sorted(&spool).await, ["c", "d"]);
@@ -83,14 +87,14 @@ async fn of_too_much_the_oldest_goes_first_and_no_more_than_must() {
         .apply_retention(&Retention::default().max_bytes(all - 1))
         .await
         .unwrap();
-    assert_eq!(report.conversations, [Scope::new("a")]);
+    assert_eq!(report.conversations, [ConversationId::new("a")]);
     assert_eq!(report.bytes_left, all - report.deleted.bytes);
     // The texts of one conversation are some hundred bytes, its result is a thousand.
     let report = store
         .apply_retention(&Retention::default().max_bytes(all / 2))
         .await
         .unwrap();
-    assert_eq!(report.conversations, [Scope::new("b")]);
+    assert_eq!(report.conversations, [ConversationId::new("b")]);
     let again = store.apply_retention(&Retention::default()).await.unwrap();
     assert_eq!(again.bytes_left, report.bytes_left);
     assert_eq!(sorted(&spool).await, ["c", "d"]);
@@ -102,7 +106,10 @@ async fn bytes_that_two_conversations_name_are_counted_once_and_stay_for_the_sec
     let store = with_spool(&folder, Arc::new(spool.clone())).await;
     let result = call(&spool, "c", "shared", &"x".repeat(1000)).await;
     for (days, name) in [(2, "a"), (1, "b")] {
-        store.put(&Scope::new(name), result.clone()).await.unwrap();
+        store
+            .put(&ConversationId::new(name), result.clone())
+            .await
+            .unwrap();
         age(&store, name, days);
     }
     let all = store
@@ -131,14 +138,14 @@ async fn bytes_that_two_conversations_name_are_counted_once_and_stay_for_the_sec
 async fn a_conversation_with_an_unfinished_call_stays_until_it_is_ended() {
     let (folder, spool) = (Folder::new(), MemorySpool::default());
     let store = four(&folder, &spool).await;
-    let open = Scope::new("a");
+    let open = ConversationId::new("a");
     store.put(&open, line("k", "begun")).await.unwrap();
     age(&store, "a", 9);
     let strict = Retention::default().max_age(DAY * 5 / 2);
     let report = store.apply_retention(&strict).await.unwrap();
     assert_eq!(
         (report.conversations, report.unfinished),
-        (vec![Scope::new("b")], vec![open.clone()])
+        (vec![ConversationId::new("b")], vec![open.clone()])
     );
 
     let ended = store.unfinished(&open).await.unwrap()[0].ended(CallState::Unknown);
@@ -163,12 +170,18 @@ async fn a_conversation_with_an_unfinished_call_stays_until_it_is_ended() {
 async fn what_was_emptied_before_is_no_conversation_any_more() {
     let (folder, spool) = (Folder::new(), MemorySpool::default());
     let store = four(&folder, &spool).await;
-    store.delete_conversation(&Scope::new("a")).await.unwrap();
+    store
+        .delete_conversation(&ConversationId::new("a"))
+        .await
+        .unwrap();
     let report = store
         .apply_retention(&Retention::default().max_bytes(0))
         .await
         .unwrap();
-    assert_eq!(report.conversations, ["b", "c", "d"].map(Scope::new));
+    assert_eq!(
+        report.conversations,
+        ["b", "c", "d"].map(ConversationId::new)
+    );
 }
 
 #[tokio::test]
@@ -196,10 +209,13 @@ async fn a_conversation_in_which_a_turn_runs_is_passed_over_and_one_that_is_dele
     reached.notified().await;
     let tight = Retention::default().max_bytes(0);
     let report = store.apply_retention(&tight).await.unwrap();
-    assert_eq!(report.unfinished, [Scope::new("a")]);
+    assert_eq!(report.unfinished, [ConversationId::new("a")]);
     assert_eq!(left(&store).await, ["a"]);
     // Whoever says so by name means it.
-    store.delete_conversation(&Scope::new("a")).await.unwrap();
+    store
+        .delete_conversation(&ConversationId::new("a"))
+        .await
+        .unwrap();
     go.notify_one();
     let error = turn.await.error().unwrap();
     assert_eq!(error.code(), ErrorCode::TurnTakenOver);

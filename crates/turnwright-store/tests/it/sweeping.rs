@@ -7,7 +7,7 @@ use turnwright_core::Body;
 use turnwright_core::media::{Media, MediaKind};
 use turnwright_core::record::{Message, RecordKind};
 use turnwright_core::spool::{MemoryReader, MemorySpool, Spool as _};
-use turnwright_core::store::{Scope, StoreExt as _};
+use turnwright_core::store::{ConversationId, StoreExt as _};
 use turnwright_store::sqlite::SqliteStore;
 
 use crate::deletion::{call, sorted, with_spool};
@@ -25,7 +25,7 @@ fn an_hour_passes(store: &SqliteStore) {
 #[tokio::test]
 async fn what_no_record_names_goes_after_its_grace_and_what_one_names_stays() {
     let folder = Folder::new();
-    let (spool, scope) = (MemorySpool::default(), Scope::new("chat"));
+    let (spool, conversation_id) = (MemorySpool::default(), ConversationId::new("chat"));
     let store = with_spool(&folder, Arc::new(spool.clone())).await;
     let named = call(&spool, "c-1", "named", "x").await;
     let replaced = call(&spool, "c-2", "replaced", "x").await;
@@ -49,21 +49,21 @@ async fn what_no_record_names_goes_after_its_grace_and_what_one_names_stays() {
         .build()
         .unwrap();
     store
-        .put_all(&scope, [named, replaced, deleted, message.into()])
+        .put_all(&conversation_id, [named, replaced, deleted, message.into()])
         .await
         .unwrap();
     let other = call(&spool, "c-2", "named", "x").await;
-    store.put(&scope, other).await.unwrap();
+    store.put(&conversation_id, other).await.unwrap();
     store
-        .delete(&scope, RecordKind::ToolCall, "c-3")
+        .delete(&conversation_id, RecordKind::ToolCall, "c-3")
         .await
         .unwrap();
 
-    let swept = store.sweep(HOUR).await.unwrap();
+    let swept = store.delete_orphans(HOUR).await.unwrap();
     assert_eq!((swept.deleted, swept.waiting), (0, 4));
-    store.put(&scope, late).await.unwrap();
+    store.put(&conversation_id, late).await.unwrap();
     an_hour_passes(&store);
-    let swept = store.sweep(HOUR).await.unwrap();
+    let swept = store.delete_orphans(HOUR).await.unwrap();
     assert_eq!((swept.deleted, swept.waiting), (3, 0));
     let mut left = vec![
         "late".to_owned(),
@@ -72,6 +72,6 @@ async fn what_no_record_names_goes_after_its_grace_and_what_one_names_stays() {
     ];
     left.sort();
     assert_eq!(sorted(&spool).await, left);
-    let swept = store.sweep(Duration::ZERO).await.unwrap();
+    let swept = store.delete_orphans(Duration::ZERO).await.unwrap();
     assert_eq!((swept.deleted, swept.waiting), (0, 0));
 }

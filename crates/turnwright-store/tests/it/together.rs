@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use tokio::runtime::Builder;
-use turnwright_core::store::{Scope, StoreExt as _};
+use turnwright_core::store::{ConversationId, StoreExt as _};
 use turnwright_store::sqlite::SqliteStore;
 
 use crate::child::{self, said, say};
@@ -37,7 +37,9 @@ fn open_at_once(threads: usize) -> Vec<String> {
             runtime.block_on(async {
                 let store = SqliteStore::open(&file).await?;
                 let id = number.to_string();
-                store.put(&Scope::new("chat"), note(&id, "x")).await?;
+                store
+                    .put(&ConversationId::new("chat"), note(&id, "x"))
+                    .await?;
                 store.close().await
             })
         })
@@ -51,7 +53,11 @@ fn open_at_once(threads: usize) -> Vec<String> {
     runtime.block_on(async {
         let store = SqliteStore::open(folder.file()).await.unwrap();
         store.integrity_check().await.unwrap();
-        let kept = store.records(&Scope::new("chat")).await.unwrap().len();
+        let kept = store
+            .records(&ConversationId::new("chat"))
+            .await
+            .unwrap()
+            .len();
         assert_eq!(kept, threads - failed.len());
     });
     failed

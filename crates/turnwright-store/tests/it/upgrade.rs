@@ -1,11 +1,21 @@
-//! A file of the first format, made by hand as the first release made it.
+//! Files of earlier formats: the first one, made by hand as the first release made it, and the fourth, written by its release.
+
+use std::path::Path;
 
 use rusqlite::{Connection, params};
-use turnwright_core::store::{Query, Revision, Scope, Store as _, StoreExt as _};
-use turnwright_store::sqlite::{Retention, SqliteStore, Trouble};
+use serde_json::{Value, json};
+use turnwright_core::approval::always;
+use turnwright_core::record::TurnState;
+use turnwright_core::store::{
+    Changes, ConversationId, Query, Revision, Store as _, StoreExt as _, TurnFilter,
+};
+use turnwright_core::{
+    Approval, ApprovalRequest, BoxError, DispatchContext, Tool, ToolContext, TurnInput, TurnRunner,
+};
+use turnwright_store::sqlite::{Retention, SqliteErrorKind, SqliteStore};
 
 use crate::folder::Folder;
-use crate::{line, note, trouble};
+use crate::{kind, line, note};
 
 fn first_format(folder: &Folder) {
     let conn = Connection::open(folder.file()).unwrap();
@@ -27,10 +37,10 @@ fn first_format(folder: &Folder) {
         (2, 1, note("a", "kept")),
         (2, 2, line("k", "begun")),
     ];
-    for (scope, place, record) in records {
+    for (conversation_id, place, record) in records {
         let body = record.to_value().unwrap().to_string();
         let values = params![
-            scope,
+            conversation_id,
             place,
             record.kind().as_str(),
             record.id(),
@@ -58,18 +68,18 @@ async fn an_earlier_format_is_upgraded_with_all_that_is_in_it() {
         .open()
         .await
         .unwrap_err();
-    assert_eq!(trouble(&error), Trouble::OlderFormat { found: 1 });
+    assert_eq!(kind(&error), SqliteErrorKind::OlderFormat { found: 1 });
 
     let store = SqliteStore::open(folder.file()).await.unwrap();
     store.integrity_check().await.unwrap();
-    let (quiet, busy) = (Scope::new("quiet"), Scope::new("busy"));
+    let (quiet, busy) = (ConversationId::new("quiet"), ConversationId::new("busy"));
     let loaded = store.load(&quiet, &Query::all()).await.unwrap();
     assert_eq!((loaded.revision, loaded.records.len()), (Revision(3), 2));
     assert_eq!(
         store.put(&quiet, note("b", "new")).await.unwrap(),
         Revision(4)
     );
-    let late = turnwright_core::store::Batch::new().fence(6);
+    let late = turnwright_core::store::Batch::new().fencing_token(6);
     assert_eq!(
         store.apply(&quiet, late).await.unwrap_err().fenced_by(),
         Some(7)
@@ -79,12 +89,14 @@ async fn an_earlier_format_is_upgraded_with_all_that_is_in_it() {
     let conn = Connection::open(folder.file()).unwrap();
     let kept: i64 = conn
         .query_row(
-            "SELECT count(*) FROM scopes WHERE name = 'emptied'",
+            "SELECT count(*) FROM conversations WHERE conversation_id = 'emptied'",
             [],
             |row| row.get(0),
         )
         .unwrap();
-    let emptied = store.load(&Scope::new("emptied"), &Query::all()).await;
+    let emptied = store
+        .load(&ConversationId::new("emptied"), &Query::all())
+        .await;
     assert_eq!((kept, emptied.unwrap().revision), (0, Revision(3)));
 
     // What the new format knows is true of the old records.
@@ -101,7 +113,7 @@ async fn an_earlier_format_is_upgraded_with_all_that_is_in_it() {
     let format: i64 = conn
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(format, 4);
+    assert_eq!(format, 5);
 }
 
 #[tokio::test]
@@ -116,6 +128,104 @@ async fn stores_that_open_an_earlier_format_at_once_upgrade_it_once() {
     );
     for store in [a, b, c] {
         let store = store.unwrap();
-        assert_eq!(store.records(&Scope::new("busy")).await.unwrap().len(), 2);
+        assert_eq!(
+            store
+                .records(&ConversationId::new("busy"))
+                .await
+                .unwrap()
+                .len(),
+            2
+        );
     }
+}
+
+/// A database that the release before format 5 wrote: the turn `turn-1` has ended and has a result in the spool. The process
+/// died while `turn-2` waited at a gate.
+fn fourth_format(folder: &Folder) -> std::path::PathBuf {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let (file, results) = (
+        folder.path().join("format-4.db"),
+        folder.path().join("format-4.db.results"),
+    );
+    std::fs::copy(from.join("format-4.db"), &file).unwrap();
+    std::fs::create_dir(&results).unwrap();
+    for entry in std::fs::read_dir(from.join("format-4.db.results")).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), results.join(entry.file_name())).unwrap();
+    }
+    file
+}
+
+/// Calls the tool that its input names, then answers.
+async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
+    let asked = ctx.input().map(|message| message.text().to_owned());
+    match asked.as_deref() {
+        Some(tool) if ctx.own_tool_calls().is_empty() => drop(ctx.call(tool, "{}").await),
+        _ => drop(ctx.answer("Done.").await?),
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_conversation_of_the_fourth_format_is_found_and_resumed() {
+    let folder = Folder::new();
+    let store = SqliteStore::open(fourth_format(&folder)).await.unwrap();
+    store.integrity_check().await.unwrap();
+    let chat = ConversationId::new("chat");
+
+    let waiting = store
+        .find_turns(&TurnFilter::all().waiting())
+        .await
+        .unwrap();
+    let [turn] = waiting.as_slice() else {
+        panic!("{waiting:?}");
+    };
+    assert_eq!((&turn.conversation, &*turn.turn_id), (&chat, "turn-2"));
+    assert_eq!((turn.open_gates.len(), turn.damaged.len()), (1, 0));
+    assert!(turn.lease.is_some());
+    let ended = TurnFilter::all().state(TurnState::Answered);
+    let ended = store.find_turns(&ended).await.unwrap();
+    assert_eq!(ended[0].turn_id, "turn-1");
+
+    // Nothing is known of changes before the upgrade.
+    let revision = store
+        .load(&chat, &Query::all().limit(0))
+        .await
+        .unwrap()
+        .revision;
+    let before = store
+        .changed(&chat, Revision(revision.0 - 1))
+        .await
+        .unwrap();
+    assert!(matches!(before, Changes::Unknown));
+    let calls = store.tool_calls(&chat).await.unwrap();
+    assert_eq!(calls[0].text().await.unwrap(), "x".repeat(70_000));
+
+    let pay = Tool::dynamic("pay", json!({ "type": "object" }))
+        .description("Pays.")
+        .approval(always("it costs"))
+        .handler(|_: Value, _: ToolContext| async { "paid" })
+        .build()
+        .unwrap();
+    let runner = TurnRunner::builder(model)
+        .store(store.clone())
+        .tool(pay)
+        .approver(|_: ApprovalRequest| async { Approval::Granted })
+        .build()
+        .unwrap();
+    let outcome = runner.resume("turn-2").await.unwrap().await;
+    assert!(outcome.is_answered(), "{outcome:?}");
+    let input = TurnInput::new("pay").conversation("chat");
+    assert!(runner.run(input).await.is_answered());
+
+    let Changes::Since { put, .. } = store.changed(&chat, revision).await.unwrap() else {
+        panic!("the changes since the upgrade are known");
+    };
+    assert!(!put.records.is_empty());
+    let waiting = store
+        .find_turns(&TurnFilter::all().waiting())
+        .await
+        .unwrap();
+    assert!(waiting.is_empty(), "{waiting:?}");
+    store.integrity_check().await.unwrap();
 }

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use serde_json::Value;
-use turnwright_core::call_id_of_value;
+use turnwright_core::checksum_of_value;
+
+use crate::pointer::join;
 
 /// How many characters of a value are shown.
 const SHOWN: usize = 80;
@@ -41,7 +43,7 @@ fn compare<'v>(
     match (recorded, now) {
         (Value::Object(before), Value::Object(after)) => {
             for (name, recorded) in before {
-                let at = format!("{pointer}/{}", escape(name));
+                let at = join(pointer, name);
                 match after.get(name) {
                     Some(now) => compare(&at, recorded, now, found),
                     None => found.push(Difference {
@@ -52,7 +54,7 @@ fn compare<'v>(
             }
             let added = after.iter().filter(|(name, _)| !before.contains_key(*name));
             found.extend(added.map(|(name, now)| Difference {
-                pointer: format!("{pointer}/{}", escape(name)),
+                pointer: join(pointer, name),
                 what: What::Added(now),
             }));
         }
@@ -73,18 +75,13 @@ fn compare<'v>(
         }
         // Numbers are the same by what they are, not by how they are spelled, as in the keys of requests.
         (Value::Number(_), Value::Number(_))
-            if call_id_of_value("", recorded) == call_id_of_value("", now) => {}
+            if checksum_of_value("", recorded) == checksum_of_value("", now) => {}
         _ if recorded == now => {}
         _ => found.push(Difference {
             pointer: pointer.to_owned(),
             what: What::Changed { recorded, now },
         }),
     }
-}
-
-/// A name within a JSON pointer.
-fn escape(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 impl Difference<'_> {

@@ -1,70 +1,63 @@
-//! The published document, prepared: references, patterns, defaults, and where each subschema stands.
+//! The published document: where each schema is, what its references mean, and which schemas apply which.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 use super::format::{self, Format};
 use super::pattern::Pattern;
-use super::place;
+use crate::pointer;
 
 /// An object schema.
 pub(crate) type Object = Map<String, Value>;
 
-/// A document and what is known about it before any value is made.
+/// Identifies a schema of the document.
+pub(crate) type Address = *const Object;
+
 #[derive(Debug)]
 pub(crate) struct Document<'d> {
     pub(crate) root: &'d Value,
     pub(crate) draft7: bool,
-    /// Whether `unevaluated…` occurs: only then is it worth to remember what was evaluated.
-    pub(crate) unevaluated: bool,
-    /// How many levels of a value the document describes before it repeats itself.
-    pub(crate) levels: usize,
+    /// Whether a pattern or format gives no verdict.
+    pub(crate) has_unreadable: bool,
+    /// Whether a schema has other rules for the first items of an array.
+    pub(crate) has_prefixes: bool,
+    /// The schemas that values reach, from the root on. Schemas inside `not`, `if`, `contains` and `propertyNames` are
+    /// left out: they are covered as one with the keyword that holds them.
+    pub(crate) reachable: Vec<&'d Object>,
+    /// The default values of properties, by the name of the property.
+    pub(crate) defaults: HashMap<&'d str, Vec<&'d Value>>,
+    pub(crate) pointers: HashMap<Address, String>,
     patterns: HashMap<&'d str, Result<Pattern, String>>,
     anchors: HashMap<String, &'d Value>,
-    pointers: HashMap<*const Object, String>,
-    leading: HashMap<*const Object, Vec<*const Object>>,
-    /// Schemas below a nested `$id`: their references count from there, which is not followed here.
-    elsewhere: HashSet<*const Object>,
-    defaults: HashSet<(Holder, String)>,
-}
-
-/// How an object is reached, so far as its defaults are concerned: coarse, and never too small.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Holder {
-    Root,
-    Property(String),
-    AnyProperty,
-    Item,
+    /// Schemas below an `$id` of their own. Their references have another base, which is not followed.
+    rebased: HashSet<Address>,
+    users: HashMap<Address, Vec<Address>>,
 }
 
 impl<'d> Document<'d> {
     pub(crate) fn new(root: &'d Value) -> Self {
-        let draft7 = root
-            .get("$schema")
-            .and_then(Value::as_str)
-            .is_some_and(|uri| uri.contains("draft-07"));
+        let uri = root.get("$schema").and_then(Value::as_str);
         let mut document = Self {
             root,
-            draft7,
-            unevaluated: false,
-            levels: 0,
+            draft7: uri.is_some_and(|uri| uri.contains("draft-07")),
+            has_unreadable: false,
+            has_prefixes: false,
+            reachable: Vec::new(),
+            defaults: HashMap::new(),
+            pointers: HashMap::new(),
             patterns: HashMap::new(),
             anchors: HashMap::new(),
-            pointers: HashMap::new(),
-            leading: HashMap::new(),
-            elsewhere: HashSet::new(),
-            defaults: HashSet::new(),
+            rebased: HashSet::new(),
+            users: HashMap::new(),
         };
-        document.scan(root, &mut String::new(), false);
-        document.find_anchors(root);
-        document.find_ways(root);
-        document.levels = document.levels_below(root, &mut Vec::new());
-        document.find_defaults(root, &Holder::Root, &mut HashSet::new());
+        document.scan(root, String::new(), false);
+        document.reach();
         document
     }
 
-    /// Where a schema object stands in the document.
+    /// Where a schema is in the document.
     pub(crate) fn pointer(&self, schema: &Object) -> &str {
         self.pointers
             .get(&std::ptr::from_ref(schema))
@@ -80,282 +73,204 @@ impl<'d> Document<'d> {
     }
 
     pub(crate) fn format(&self, name: &str) -> Option<&'static Format> {
-        // Draft 7 does not know these two names.
-        if self.draft7 && matches!(name, "duration" | "uuid") {
-            return None;
-        }
-        format::named(name)
+        // Draft 7 does not define these two.
+        let defined = !(self.draft7 && matches!(name, "duration" | "uuid"));
+        format::named(name).filter(|_| defined)
     }
 
-    /// What a schema's `$ref` means, if it can be followed.
-    pub(crate) fn target(&self, schema: &'d Object) -> Result<&'d Value, &'static str> {
-        let reference = schema
-            .get("$ref")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        if self.elsewhere.contains(&std::ptr::from_ref(schema)) {
-            return Err("it stands below an `$id` of its own");
+    /// The schema that a `$ref` refers to.
+    pub(crate) fn target(&self, schema: &Object) -> Result<&'d Value, &'static str> {
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        let reference = text(schema.get("$ref")).ok_or("it is not text")?;
+        if self.rebased.contains(&std::ptr::from_ref(schema)) {
+            return Err("it is below an `$id` of its own");
         }
-        let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let own = self
-            .root
-            .get("$id")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let (base, fragment) = reference.split_once('#').unwrap_or((&reference, ""));
+        let own = text(self.root.get("$id")).unwrap_or_default();
         if !base.is_empty() && base != own.trim_end_matches('#') {
-            return Err("it refers to an address");
+            return Err("it refers to another document");
         }
-        if fragment.is_empty() {
-            return Ok(self.root);
-        }
-        let fragment = percent_decoded(fragment).ok_or("its fragment is not text")?;
-        if fragment.starts_with('/') {
-            return self.root.pointer(&fragment).ok_or("it points to nothing");
-        }
-        self.anchors
-            .get(&fragment)
-            .copied()
-            .ok_or("its anchor was not found")
-    }
-
-    /// The names that an object reached through `holder` may be given by a default.
-    pub(crate) fn has_default(&self, holder: &Holder, name: &str) -> bool {
-        self.defaults.contains(&(holder.clone(), name.to_owned()))
-            || matches!(holder, Holder::Property(_))
-                && self
-                    .defaults
-                    .contains(&(Holder::AnyProperty, name.to_owned()))
-    }
-
-    pub(crate) fn has_defaults(&self) -> bool {
-        !self.defaults.is_empty()
-    }
-
-    pub(crate) fn defaulted_names(&self) -> impl Iterator<Item = (&Holder, &str)> {
-        self.defaults
-            .iter()
-            .map(|(holder, name)| (holder, name.as_str()))
-    }
-
-    /// Looks at every object of the document, data included: what is found too much does no harm.
-    fn scan(&mut self, value: &'d Value, pointer: &mut String, mut nested: bool) {
-        let length = pointer.len();
-        match value {
-            Value::Object(object) => {
-                self.pointers
-                    .insert(std::ptr::from_ref(object), pointer.clone());
-                let id = object.get("$id").and_then(Value::as_str);
-                nested |= id.is_some_and(|id| !id.starts_with('#')) && !pointer.is_empty();
-                if nested {
-                    self.elsewhere.insert(std::ptr::from_ref(object));
-                }
-                self.unevaluated |= object.contains_key("unevaluatedProperties")
-                    || object.contains_key("unevaluatedItems");
-                if let Some(text) = object.get("pattern").and_then(Value::as_str) {
-                    self.patterns
-                        .entry(text)
-                        .or_insert_with(|| Pattern::parse(text));
-                }
-                if let Some(Value::Object(patterns)) = object.get("patternProperties") {
-                    for text in patterns.keys() {
-                        self.patterns
-                            .entry(text)
-                            .or_insert_with(|| Pattern::parse(text));
-                    }
-                }
-                for (key, child) in object {
-                    place::push(pointer, key);
-                    self.scan(child, pointer, nested);
-                    pointer.truncate(length);
-                }
-            }
-            Value::Array(items) => {
-                for (index, child) in items.iter().enumerate() {
-                    place::push(pointer, &index.to_string());
-                    self.scan(child, pointer, nested);
-                    pointer.truncate(length);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Anchors count where a schema stands, not in the data of an `enum`.
-    fn find_anchors(&mut self, schema: &'d Value) {
-        let Value::Object(object) = schema else {
-            return;
-        };
-        if !self.elsewhere.contains(&std::ptr::from_ref(object)) {
-            let name = if self.draft7 {
-                object
-                    .get("$id")
-                    .and_then(Value::as_str)
-                    .and_then(|id| id.strip_prefix('#'))
-            } else {
-                object.get("$anchor").and_then(Value::as_str)
-            };
-            if let Some(name) = name {
-                self.anchors.insert(name.to_owned(), schema);
-            }
-        }
-        for (_, _, child) in children(object) {
-            self.find_anchors(child);
-        }
-        for definitions in ["$defs", "definitions"] {
-            let named = object.get(definitions).and_then(Value::as_object);
-            for child in named.into_iter().flat_map(Object::values) {
-                self.find_anchors(child);
-            }
-        }
-    }
-
-    fn find_defaults(
-        &mut self,
-        schema: &'d Value,
-        holder: &Holder,
-        seen: &mut HashSet<(*const Object, Holder)>,
-    ) {
-        let Value::Object(object) = schema else {
-            return;
-        };
-        if !seen.insert((std::ptr::from_ref(object), holder.clone())) {
-            return;
-        }
-        for (keyword, name, child) in children(object) {
-            let step = match keyword {
-                "properties" => {
-                    let name = name.unwrap_or_default().to_owned();
-                    if self.gives_default(child, 0) {
-                        self.defaults.insert((holder.clone(), name.clone()));
-                    }
-                    Holder::Property(name)
-                }
-                "patternProperties" | "additionalProperties" | "unevaluatedProperties" => {
-                    Holder::AnyProperty
-                }
-                "items" | "prefixItems" | "additionalItems" | "contains" | "unevaluatedItems" => {
-                    Holder::Item
-                }
-                _ => holder.clone(),
-            };
-            self.find_defaults(child, &step, seen);
-        }
-        if object.contains_key("$ref")
-            && let Ok(target) = self.target(object)
-        {
-            self.find_defaults(target, holder, seen);
+        let fragment = percent_decode_str(fragment).decode_utf8_lossy();
+        match self.anchors.get(fragment.as_ref()) {
+            Some(target) => Ok(target),
+            None => self.root.pointer(&fragment).ok_or("it points to nothing"),
         }
     }
 
     /// The schemas that apply this one.
-    pub(crate) fn leading_to(&self, schema: *const Object) -> impl Iterator<Item = *const Object> {
-        self.leading.get(&schema).into_iter().flatten().copied()
+    pub(crate) fn users(&self, schema: Address) -> impl Iterator<Item = Address> {
+        self.users.get(&schema).into_iter().flatten().copied()
     }
 
-    fn find_ways(&mut self, schema: &'d Value) {
-        let mut open = vec![schema];
+    /// Why a keyword of a schema gives no verdict: its pattern, format or reference is not understood.
+    pub(crate) fn unreadable(&self, schema: &Object, keyword: &str) -> Option<String> {
+        match (keyword, schema.get(keyword)?) {
+            ("pattern", Value::String(text)) => self.pattern(text).err().map(str::to_owned),
+            ("patternProperties", Value::Object(patterns)) => patterns.keys().find_map(|text| {
+                let reason = self.pattern(text).err()?;
+                Some(format!("`{text}`: {reason}"))
+            }),
+            ("format", Value::String(name)) if self.format(name).is_none() => {
+                Some(format!("no values are known for the format `{name}`"))
+            }
+            ("$ref", _) => {
+                let reason = self.target(schema).err()?;
+                Some(format!("the reference is not followed: {reason}"))
+            }
+            ("$dynamicRef", _) => Some("dynamic references are not followed".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Whether readers may differ on a schema: on its formats, fractions and texts beyond ASCII.
+    pub(crate) fn is_ambiguous(&self, schema: Option<&'d Value>) -> bool {
+        let mut open: Vec<&'d Value> = schema.into_iter().collect();
         let mut seen = HashSet::new();
         while let Some(schema) = open.pop() {
+            if let Value::Array(list) = schema {
+                open.extend(list);
+            }
             let Value::Object(object) = schema else {
                 continue;
             };
             if !seen.insert(std::ptr::from_ref(object)) {
                 continue;
             }
-            let target = object
-                .contains_key("$ref")
-                .then(|| self.target(object).ok())
-                .flatten();
-            for child in children(object)
-                .into_iter()
-                .map(|(_, _, child)| child)
-                .chain(target)
-            {
-                if let Value::Object(applied) = child {
-                    self.leading
-                        .entry(std::ptr::from_ref(applied))
-                        .or_default()
-                        .push(std::ptr::from_ref(object));
+            let ambiguous = object.iter().any(|(keyword, rule)| match keyword.as_str() {
+                "format" | "$dynamicRef" | "contentEncoding" | "contentMediaType" => true,
+                "multipleOf" => !rule.is_u64(),
+                "pattern" => rule
+                    .as_str()
+                    .and_then(|text| self.pattern(text).ok())
+                    .is_none_or(|pattern| pattern.has_classes),
+                _ => self.unreadable(object, keyword).is_some(),
+            });
+            if ambiguous {
+                return true;
+            }
+            open.extend(children(object).map(|(_, child)| child));
+            open.extend(self.target(object).ok());
+        }
+        false
+    }
+
+    /// Visits every place of a schema, those of unknown keywords included, and no data.
+    fn scan(&mut self, value: &'d Value, at: String, mut rebased: bool) {
+        if let Value::Array(items) = value {
+            for (index, item) in items.iter().enumerate() {
+                self.scan(item, pointer::join(&at, index), rebased);
+            }
+        }
+        let Value::Object(object) = value else {
+            return;
+        };
+        let id = object.get("$id").and_then(Value::as_str);
+        rebased |= !at.is_empty() && id.is_some_and(|id| !id.starts_with('#'));
+        let anchor = match self.draft7 {
+            true => id.and_then(|id| id.strip_prefix('#')),
+            false => object.get("$anchor").and_then(Value::as_str),
+        };
+        if rebased {
+            self.rebased.insert(std::ptr::from_ref(object));
+        } else if let Some(anchor) = anchor {
+            self.anchors.insert(anchor.to_owned(), value);
+        }
+        let prefix = if self.draft7 { "items" } else { "prefixItems" };
+        self.has_prefixes |= object.get(prefix).is_some_and(Value::is_array);
+        for (keyword, rule) in object {
+            let below = pointer::join(&at, keyword);
+            match (keyword.as_str(), rule) {
+                ("enum" | "const" | "default" | "examples", _) => {}
+                ("pattern", Value::String(text)) => self.read_pattern(text),
+                (
+                    "properties" | "patternProperties" | "dependentSchemas" | "dependencies"
+                    | "$defs" | "definitions",
+                    Value::Object(named),
+                ) => {
+                    for (name, child) in named {
+                        if keyword == "patternProperties" {
+                            self.read_pattern(name);
+                        }
+                        self.scan(child, pointer::join(&below, name), rebased);
+                    }
                 }
-                open.push(child);
+                _ => self.scan(rule, below, rebased),
+            }
+        }
+        let keywords = ["pattern", "format", "patternProperties"];
+        let unreadable = |keyword: &&str| self.unreadable(object, keyword).is_some();
+        self.has_unreadable |= keywords.iter().any(unreadable);
+        self.pointers.insert(std::ptr::from_ref(object), at);
+    }
+
+    fn read_pattern(&mut self, text: &'d str) {
+        self.patterns
+            .entry(text)
+            .or_insert_with(|| Pattern::parse(text));
+    }
+
+    fn reach(&mut self) {
+        let mut open = VecDeque::from([self.root]);
+        let mut seen = HashSet::new();
+        while let Some(schema) = open.pop_front() {
+            let Value::Object(object) = schema else {
+                continue;
+            };
+            if !seen.insert(std::ptr::from_ref(object)) {
+                continue;
+            }
+            self.reachable.push(object);
+            let target = self.target(object).ok();
+            let own = children(object).filter(|(keyword, _)| {
+                !(self.draft7 && object.contains_key("$ref")) && is_covered_inside(keyword)
+            });
+            for child in own.map(|(_, child)| child).chain(target) {
+                if let Value::Object(applied) = child {
+                    let users = self.users.entry(std::ptr::from_ref(applied)).or_default();
+                    users.push(std::ptr::from_ref(object));
+                }
+                open.push_back(child);
+            }
+            let properties = object.get("properties").and_then(Value::as_object);
+            for (name, child) in properties.into_iter().flatten() {
+                let found = self.defaults_of(child);
+                self.defaults.entry(name).or_default().extend(found);
             }
         }
     }
 
-    fn levels_below(&self, schema: &'d Value, within: &mut Vec<*const Object>) -> usize {
-        let Value::Object(object) = schema else {
-            return 0;
-        };
-        let address = std::ptr::from_ref(object);
-        // Long chains of references would be walked again and again; beyond this many levels nothing changes anyway.
-        if within.contains(&address) || within.len() > 12 {
-            return 0;
+    /// The defaults that a property may get from its schema, also through references and combinations.
+    fn defaults_of(&self, schema: &'d Value) -> Vec<&'d Value> {
+        let mut open = vec![schema];
+        let mut seen = HashSet::new();
+        let mut found = Vec::new();
+        while let Some(Value::Object(object)) = open.pop() {
+            if seen.insert(std::ptr::from_ref(object)) {
+                found.extend(object.get("default"));
+                open.extend(self.target(object).ok());
+                let same_place = ["allOf", "anyOf", "oneOf"];
+                let applied = children(object).filter(|(keyword, _)| same_place.contains(keyword));
+                open.extend(
+                    applied
+                        .map(|(_, child)| child)
+                        .filter(|child| child.is_object()),
+                );
+            }
         }
-        within.push(address);
-        let mut levels = 0;
-        for (keyword, _, child) in children(object) {
-            let here = self.levels_below(child, within);
-            let down = matches!(
-                keyword,
-                "properties"
-                    | "patternProperties"
-                    | "additionalProperties"
-                    | "unevaluatedProperties"
-                    | "items"
-                    | "prefixItems"
-                    | "additionalItems"
-                    | "unevaluatedItems"
-                    | "contains"
-            );
-            levels = levels.max(here + usize::from(down));
-        }
-        if object.contains_key("$ref")
-            && let Ok(target) = self.target(object)
-        {
-            levels = levels.max(self.levels_below(target, within));
-        }
-        within.pop();
-        levels
-    }
-
-    fn gives_default(&self, schema: &'d Value, depth: usize) -> bool {
-        let Value::Object(object) = schema else {
-            return false;
-        };
-        if depth > 20 {
-            return true;
-        }
-        object.contains_key("default")
-            || object.contains_key("$ref")
-                && self
-                    .target(object)
-                    .map_or(true, |target| self.gives_default(target, depth + 1))
-            || ["allOf", "anyOf", "oneOf"].iter().any(|key| {
-                object
-                    .get(*key)
-                    .and_then(Value::as_array)
-                    .is_some_and(|all| all.iter().any(|one| self.gives_default(one, depth + 1)))
-            })
+        found
     }
 }
 
-/// The subschemas that a schema applies, each with its keyword and, below a map of schemas, its name.
-pub(crate) fn children(schema: &Object) -> Vec<(&str, Option<&str>, &Value)> {
-    let mut children = Vec::new();
-    for (keyword, value) in schema {
-        match (keyword.as_str(), value) {
+/// The schemas that a schema applies, each with its keyword.
+pub(crate) fn children(schema: &Object) -> impl Iterator<Item = (&str, &Value)> {
+    schema.iter().flat_map(|(keyword, rule)| {
+        let applied: Vec<&Value> = match (keyword.as_str(), rule) {
             (
                 "properties" | "patternProperties" | "dependentSchemas" | "dependencies",
                 Value::Object(named),
-            ) => {
-                for (name, child) in named {
-                    if !child.is_array() {
-                        children.push((keyword.as_str(), Some(name.as_str()), child));
-                    }
-                }
-            }
+            ) => named.values().filter(|child| !child.is_array()).collect(),
             ("allOf" | "anyOf" | "oneOf" | "prefixItems" | "items", Value::Array(list)) => {
-                children.extend(list.iter().map(|child| (keyword.as_str(), None, child)));
+                list.iter().collect()
             }
             (
                 "additionalProperties"
@@ -370,24 +285,97 @@ pub(crate) fn children(schema: &Object) -> Vec<(&str, Option<&str>, &Value)> {
                 | "unevaluatedProperties"
                 | "unevaluatedItems",
                 child,
-            ) => children.push((keyword.as_str(), None, child)),
-            _ => {}
-        }
-    }
-    children
+            ) => vec![child],
+            _ => Vec::new(),
+        };
+        applied.into_iter().map(|child| (keyword.as_str(), child))
+    })
 }
 
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let digits = [rest.next()?, rest.next()?];
-            let digits = std::str::from_utf8(&digits).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        } else {
-            bytes.push(byte);
+/// Whether the schemas below a keyword are covered one by one.
+pub(crate) fn is_covered_inside(keyword: &str) -> bool {
+    !matches!(
+        keyword,
+        "not" | "if" | "contains" | "propertyNames" | "unevaluatedProperties" | "unevaluatedItems"
+    )
+}
+
+/// The type of the values that a keyword constrains: `any` for all. `None` for annotations.
+pub(crate) fn constrained_type(keyword: &str) -> Option<&'static str> {
+    Some(match keyword {
+        "$ref" | "$dynamicRef" | "type" | "enum" | "const" | "allOf" | "anyOf" | "oneOf"
+        | "not" | "if" | "then" | "else" => "any",
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => "number",
+        "minLength" | "maxLength" | "pattern" | "format" => "string",
+        "minItems" | "maxItems" | "uniqueItems" | "items" | "prefixItems" | "additionalItems"
+        | "contains" | "minContains" | "maxContains" | "unevaluatedItems" => "array",
+        "properties"
+        | "required"
+        | "patternProperties"
+        | "additionalProperties"
+        | "propertyNames"
+        | "minProperties"
+        | "maxProperties"
+        | "dependentRequired"
+        | "dependentSchemas"
+        | "dependencies"
+        | "unevaluatedProperties" => "object",
+        _ => return None,
+    })
+}
+
+/// The schemas that a schema has for a property of that name.
+pub(crate) fn property_schemas<'d>(
+    doc: &Document<'_>,
+    schema: &'d Object,
+    name: &str,
+) -> Vec<&'d Value> {
+    let mut found: Vec<&'d Value> = Vec::new();
+    found.extend(schema.get("properties").and_then(|all| all.get(name)));
+    let patterns = schema.get("patternProperties").and_then(Value::as_object);
+    for (text, child) in patterns.into_iter().flatten() {
+        if doc.pattern(text).is_ok_and(|pattern| pattern.matches(name)) {
+            found.push(child);
         }
     }
-    String::from_utf8(bytes).ok()
+    if found.is_empty() {
+        let rest = schema.get("additionalProperties");
+        let unevaluated = schema
+            .get("unevaluatedProperties")
+            .filter(|rule| rule.is_object());
+        found.extend(rest.or(unevaluated));
+    }
+    found
+}
+
+/// The schema that a schema has for the item at an index.
+pub(crate) fn item_schema<'d>(
+    doc: &Document<'_>,
+    schema: &'d Object,
+    index: usize,
+) -> Option<&'d Value> {
+    let (prefix, rest) = match doc.draft7 {
+        true => ("items", "additionalItems"),
+        false => ("prefixItems", "items"),
+    };
+    let unevaluated = schema
+        .get("unevaluatedItems")
+        .filter(|rule| rule.is_object());
+    match schema.get(prefix) {
+        Some(Value::Array(list)) => list.get(index).or(schema.get(rest)),
+        Some(child) => Some(child),
+        None if doc.draft7 => None,
+        None => schema.get(rest),
+    }
+    .or(unevaluated)
+}
+
+/// A size that a keyword names; `2.0` is 2.
+pub(crate) fn size(rule: Option<&Value>) -> Option<usize> {
+    let n = rule?.as_u64().or_else(|| {
+        let float = rule?.as_f64().filter(|float| float.fract() == 0.0)?;
+        // No fraction, and negative numbers become 0.
+        Some(float as u64)
+    })?;
+    usize::try_from(n).ok()
 }

@@ -1,24 +1,24 @@
-//! One thing that did not hold: the value, the place, what happened, what to change.
+//! A violation of the contract: the value, the place, what happened, what to change.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// Something that the contract promises and the tool does not keep.
+/// A violation of the contract.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
     /// What went wrong.
     pub kind: FindingKind,
-    /// The arguments that showed it, made as small as they could be.
+    /// The arguments that show it, shrunk.
     pub value: Value,
     /// The place in the arguments, as a JSON pointer.
     pub pointer: String,
-    /// For a broken value: the keyword that was broken, by its place in the document.
+    /// For a broken value: the JSON pointer of the broken keyword in the document.
     pub keyword: Option<String>,
-    /// What the tool said.
-    pub said: String,
-    /// How many values showed the same.
+    /// What the tool answered.
+    pub answer: String,
+    /// How many values show the same.
     pub times: usize,
 }
 
@@ -34,7 +34,9 @@ pub enum FindingKind {
     BrokenAccepted,
     /// The check accepts what the document forbids; only the type stopped it.
     BrokenPassedCheck,
-    /// A broken value is refused, but no fault stands at the broken place.
+    /// An accepted value is changed by more than defaults.
+    Changed,
+    /// A broken value is refused, but no fault is at the broken place.
     FaultElsewhere,
     /// A value is refused with another code than `E_INVALID_TOOL_ARGS`.
     OtherError,
@@ -49,8 +51,9 @@ impl FindingKind {
             Self::BrokenPassedCheck => {
                 "a value that the document forbids passes the check; only the type stopped it"
             }
+            Self::Changed => "an accepted value is changed by more than defaults",
             Self::FaultElsewhere => {
-                "a broken value is refused, but no fault stands at the broken place"
+                "a broken value is refused, but no fault is at the broken place"
             }
             Self::OtherError => "a value is refused with an error that is not E_INVALID_TOOL_ARGS",
         }
@@ -67,12 +70,16 @@ impl FindingKind {
                  after defaults are filled in"
             }
             Self::BrokenAccepted | Self::BrokenPassedCheck => {
-                "the document says more than the check enforces: this is a defect of the check, please report it with \
+                "the check enforces less than the document: please report this defect of the check with the document \
+                 and the value"
+            }
+            Self::Changed => {
+                "the handler would get something else than the model sent: please report this defect of the check with \
                  the document and the value"
             }
             Self::FaultElsewhere => {
-                "a model could not find its mistake from this answer: this is a defect of the check, please report it \
-                 with the document and the value"
+                "a model cannot find its mistake from this answer: please report this defect of the check with the \
+                 document and the value"
             }
             Self::OtherError => {
                 "the arguments were within the limits, so the check should have judged them"
@@ -94,7 +101,7 @@ impl fmt::Display for Finding {
         if let Some(keyword) = &self.keyword {
             writeln!(f, "   broken: {keyword}")?;
         }
-        writeln!(f, "   said:   {}", shortened(&self.said))?;
+        writeln!(f, "   answer: {}", shortened(&self.answer))?;
         write!(f, "   change: {}", self.kind.advice())?;
         if self.times > 1 {
             write!(f, "\n   ({} values showed the same)", self.times)?;

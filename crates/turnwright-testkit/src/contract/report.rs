@@ -8,7 +8,7 @@ use super::finding::Finding;
 /// How many values a tool's contract was tried with, keyword by keyword, and what did not hold.
 ///
 /// Its `Display` is a small table.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Report {
     /// The tool's name.

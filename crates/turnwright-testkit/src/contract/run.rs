@@ -1,82 +1,87 @@
-//! One run: values made, tried and counted.
+//! One run: values are made, tried and counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 use turnwright_core::{Error, Tool};
 
-use super::breaking::{self, Broken};
-use super::document::Document;
+use super::coverage::{Coverage, Site, Unbroken};
+use super::document::{Address, Document, Object};
 use super::finding::{Finding, FindingKind};
-use super::generate::{Generator, Guide};
-use super::judge::Judge;
-use super::place;
+use super::generator::Generator;
+use super::mutation::mutations;
+use super::repair::{is_promised, is_repairable};
 use super::report::Report;
 use super::rng::Rng;
 use super::shrink::shrunk;
-use super::tally::Tally;
-use super::tour::{Stop, tour};
-use super::verdict::Verdict;
+use super::validator::{Refusal, Validator};
+use crate::pointer;
 
 /// Attempts to make one accepted value.
 const ATTEMPTS: usize = 10;
-/// After so many cases without a value it is time to ask whether any more will come.
+/// Cases without a value after which the run may be given up.
 const HOPELESS: usize = 40;
-/// After so many cases it is seen anew which parts of the document no value has reached.
+/// Cases between two looks at what no value has reached.
 const LOOK_AROUND: usize = 10;
-/// The check tells no more faults than these; the one at the broken place may be among those it left out.
-const FAULTS_TOLD: usize = 20;
+/// A check reports no more faults than these. The one at the broken place may be among the rest.
+const MOST_FAULTS: usize = 20;
+/// Room for validating, which recurses: 64 schemas at each of 18 levels are the most. Only what is used of it is taken
+/// from the system.
+const STACK: usize = 128 << 20;
 
+/// Runs on a thread with a large stack.
 pub(crate) fn run(tool: &Tool, cases: usize, seed: u64) -> Report {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        match thread.spawn_scoped(scope, || run_here(tool, cases, seed)) {
+            Ok(thread) => thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => run_here(tool, cases, seed),
+        }
+    })
+}
+
+fn run_here(tool: &Tool, cases: usize, seed: u64) -> Report {
     let doc = Document::new(tool.schema().document());
+    let validator = Validator::new(&doc);
     let mut run = Run {
         tool,
         doc: &doc,
+        validator: &validator,
         rng: Rng::new(seed),
-        guide: Guide::default(),
-        tally: Tally::default(),
+        unreached: HashSet::new(),
+        coverage: Coverage::new(&doc),
         findings: BTreeMap::new(),
         report: Report {
             tool: tool.name().to_owned(),
             seed,
-            accepted: 0,
-            by_trial: 0,
-            refused: 0,
-            broken: 0,
-            missed: 0,
-            dropped: 0,
-            per_keyword: BTreeMap::new(),
-            skipped: Vec::new(),
-            findings: Vec::new(),
+            ..Report::default()
         },
     };
     for case in 0..cases {
         if case % LOOK_AROUND == 0 {
-            run.guide.look_for(run.tally.unreached(&doc));
+            run.unreached = run.coverage.unreached();
         }
         run.case();
         if run.is_hopeless() {
             break;
         }
     }
-    let Run {
-        tally,
-        findings,
-        mut report,
-        ..
-    } = run;
-    report.per_keyword = tally.per_keyword(&doc);
-    report.skipped = tally.skipped(&doc);
-    report.findings = findings.into_values().collect();
+    let mut report = run.report;
+    report.per_keyword = run.coverage.per_keyword();
+    report.skipped = run.coverage.skipped();
+    report.findings = run.findings.into_values().collect();
     report
 }
 
 struct Run<'a, 'd> {
     tool: &'a Tool,
     doc: &'a Document<'d>,
+    validator: &'a Validator<'a, 'd>,
     rng: Rng,
-    guide: Guide,
-    tally: Tally<'d>,
+    unreached: HashSet<Address>,
+    coverage: Coverage<'a, 'd>,
     /// One for each kind and place: a hundred values that show the same are one finding.
     findings: BTreeMap<(FindingKind, String), Finding>,
     report: Report,
@@ -84,171 +89,244 @@ struct Run<'a, 'd> {
 
 impl<'d> Run<'_, 'd> {
     fn case(&mut self) {
-        let Some(value) = self.candidate() else {
+        let Some((value, applied)) = self.candidate() else {
             self.report.missed += 1;
             return;
         };
-        if let Err(error) = self.tool.probe(&value) {
-            self.report.refused += 1;
-            self.refusal(&value, &error);
-            return;
+        match self.tool.probe(&value) {
+            Err(error) => {
+                self.report.refused += 1;
+                return self.note_refused(&value, &error);
+            }
+            Ok(checked) if !is_promised(self.doc, &value, checked.value(), true) => {
+                let answer = format!("it was changed to {}", checked.value());
+                self.note(
+                    FindingKind::Changed,
+                    value.clone(),
+                    String::new(),
+                    None,
+                    answer,
+                );
+            }
+            Ok(_) => {}
         }
         self.report.accepted += 1;
-        let stops = tour(self.doc, &value);
-        self.tally.accepted(&stops);
-        if let Some((stop, broken)) = self.broken(&value, stops) {
-            self.report.broken += 1;
-            self.tally.broken(&stop);
-            self.judge_broken(&stop, broken);
+        let mut sites = self.coverage.sites(&applied, &value);
+        self.coverage.count_accepted(&sites);
+        self.rng.shuffle(&mut sites);
+        sites.sort_by_key(|site| self.coverage.attempts(site));
+        for site in sites.into_iter().take(12) {
+            match self.try_broken(&value, &site) {
+                Ok(()) => break,
+                Err(reason) => {
+                    self.report.dropped += usize::from(reason == Unbroken::Rescued);
+                    self.coverage.count_failure(&site, reason);
+                }
+            }
         }
     }
 
-    /// Whether the run must fail for want of values, so that there is no point in going on.
+    /// Whether the run must fail for lack of values, so that more cases are of no use.
     fn is_hopeless(&self) -> bool {
         let found = self.report.accepted + self.report.refused;
         self.report.missed >= HOPELESS && found * 10 < self.report.missed
     }
 
-    /// A value that the document accepts.
-    fn candidate(&mut self) -> Option<Value> {
+    fn generator(&mut self) -> Generator<'_, 'd> {
+        Generator::new(self.validator, self.doc, &mut self.rng, &self.unreached)
+    }
+
+    /// A value that the document accepts, and the schemas that applied to its parts.
+    fn candidate(&mut self) -> Option<(Value, Vec<(&'d Object, String)>)> {
         for _ in 0..ATTEMPTS {
-            let Some(value) = Generator::new(self.doc, &mut self.rng, &mut self.guide).whole()
-            else {
+            let mut generator = self.generator();
+            let made = generator.root();
+            let (applied, uncertain) = (generator.applied, generator.uncertain);
+            let Some(value) = made else {
                 continue;
             };
-            match Judge::strict(self.doc).valid(self.doc.root, &value) {
-                Verdict::Valid => return Some(value),
-                Verdict::Unknown if self.tool.schema().accepts(&value) => {
+            match self.validator.validate(&value) {
+                Ok(()) if !uncertain => return Some((value, applied)),
+                Err(refusal) if refusal.certain => {}
+                _ if self.tool.schema().accepts(&value) => {
                     self.report.by_trial += 1;
-                    return Some(value);
+                    return Some((value, applied));
                 }
-                Verdict::Unknown | Verdict::Invalid => {}
+                _ => {}
             }
         }
         None
     }
 
-    /// The value broken by the keyword that had the least attention so far, or by the next that can be broken.
-    fn broken(&mut self, value: &Value, mut stops: Vec<Stop<'d>>) -> Option<(Stop<'d>, Broken)> {
-        self.rng.shuffle(&mut stops);
-        stops.sort_by_key(|stop| self.tally.attention(stop));
-        for stop in stops.into_iter().take(12) {
-            let mut generator = Generator::new(self.doc, &mut self.rng, &mut self.guide);
-            match breaking::broken(&mut generator, value, &stop) {
-                Ok(broken) => return Some((stop, broken)),
-                Err(why) => {
-                    self.report.dropped += usize::from(why == breaking::Unbroken::Rescued);
-                    self.tally.unbroken(&stop, why);
-                }
-            }
-        }
-        None
-    }
-
-    fn refusal(&mut self, value: &Value, error: &Error) {
-        let kind = refusal_kind(error);
-        let still = |value: &Value| {
-            let accepted = match Judge::strict(self.doc).valid(self.doc.root, value) {
-                Verdict::Valid => true,
-                Verdict::Unknown => self.tool.schema().accepts(value),
-                Verdict::Invalid => false,
+    /// Breaks a value at a site and tries the result.
+    fn try_broken(&mut self, value: &Value, site: &Site<'d>) -> Result<(), Unbroken> {
+        let part = value.pointer(&site.at).unwrap_or(value);
+        let mut parts =
+            mutations(&mut self.generator(), site, part).ok_or(Unbroken::OnlyApplies)?;
+        self.rng.shuffle(&mut parts);
+        let mut reason = Unbroken::NothingRefused;
+        for part in parts {
+            let Some(broken) = pointer::replaced(value, &site.at, part) else {
+                continue;
             };
-            accepted
-                && self
-                    .tool
-                    .probe(value)
-                    .is_err_and(|error| refusal_kind(&error) == kind)
-        };
-        let value = shrunk(value, still);
-        let (pointer, said) = match self.tool.probe(&value) {
-            Err(error) => (
-                error
-                    .faults()
-                    .first()
-                    .map(|fault| fault.pointer.clone())
-                    .unwrap_or_default(),
-                told(&error),
-            ),
-            Ok(_) => (String::new(), told(error)),
-        };
-        self.note(Finding {
-            kind,
-            value,
-            pointer,
-            keyword: None,
-            said,
-            times: 1,
-        });
+            match self.validator.validate(&broken) {
+                Err(refusal) if refusal.certain && refusal.is_by(&site.pointer) => {
+                    if self.judge(&broken, site, &refusal) {
+                        return Ok(());
+                    }
+                    reason = Unbroken::Rescued;
+                }
+                Err(_) => {}
+                Ok(()) => {
+                    let part = broken.pointer(&site.at).unwrap_or(&broken);
+                    if !self.validator.part_accepts(site.schema, part) {
+                        reason = Unbroken::Rescued;
+                    }
+                }
+            }
+        }
+        Err(reason)
     }
 
-    fn judge_broken(&mut self, stop: &Stop<'d>, broken: Broken) {
-        let Broken { value, expected } = broken;
-        let keyword = place::join(self.doc.pointer(stop.schema), stop.keyword);
-        let (kind, said) = match self.tool.probe(&value) {
-            Ok(_) => (
+    /// Tries a value that the document refuses. False if a promised repair makes it valid.
+    fn judge(&mut self, value: &Value, site: &Site<'d>, refusal: &Refusal) -> bool {
+        let repaired = |after: &Value| {
+            self.validator
+                .validate(after)
+                .map_or_else(|refusal| !refusal.certain, |()| true)
+                && is_promised(self.doc, value, after, false)
+        };
+        let fault = match self.tool.probe(value) {
+            Ok(checked) if repaired(checked.value()) => return false,
+            Ok(checked) if checked.value() == value => Some((
                 FindingKind::BrokenAccepted,
                 "nothing: it was accepted".to_owned(),
-            ),
+            )),
+            Ok(checked) => {
+                let answer = format!("it was accepted as {}", checked.value());
+                Some((FindingKind::BrokenAccepted, answer))
+            }
             Err(error) if error.code().as_str() != "E_INVALID_TOOL_ARGS" => {
-                (FindingKind::OtherError, told(&error))
+                Some((FindingKind::OtherError, describe(&error)))
             }
             Err(error) if is_deserialisation(&error) => {
-                (FindingKind::BrokenPassedCheck, told(&error))
+                let checked = self.tool.schema().check(value.clone());
+                if checked.is_ok_and(|checked| repaired(checked.value())) {
+                    return false;
+                }
+                Some((FindingKind::BrokenPassedCheck, describe(&error)))
             }
             Err(error) => {
-                let faults = error.faults();
-                let found = faults.iter().any(|fault| {
-                    let inside = |place: &String| place::is_inside(&fault.pointer, place);
-                    expected.contains(&fault.pointer)
-                        || may_be_a_branch(&keyword) && expected.iter().any(inside)
-                });
-                if found || faults.len() >= FAULTS_TOLD {
-                    return;
-                }
-                (FindingKind::FaultElsewhere, told(&error))
+                let found = error.faults().len() >= MOST_FAULTS
+                    || error
+                        .faults()
+                        .iter()
+                        .any(|fault| is_expected(&fault.pointer, self.doc, value, site, refusal));
+                (!found).then(|| (FindingKind::FaultElsewhere, describe(&error)))
             }
         };
-        let pointer = expected.into_iter().next().unwrap_or_default();
-        self.note(Finding {
+        self.report.broken += 1;
+        self.coverage.count_broken(refusal);
+        if let Some((kind, answer)) = fault {
+            let pointer = refusal.places.first().unwrap_or(&site.at).clone();
+            self.note(
+                kind,
+                value.clone(),
+                pointer,
+                Some(site.pointer.clone()),
+                answer,
+            );
+        }
+        true
+    }
+
+    fn note_refused(&mut self, value: &Value, error: &Error) {
+        let kind = refusal_kind(error);
+        let shows = |value: &Value| {
+            let accepted = match self.validator.validate(value) {
+                Ok(()) => true,
+                Err(refusal) => !refusal.certain && self.tool.schema().accepts(value),
+            };
+            let refused = |error: Error| refusal_kind(&error) == kind;
+            accepted && self.tool.probe(value).is_err_and(refused)
+        };
+        let value = shrunk(value, shows);
+        let shown = self.tool.probe(&value).err();
+        let error = shown.as_ref().unwrap_or(error);
+        let fault = error.faults().first();
+        let pointer = fault.map(|fault| fault.pointer.clone()).unwrap_or_default();
+        self.note(kind, value, pointer, None, describe(error));
+    }
+
+    fn note(
+        &mut self,
+        kind: FindingKind,
+        value: Value,
+        pointer: String,
+        keyword: Option<String>,
+        answer: String,
+    ) {
+        let place = keyword.clone().unwrap_or_else(|| without_indices(&pointer));
+        let finding = Finding {
             kind,
             value,
             pointer,
-            keyword: Some(keyword),
-            said,
+            keyword,
+            answer,
             times: 1,
-        });
-    }
-
-    fn note(&mut self, finding: Finding) {
-        // Items of one array and keys of one map are one place.
-        let place = finding.keyword.clone().unwrap_or_else(|| {
-            finding
-                .pointer
-                .split('/')
-                .map(|token| {
-                    if token.parse::<usize>().is_ok() {
-                        "*"
-                    } else {
-                        token
-                    }
-                })
-                .collect::<Vec<_>>()
-                .join("/")
-        });
+        };
         let known = self
             .findings
-            .entry((finding.kind, place))
-            .and_modify(|known| {
-                known.times += 1;
+            .entry((kind, place))
+            .or_insert_with(|| Finding {
+                times: 0,
+                ..finding.clone()
             });
-        let known = known.or_insert_with(|| finding.clone());
+        let times = known.times + 1;
         if finding.value.to_string().len() < known.value.to_string().len() {
-            *known = Finding {
-                times: known.times,
-                ..finding
-            };
+            *known = finding;
         }
+        known.times = times;
     }
+}
+
+/// Whether a fault is reported where the document refuses the value.
+fn is_expected(
+    fault: &str,
+    doc: &Document<'_>,
+    value: &Value,
+    site: &Site<'_>,
+    refusal: &Refusal,
+) -> bool {
+    // The validator counts the items behind a prefix from 0.
+    let comparable = |place: &str| match doc.has_prefixes {
+        true => without_indices(place),
+        false => place.to_owned(),
+    };
+    let fault = comparable(fault);
+    // A repair may have changed the value before the faults were found.
+    let repairable = value.pointer(&site.at).is_none_or(is_repairable);
+    let in_branch = repairable || is_in_union(&site.pointer);
+    let mut places = refusal.places.iter().map(|place| comparable(place));
+    let (_, name) = fault.rsplit_once('/').unwrap_or_default();
+    refusal
+        .names
+        .iter()
+        .any(|refused| pointer::join("", refused).get(1..) == Some(name))
+        || places.any(|place| {
+            fault == place
+                || in_branch && pointer::is_inside(&fault, &place)
+                || repairable && pointer::is_inside(&place, &fault)
+        })
+}
+
+/// A place in which all items of an array are one.
+fn without_indices(place: &str) -> String {
+    let is_index = |token: &str| token.parse::<usize>().is_ok();
+    let tokens = place
+        .split('/')
+        .map(|token| if is_index(token) { "*" } else { token });
+    tokens.collect::<Vec<_>>().join("/")
 }
 
 fn refusal_kind(error: &Error) -> FindingKind {
@@ -261,14 +339,14 @@ fn refusal_kind(error: &Error) -> FindingKind {
     }
 }
 
-/// Whether a keyword may belong to a branch of a union. Where only one branch can be meant, its faults are told at their own
-/// places inside the value, and none at the value itself.
-fn may_be_a_branch(keyword: &str) -> bool {
-    let in_union = |token: &str| matches!(token, "anyOf" | "oneOf" | "$defs" | "definitions");
-    keyword.split('/').any(in_union)
+/// Whether a keyword may belong to a branch of a union. Where only one branch can be meant, its faults are reported at
+/// their own places inside the value, and none at the value itself.
+fn is_in_union(keyword: &str) -> bool {
+    let is_union = |token: &str| matches!(token, "anyOf" | "oneOf" | "$defs" | "definitions");
+    keyword.split('/').any(is_union)
 }
 
-/// Whether the check was passed, and the type said no.
+/// Whether the check accepted the value and the argument type refused it.
 fn is_deserialisation(error: &Error) -> bool {
     !error.faults().is_empty()
         && error
@@ -277,8 +355,8 @@ fn is_deserialisation(error: &Error) -> bool {
             .all(|fault| fault.rule == "deserialize")
 }
 
-fn told(error: &Error) -> String {
-    // What a type says of its arguments is for operators alone, and stands in the error's own text.
+fn describe(error: &Error) -> String {
+    // The message of a type is for operators only, and so in the error's own text.
     if is_deserialisation(error) {
         return error.to_string();
     }

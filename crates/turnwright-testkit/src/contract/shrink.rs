@@ -1,21 +1,16 @@
-//! A smaller value that shows the same.
+//! Shrinks a value that shows a finding.
 
 use serde_json::Value;
 
-use super::place;
-
-/// Takes out what can go while `shows` stays true. Greedy and bounded: good enough to read, not the smallest there is.
+/// Removes parts while `shows` stays true. Greedy and bounded: the result is readable, not minimal.
 pub(crate) fn shrunk(value: &Value, shows: impl Fn(&Value) -> bool) -> Value {
     let mut smallest = value.clone();
     let mut budget = 400_usize;
     loop {
-        let smaller = parts(&smallest, "")
-            .into_iter()
-            .find_map(|(parent, token)| {
-                budget = budget.checked_sub(1)?;
-                let candidate = without(&smallest, &parent, &token)?;
-                shows(&candidate).then_some(candidate)
-            });
+        let smaller = smaller(&smallest)
+            .take(budget)
+            .inspect(|_| budget = budget.saturating_sub(1))
+            .find(|candidate| shows(candidate));
         match smaller {
             Some(smaller) => smallest = smaller,
             None => return smallest,
@@ -23,43 +18,35 @@ pub(crate) fn shrunk(value: &Value, shows: impl Fn(&Value) -> bool) -> Value {
     }
 }
 
-/// Every property and item, as its parent's pointer and its own token; the outer ones first.
-fn parts(value: &Value, at: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let children: Vec<(String, &Value)> = match value {
-        Value::Object(object) => object
-            .iter()
-            .map(|(key, child)| (key.clone(), child))
-            .collect(),
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .map(|(index, child)| (index.to_string(), child))
-            .collect(),
-        _ => Vec::new(),
-    };
-    found.extend(
-        children
-            .iter()
-            .map(|(token, _)| (at.to_owned(), token.clone())),
-    );
-    for (token, child) in children {
-        found.extend(parts(child, &place::join(at, &token)));
-    }
-    found
-}
-
-fn without(value: &Value, parent: &str, token: &str) -> Option<Value> {
-    let mut copy = value.clone();
-    match copy.pointer_mut(parent)? {
+/// The value without one of its properties or items, the outer ones first.
+fn smaller(value: &Value) -> Box<dyn Iterator<Item = Value> + '_> {
+    match value {
         Value::Object(object) => {
-            object.shift_remove(token)?;
+            let without = object.keys().map(|name| {
+                let mut less = object.clone();
+                less.shift_remove(name);
+                Value::Object(less)
+            });
+            let inside = object.iter().flat_map(|(name, child)| {
+                smaller(child).map(|child| {
+                    let mut copy = object.clone();
+                    copy.insert(name.clone(), child);
+                    Value::Object(copy)
+                })
+            });
+            Box::new(without.chain(inside))
         }
         Value::Array(items) => {
-            let index = token.parse().ok().filter(|index| *index < items.len())?;
-            items.remove(index);
+            let with = |index: usize, item: Option<Value>| {
+                let (before, rest) = items.split_at(index);
+                Value::Array([before, item.as_slice(), rest.get(1..).unwrap_or_default()].concat())
+            };
+            let without = (0..items.len()).map(move |index| with(index, None));
+            let inside = items.iter().enumerate().flat_map(move |(index, child)| {
+                smaller(child).map(move |child| with(index, Some(child)))
+            });
+            Box::new(without.chain(inside))
         }
-        _ => return None,
+        _ => Box::new(std::iter::empty()),
     }
-    Some(copy)
 }

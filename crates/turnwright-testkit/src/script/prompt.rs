@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use turnwright_core::record::Author;
+use turnwright_core::render::Renderer;
 use turnwright_core::transcript::{Entry, Standing, Transcript, Writer};
-use turnwright_core::trust::Renderer;
 use turnwright_core::{DispatchContext, Error};
 
 use super::ScriptedModel;

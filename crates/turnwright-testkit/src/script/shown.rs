@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use turnwright_core::record::{Author, Retrievable, ToolCall};
+use turnwright_core::render::{Part, Renderer};
 use turnwright_core::transcript::Transcript;
-use turnwright_core::trust::{Part, Renderer};
 use turnwright_core::{BoxError, DispatchContext, Tool};
 
 use super::prompt::{self, ShownPart};

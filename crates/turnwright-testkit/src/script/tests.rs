@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use turnwright_core::answer::AnswerFormat;
 use turnwright_core::record::{Memory, Retrievable, StandingInstruction};
-use turnwright_core::turn::AnswerFormat;
 use turnwright_core::*;
 
 use super::*;
@@ -104,7 +104,7 @@ async fn it_shows_instructions_memories_retrievables_and_the_form_of_the_answer(
 async fn a_script_that_runs_out_fails_the_turn_and_names_the_step() {
     let model = ScriptedModel::new([Step::silent().go_on()]);
     let runner = TurnRunner::builder(model.clone()).build().unwrap();
-    let Ended::Failed(error) = runner.run("x").await.ended else {
+    let TurnStatus::Failed(error) = runner.run("x").await.ended else {
         panic!()
     };
     assert_eq!(error.code(), ErrorCode::Executor);
@@ -127,10 +127,10 @@ async fn failures_refusals_and_work_of_ones_own_are_played() {
     let runner = TurnRunner::builder(model.clone()).build().unwrap();
     let failed = runner.run("x").await;
     assert!(
-        matches!(&failed.ended, Ended::Failed(error) if error.message().contains("no network"))
+        matches!(&failed.ended, TurnStatus::Failed(error) if error.message().contains("no network"))
     );
     let refused = runner.run("x").await;
-    assert!(matches!(&refused.ended, Ended::Refused(error) if error.message() == "not this"));
+    assert!(matches!(&refused.ended, TurnStatus::Refused(error) if error.message() == "not this"));
     assert_eq!(runner.run("x").await.text, "by hand");
     model.assert_finished();
 }

@@ -1,7 +1,9 @@
 //! What a store does with a record that it cannot read.
 
-use turnwright_core::record::RecordKind;
-use turnwright_core::store::{Loaded, Query, Scope, Store, StoreExt as _};
+use turnwright_core::record::{RecordKind, TurnState};
+use turnwright_core::store::{
+    Changes, ConversationId, Loaded, Query, Revision, Store, StoreExt as _, TurnFilter,
+};
 
 use super::outcome::{Broken, Outcome, same};
 use super::report::Report;
@@ -35,11 +37,11 @@ const PROMISES: [(&str, RecordKind); 10] = [
 ///
 /// ```no_run
 /// # use turnwright_core::record::RecordKind;
-/// # use turnwright_core::store::{MemoryStore as YourStore, Scope};
+/// # use turnwright_core::store::{MemoryStore as YourStore, ConversationId};
 /// use turnwright_testkit::store::damage_conformance;
 ///
 /// # async fn test() {
-/// let damage = async |store: &YourStore, scope: &Scope, kind: RecordKind, id: &str| {
+/// let damage = async |store: &YourStore, conversation: &ConversationId, kind: RecordKind, id: &str| {
 ///     // UPDATE records SET json = '{' WHERE …
 /// };
 /// damage_conformance(async || YourStore::default(), damage).await;
@@ -55,7 +57,7 @@ const PROMISES: [(&str, RecordKind); 10] = [
 )]
 pub async fn damage_conformance<S: Store + 'static>(
     make: impl AsyncFn() -> S,
-    damage: impl AsyncFn(&S, &Scope, RecordKind, &str),
+    damage: impl AsyncFn(&S, &ConversationId, RecordKind, &str),
 ) -> Report {
     let mut report = Report::default();
     for (promise, kind) in PROMISES {
@@ -71,42 +73,70 @@ pub async fn damage_conformance<S: Store + 'static>(
 async fn stands_alone<S: Store>(
     store: &S,
     kind: RecordKind,
-    damage: &impl AsyncFn(&S, &Scope, RecordKind, &str),
+    damage: &impl AsyncFn(&S, &ConversationId, RecordKind, &str),
 ) -> Outcome {
-    let scope = Scope::new("chat");
+    let conversation_id = ConversationId::new("chat");
     let records = ["a", "b", "c"].map(|id| of_kind(kind, id));
     let [a, b, c] = records;
-    let revision = store.put_all(&scope, [a?, b?, c?]).await?;
-    damage(store, &scope, kind, "b").await;
+    let revision = store.put_all(&conversation_id, [a?, b?, c?]).await?;
+    damage(store, &conversation_id, kind, "b").await;
 
     let of_kind_only = Query::all().kind(kind);
     let first = Query::all().limit(2);
     let newest = Query::all().newest(2);
     let by_id = Query::all().kind(kind).ids(["b", "c"]);
-    let all = store.load(&scope, &Query::all()).await?;
+    let all = store.load(&conversation_id, &Query::all()).await?;
     same("the revision", all.revision, revision)?;
     found(&all, &["a", "c"], &["b"], kind)?;
     found(
-        &store.load(&scope, &of_kind_only).await?,
+        &store.load(&conversation_id, &of_kind_only).await?,
         &["a", "c"],
         &["b"],
         kind,
     )?;
-    found(&store.load(&scope, &first).await?, &["a"], &["b"], kind)?;
-    found(&store.load(&scope, &newest).await?, &["c"], &["b"], kind)?;
-    found(&store.load(&scope, &by_id).await?, &["c"], &["b"], kind)?;
+    found(
+        &store.load(&conversation_id, &first).await?,
+        &["a"],
+        &["b"],
+        kind,
+    )?;
+    found(
+        &store.load(&conversation_id, &newest).await?,
+        &["c"],
+        &["b"],
+        kind,
+    )?;
+    found(
+        &store.load(&conversation_id, &by_id).await?,
+        &["c"],
+        &["b"],
+        kind,
+    )?;
     let in_order = all.bounds().map(|(first, last)| first < last);
     same("whether its places are in order", in_order, Some(true))?;
-    let holding = store.holding(kind, "b").await?;
-    same("the scopes that hold it", holding, vec![scope.clone()])?;
+    if kind == RecordKind::Turn {
+        for filter in [
+            TurnFilter::all().turn_id("b"),
+            TurnFilter::all().state(TurnState::Failed),
+        ] {
+            let turns = store.find_turns(&filter).await?;
+            let damaged = turns.iter().find(|turn| turn.turn_id == "b");
+            let seen = damaged.map(|turn| (turn.turn.is_none(), turn.damaged.len()));
+            same("the damaged turn that is found", seen, Some((true, 1)))?;
+        }
+    }
+    let Changes::Since { put, .. } = store.changed(&conversation_id, Revision(0)).await? else {
+        return Err(Broken("the first changes are unknown".to_owned()));
+    };
+    found(&put, &["a", "c"], &["b"], kind)?;
 
-    store.put(&scope, of_kind(kind, "b")?).await?;
-    let again = store.load(&scope, &Query::all()).await?;
+    store.put(&conversation_id, of_kind(kind, "b")?).await?;
+    let again = store.load(&conversation_id, &Query::all()).await?;
     found(&again, &["a", "b", "c"], &[], kind)?;
-    damage(store, &scope, kind, "b").await;
-    store.delete(&scope, kind, "b").await?;
+    damage(store, &conversation_id, kind, "b").await;
+    store.delete(&conversation_id, kind, "b").await?;
     found(
-        &store.load(&scope, &Query::all()).await?,
+        &store.load(&conversation_id, &Query::all()).await?,
         &["a", "c"],
         &[],
         kind,

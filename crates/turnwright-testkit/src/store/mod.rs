@@ -1,6 +1,6 @@
-//! Whether a store keeps its word, and stores that fail on purpose.
+//! The conformance suite for stores, and a store that fails on purpose.
 //!
-//! [`conformance`] runs every promise that [`Store`] makes against yours, each on a fresh one:
+//! [`conformance`] checks every promise of [`Store`] against your implementation, each on a new store:
 //!
 //! ```
 //! use turnwright_core::store::MemoryStore;
@@ -14,7 +14,7 @@
 //!
 //! [`damage_conformance`] checks what it does with a record that it cannot read.
 //!
-//! [`FailingStore`] stands around a store and fails when it is told to.
+//! [`FailingStore`] wraps a store and fails on request.
 
 mod checks;
 mod damage;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 use turnwright_core::store::Store;
 
 pub use damage::damage_conformance;
-pub use failing::{Fail, FailingStore};
+pub use failing::{Fail, Failing, FailingStore};
 pub use report::{Finding, Report};
 
 /// Runs all checks against a store: `make` gives a fresh, empty one for each. Must run inside of a Tokio runtime; some

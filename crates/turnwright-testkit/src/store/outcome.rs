@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use serde_json::Value;
 use turnwright_core::record::Record;
-use turnwright_core::store::{Query, Scope, Store, StoreError};
+use turnwright_core::store::{ConversationId, Query, Store, StoreError};
 
 /// What a check saw instead of what was promised.
 #[derive(Debug)]
@@ -45,10 +45,10 @@ pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Outcome
 /// The ids that a query finds.
 pub(super) async fn ids(
     store: &dyn Store,
-    scope: &Scope,
+    conversation_id: &ConversationId,
     query: &Query,
 ) -> Result<Vec<String>, Broken> {
-    let loaded = store.load(scope, query).await?;
+    let loaded = store.load(conversation_id, query).await?;
     Ok(loaded
         .into_records()
         .map(|record| record.id().to_owned())

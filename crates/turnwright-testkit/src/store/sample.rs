@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
 use turnwright_core::media::{Media, MediaKind};
 use turnwright_core::record::{
-    Memory, Message, ProviderState, Record, RecordKind, Reopen, Retrievable, StandingInstruction,
-    Thought, ToolCall, ToolResults,
+    ByteResolver, Lease, Memory, Message, ProviderState, Record, RecordKind, Retrievable,
+    StandingInstruction, Thought, ToolCall, ToolResults, TurnState,
 };
 use turnwright_core::spool::{MemoryReader, MemorySpool};
 use turnwright_core::trust::TrustTier;
@@ -69,6 +69,54 @@ fn turn(id: &str) -> Result<Record, Broken> {
     read(RecordKind::Turn, &turn)
 }
 
+/// A turn in a state, which began so many seconds after the start of 2026.
+pub(super) fn turn_in(id: &str, state: TurnState, second: u32) -> Result<Record, Broken> {
+    let usage = json!({
+        "requests": 0, "inputTokens": 0, "cachedInputTokens": 0, "outputTokens": 0, "reasoningTokens": 0,
+    });
+    let mut turn = json!({
+        "v": 1, "kind": "turn", "id": id, "state": state.as_str(), "runs": 1, "iterations": 0, "usage": usage, "stash": [],
+        "beganAt": at(second),
+    });
+    if let (true, Some(map)) = (state != TurnState::Running, turn.as_object_mut()) {
+        map.insert("endedAt".to_owned(), at(second).into());
+    }
+    read(RecordKind::Turn, &turn)
+}
+
+/// A gate of a turn.
+pub(super) fn gate_of(id: &str, turn_id: &str, open: bool) -> Result<Record, Broken> {
+    let mut gate = json!({
+        "v": 1, "kind": "gate", "id": id, "turnId": turn_id, "gateId": id, "name": "approval", "question": "{}",
+        "state": if open { "open" } else { "unanswered" }, "openedAt": at(0),
+    });
+    if let (false, Some(map)) = (open, gate.as_object_mut()) {
+        map.insert("closedAt".to_owned(), at(0).into());
+    }
+    read(RecordKind::Gate, &gate)
+}
+
+/// The lease of a conversation, until so many seconds after the start of 2026. Released without a turn.
+pub(super) fn lease_of(turn_id: Option<&str>, until: u32) -> Result<Record, Broken> {
+    let mut lease = json!({
+        "v": 1, "kind": "lease", "id": Lease::ID, "owner": "o", "fence": 1, "until": at(until), "termMs": 30_000,
+    });
+    if let (Some(turn_id), Some(map)) = (turn_id, lease.as_object_mut()) {
+        map.insert("turnId".to_owned(), turn_id.into());
+    }
+    read(RecordKind::Lease, &lease)
+}
+
+fn at(second: u32) -> String {
+    let (minute, second) = (second / 60 % 60, second % 60);
+    format!("2026-01-01T00:{minute:02}:{second:02}.000000001Z")
+}
+
+/// The time that [`lease_of`] and [`turn_in`] write for a second.
+pub(super) fn time(second: u32) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::new(1_767_225_600 + u64::from(second), 1)
+}
+
 fn gate(id: &str) -> Result<Record, Broken> {
     let gate = json!({
         "v": 1, "kind": "gate", "id": id, "turnId": "turn/1", "gateId": "approval-1", "name": "approval", "toolCall": "0123456789",
@@ -80,14 +128,14 @@ fn gate(id: &str) -> Result<Record, Broken> {
 
 fn lease(id: &str) -> Result<Record, Broken> {
     let lease = json!({
-        "v": 1, "kind": "lease", "id": id, "turnId": "turn/1", "owner": "somebody", "fence": i64::MAX,
+        "v": 1, "kind": "lease", "id": id, "turnId": "turn/1", "owner": "another process", "fence": i64::MAX,
         "until": "2026-02-28T23:59:59.999999999Z", "termMs": 30_000,
     });
     read(RecordKind::Lease, &lease)
 }
 
 fn read(kind: RecordKind, value: &Value) -> Result<Record, Broken> {
-    let nothing = Reopen::new(Arc::new(MemorySpool::default()));
+    let nothing = ByteResolver::new(Arc::new(MemorySpool::default()));
     Ok(Record::from_value(kind, value, &nothing)?)
 }
 

@@ -176,6 +176,32 @@ fn a_tree_ends() {
 }
 
 #[test]
+fn long_chains_and_nested_unions_end() {
+    let mut definitions = serde_json::Map::new();
+    for link in 0..50 {
+        let next = format!("#/$defs/{}", link + 1);
+        definitions.insert(link.to_string(), json!({ "$ref": next }));
+    }
+    definitions.insert("50".to_owned(), json!({ "type": "integer", "minimum": 1 }));
+    let node = json!({ "anyOf": [
+        { "type": "object", "properties": { "next": { "$ref": "#/$defs/node" }, "a": { "type": "integer" } } },
+        { "type": "object", "properties": { "next": { "$ref": "#/$defs/node" }, "b": { "type": "boolean" } } },
+        { "type": "null" },
+    ] });
+    definitions.insert("node".to_owned(), node);
+    let report = Fuzz::new()
+        .cases(100)
+        .run(&tool(json!({
+            "type": "object",
+            "properties": { "chain": { "$ref": "#/$defs/0" }, "node": { "$ref": "#/$defs/node" } },
+            "required": ["chain"],
+            "$defs": definitions,
+        })))
+        .unwrap();
+    assert!(report.accepted == 100 && report.broken > 50, "{report}");
+}
+
+#[test]
 fn draft_7_is_read_by_its_own_rules() {
     let report = fuzz(&tool(json!({
         "$schema": "http://json-schema.org/draft-07/schema#",

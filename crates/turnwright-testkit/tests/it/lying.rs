@@ -39,7 +39,7 @@ fn a_type_that_takes_less_than_its_schema_promises_is_found() {
         panic!("{failure}")
     };
     assert_eq!(finding.kind, FindingKind::TypeRefuses);
-    assert!(finding.said.contains("is not even"), "{finding}");
+    assert!(finding.answer.contains("is not even"), "{finding}");
     // Made small: no label, and one number.
     let numbers = finding.value["numbers"].as_array().unwrap();
     assert_eq!(

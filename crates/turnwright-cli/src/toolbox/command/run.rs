@@ -44,8 +44,8 @@ pub(super) async fn run(
         last_words(words, ctx)
     );
     let Some(output) = output? else {
-        let told = "It gave more than 64 MiB and was stopped.";
-        return Err(ToolError::internal("its output is larger than 64 MiB").for_model(told));
+        let for_model = "It gave more than 64 MiB and was stopped.";
+        return Err(ToolError::internal("its output is larger than 64 MiB").for_model(for_model));
     };
     let status = running.child.wait().await?;
     match status.success() {
@@ -72,29 +72,29 @@ async fn all(output: impl AsyncRead + Unpin) -> io::Result<Option<Vec<u8>>> {
 
 /// What it said last; each line is told as it comes.
 async fn last_words(mut words: impl AsyncRead + Unpin, ctx: &ToolContext) -> String {
-    let mut kept = VecDeque::new();
+    let mut tail = VecDeque::new();
     let mut line = Vec::new();
-    let mut told = 0;
+    let mut reported = 0;
     let mut piece = [0; 4096];
     while let Ok(length @ 1..) = words.read(&mut piece).await {
         for byte in piece.iter().take(length).copied() {
-            if kept.len() == LAST_WORDS {
-                kept.pop_front();
+            if tail.len() == LAST_WORDS {
+                tail.pop_front();
             }
-            kept.push_back(byte);
+            tail.push_back(byte);
             if byte != b'\n' && line.len() < LAST_WORDS {
                 line.push(byte);
             } else if byte == b'\n' {
-                if told < MOST_PROGRESS && !line.is_empty() {
+                if reported < MOST_PROGRESS && !line.is_empty() {
                     ctx.progress(String::from_utf8_lossy(&line));
-                    told += 1;
+                    reported += 1;
                 }
                 line.clear();
             }
         }
     }
-    let kept: Vec<u8> = kept.into();
-    String::from_utf8_lossy(&kept).trim().to_owned()
+    let tail: Vec<u8> = tail.into();
+    String::from_utf8_lossy(&tail).trim().to_owned()
 }
 
 fn failed(status: ExitStatus, words: &str) -> ToolError {
@@ -106,9 +106,9 @@ fn failed(status: ExitStatus, words: &str) -> ToolError {
         Some(last) => format!("{how}: {last}"),
         None => how.clone(),
     };
-    let told = match words.is_empty() {
+    let for_model = match words.is_empty() {
         true => format!("The tool failed: {how}, and said nothing."),
         false => format!("The tool failed: {how}. It said last:\n{words}"),
     };
-    ToolError::internal(message).for_model(told)
+    ToolError::internal(message).for_model(for_model)
 }

@@ -108,11 +108,11 @@ fn without_dots(path: &Path) -> PathBuf {
 
 fn hidden_target(named: &str, target: &Path) -> ToolError {
     let target = one_name(target);
-    let told = format!(
+    let for_model = format!(
         "`{named}` is a link to the hidden path `{target}`, so it was not read. Hidden files can only be read by their own \
          path, which needs approval: use `{target}` if you need it."
     );
-    ToolError::denied(format!("`{named}` leads to the hidden path `{target}`")).for_model(told)
+    ToolError::denied(format!("`{named}` leads to the hidden path `{target}`")).for_model(for_model)
 }
 
 fn ordinary(is_file: bool) -> io::Result<()> {
@@ -136,23 +136,23 @@ pub(super) fn unreadable(path: &str, error: &io::Error) -> ToolError {
     let message = format!("`{path}`: {error}");
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            let told = format!("There is no `{path}` here. list_files shows what there is.");
-            ToolError::not_found(message).for_model(told)
+            let for_model = format!("There is no `{path}` here. list_files shows what there is.");
+            ToolError::not_found(message).for_model(for_model)
         }
         io::ErrorKind::PermissionDenied => {
-            let told = format!(
+            let for_model = format!(
                 "`{path}` may not be read. Only what is below the folder is: give a path from there, such as `src/main.rs`."
             );
-            ToolError::denied(message).for_model(told)
+            ToolError::denied(message).for_model(for_model)
         }
         io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory => {
-            let told =
+            let for_model =
                 format!("`{path}` is not an ordinary file. list_files shows what is in a folder.");
-            ToolError::invalid_arguments(message).for_model(told)
+            ToolError::invalid_arguments(message).for_model(for_model)
         }
         _ => {
-            let told = format!("`{path}` cannot be read.");
-            ToolError::unavailable(message).for_model(told)
+            let for_model = format!("`{path}` cannot be read.");
+            ToolError::unavailable(message).for_model(for_model)
         }
     }
 }

@@ -100,6 +100,6 @@ fn list(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, ToolE
 }
 
 pub(super) fn bad_glob(error: &ignore::Error) -> ToolError {
-    let told = format!("The glob cannot be read: {error}");
-    ToolError::invalid_arguments(error.to_string()).for_model(told)
+    let for_model = format!("The glob cannot be read: {error}");
+    ToolError::invalid_arguments(error.to_string()).for_model(for_model)
 }

@@ -11,8 +11,8 @@ use turnwright::schemars::JsonSchema;
 use turnwright::{Body, ByteSender, ByteStream};
 
 use super::folder::{Folder, unreadable};
-use crate::show::size;
 use crate::toolbox::content::{ENOUGH, not_text};
+use crate::units::size;
 
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -58,18 +58,18 @@ async fn read(folder: Folder, path: String) -> Result<ToolOutput, ToolError> {
     let (file, bytes) = opened.await??;
     let trouble = |error: io::Error| unreadable(&path, &error);
     if bytes > MOST_BYTES {
-        let told = format!(
+        let for_model = format!(
             "`{path}` has {}, which is too large to be read. search_files finds lines in it.",
             size(bytes)
         );
-        return Err(ToolError::invalid_arguments("the file is too large").for_model(told));
+        return Err(ToolError::invalid_arguments("the file is too large").for_model(for_model));
     }
     // It may have grown, and what is more than that is not read.
     let mut file = tokio::fs::File::from_std(file).take(MOST_BYTES);
     let first = piece(&mut file).await.map_err(trouble)?;
     if let Some(what) = not_text(&first) {
-        let told = format!("`{path}` is not text but {what}, which cannot be read here.");
-        return Err(ToolError::invalid_arguments("the file is not text").for_model(told));
+        let for_model = format!("`{path}` is not text but {what}, which cannot be read here.");
+        return Err(ToolError::invalid_arguments("the file is not text").for_model(for_model));
     }
     if first.len() < PIECE {
         return Ok(ToolOutput::bytes(first).of_kind(kind));

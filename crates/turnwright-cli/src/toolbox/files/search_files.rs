@@ -133,7 +133,7 @@ fn search(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, Too
             break;
         }
     }
-    Ok(said(lines, files, walk.is_cut()))
+    Ok(format_matches(lines, files, walk.is_cut()))
 }
 
 fn matcher(args: &Args) -> Result<RegexMatcher, ToolError> {
@@ -144,8 +144,8 @@ fn matcher(args: &Args) -> Result<RegexMatcher, ToolError> {
         .dfa_size_limit(PATTERN)
         .build(&args.pattern)
         .map_err(|error| {
-            let told = format!("The pattern cannot be read: {error}");
-            ToolError::invalid_arguments(error.to_string()).for_model(told)
+            let for_model = format!("The pattern cannot be read: {error}");
+            ToolError::invalid_arguments(error.to_string()).for_model(for_model)
         })
 }
 
@@ -164,7 +164,7 @@ fn search_one(
     let _ = searcher.search_reader(matcher, file.take(MOST_BYTES), sink);
 }
 
-fn said(lines: Lines, files: u64, cut: bool) -> String {
+fn format_matches(lines: Lines, files: u64, cut: bool) -> String {
     let mut text = lines.text;
     if text.is_empty() {
         text = format!("No line of {files} files fits.");

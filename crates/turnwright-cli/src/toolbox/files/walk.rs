@@ -184,9 +184,9 @@ fn names(dir: &Dir) -> io::Result<impl Iterator<Item = (String, Kind)>> {
     Ok(entries.filter_map(|entry| {
         let entry = entry.ok()?;
         let kind = match entry.file_type().ok()? {
-            it if it.is_symlink() => Kind::Link,
-            it if it.is_dir() => Kind::Folder,
-            it if it.is_file() => Kind::File,
+            item if item.is_symlink() => Kind::Link,
+            item if item.is_dir() => Kind::Folder,
+            item if item.is_file() => Kind::File,
             _ => Kind::Other,
         };
         Some((entry.file_name().to_string_lossy().into_owned(), kind))

@@ -13,7 +13,7 @@ pub(super) struct Account(Mutex<Facts>);
 #[derive(Clone, Default)]
 pub(super) struct Facts {
     /// What was asked for, as a digest.
-    pub(super) call_id: Option<String>,
+    pub(super) checksum: Option<String>,
     /// All events, as they are written for machines.
     pub(super) events: Vec<Value>,
     /// The arguments that ran.
@@ -34,23 +34,23 @@ impl Account {
         facts.events.extend(serde_json::to_value(event).ok());
         match &event.kind {
             EventKind::ToolExecutionStart {
-                call_id,
+                checksum,
                 args,
                 repairs,
                 ..
             } => {
-                facts.call_id = Some(call_id.to_string());
+                facts.checksum = Some(checksum.to_string());
                 facts.args = Some(args.clone());
                 facts.repairs.clone_from(repairs);
             }
             EventKind::ToolCallRefused {
-                call_id,
+                checksum,
                 code,
                 message,
                 faults,
                 ..
             } => {
-                facts.call_id = Some(call_id.to_string());
+                facts.checksum = Some(checksum.to_string());
                 facts.code = Some(code);
                 facts.message = Some(message.clone());
                 facts.faults.clone_from(faults);

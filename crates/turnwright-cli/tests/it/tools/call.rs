@@ -13,7 +13,7 @@ fn a_call_shows_its_id_its_repairs_and_its_whole_result() {
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     let id = run(&["tools", "id", "it", r#"{"n":"7"}"#]);
     for words in [
-        format!("call id   {}", id.out).as_str(),
+        format!("checksum  {}", id.out).as_str(),
         r#"repaired  /n: "7" → 7"#,
         "progress  working",
         "result    text, 7 bytes, which a model reads itself\n\n{\"n\":7}\n\ntook",
@@ -46,7 +46,7 @@ fn a_call_is_told_to_machines_as_one_object() {
         json!([{ "pointer": "/n", "kind": "number", "before": "7", "after": 7 }])
     );
     assert_eq!(
-        told["callId"],
+        told["checksum"],
         run(&["tools", "id", "it", r#"{"n":"7"}"#]).out.trim_end()
     );
     let events = told["events"].as_array().unwrap();
@@ -101,7 +101,7 @@ fn a_refusal_says_every_fault_and_runs_nothing() {
     assert_eq!(places, ["/more", "/n", "/to"]);
     assert!(told["told"].as_str().unwrap().contains("Mend these"));
     assert_eq!(
-        told["callId"].as_str().unwrap(),
+        told["checksum"].as_str().unwrap(),
         run(&["tools", "id", "it", args]).out.trim_end()
     );
     assert!(!ran_file.exists());
@@ -118,7 +118,7 @@ fn what_is_not_json_is_for_the_call_path_to_say() {
             "{args}"
         );
         let id = run(&["tools", "id", "calculate", args, "--json"]);
-        assert_eq!(told["callId"], only(&id)["callId"], "{args}");
+        assert_eq!(told["checksum"], only(&id)["checksum"], "{args}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Before a turn is taken up again: what would be lost by it, and the command that loses nothing.
 
 use turnwright::RecordKind;
-use turnwright::store::{Scope, StoreExt as _};
+use turnwright::store::{ConversationId, StoreExt as _};
 use turnwright_testkit::server::chat;
 
 use super::{at_terminal, cut_off, database, let_go, listed, newest, turns};
@@ -229,8 +229,11 @@ fn a_turn_of_no_chat_is_left_to_the_program_that_held_it() {
     let_go(&home);
     // As if another program had held it: there is no note.
     kept::look(&database(&home), async |store| {
-        let (scope, kind) = (Scope::new("default"), RecordKind::Memory);
-        store.delete(&scope, kind, "turnwright-chat").await.unwrap();
+        let (conversation_id, kind) = (ConversationId::new("default"), RecordKind::Memory);
+        store
+            .delete(&conversation_id, kind, "turnwright-chat")
+            .await
+            .unwrap();
     });
     let id = newest(&home);
     let shown = turns(&home, &["show", &id]).out;

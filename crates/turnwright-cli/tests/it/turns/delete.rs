@@ -279,8 +279,8 @@ fn a_chat_says_that_its_conversation_was_deleted() {
         .wait_for_prompt(crate::chat::PROMPT);
     assert_eq!(turns(&home, &["delete", &newest(&home), "--yes"]).code, 0);
     kept::look(&database(&home), async |store| {
-        let scope = turnwright::store::Scope::new("default");
-        store.delete_conversation(&scope).await.unwrap();
+        let conversation_id = turnwright::store::ConversationId::new("default");
+        store.delete_conversation(&conversation_id).await.unwrap();
     });
     terminal
         .line("two")

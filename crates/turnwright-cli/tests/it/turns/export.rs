@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use turnwright::RecordKind;
-use turnwright::record::{Record, Reopen};
+use turnwright::record::{ByteResolver, Record};
 use turnwright::spool::MemorySpool;
 use turnwright_testkit::server::chat;
 
@@ -129,7 +129,7 @@ fn with_its_results_an_export_needs_no_other_file() {
     let (code, whole) = call_of(&["--with-results"]);
     assert_eq!(code, 0);
     // It is read like any other record, from no spool.
-    let reopen = Reopen::new(Arc::new(MemorySpool::default()));
+    let reopen = ByteResolver::new(Arc::new(MemorySpool::default()));
     let record = Record::from_value(RecordKind::ToolCall, &whole, &reopen).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()

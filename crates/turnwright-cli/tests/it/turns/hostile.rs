@@ -107,7 +107,7 @@ fn a_command_that_is_shown_says_nothing_that_a_database_wrote() {
     let file = database(&home);
     let about = kept::records(&file, "default");
     let about = about.iter().find(|it| it["kind"] == "memory").unwrap();
-    for (scope, id, word) in [
+    for (conversation_id, id, word) in [
         (
             "one",
             "x --yes; touch y",
@@ -120,13 +120,13 @@ fn a_command_that_is_shown_says_nothing_that_a_database_wrote() {
             r"turns resume $'$(touch y)\033'",
         ),
     ] {
-        kept::put(&file, scope, about);
+        kept::put(&file, conversation_id, about);
         let turn = json!({
             "v": 1, "kind": "turn", "id": id, "state": "failed", "runs": 1, "iterations": 1,
             "usage": { "requests": 1, "inputTokens": 0, "cachedInputTokens": 0, "outputTokens": 0, "reasoningTokens": 0 },
             "beganAt": "2026-01-01T00:00:00.000000000Z", "endedAt": "2026-01-01T00:00:01.000000000Z",
         });
-        kept::put(&file, scope, &turn);
+        kept::put(&file, conversation_id, &turn);
         let ran = turns(&home, &["show", "--", id]);
         assert!(ran.out.contains(word), "{word:?} is missing in\n{ran:?}");
     }

@@ -2,7 +2,7 @@
 
 use super::MAX_RECORD;
 use super::path::shorten;
-use super::sound::Sound;
+use super::sound::ValidJson;
 use crate::artifact::{ArtifactKind, ArtifactRead};
 use crate::error::Error;
 
@@ -54,7 +54,7 @@ pub(super) fn looks_like_lines(read: &ArtifactRead) -> Result<bool, Error> {
         next,
         Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')
     );
-    Ok(begins && serde_json::from_slice::<Sound>(first).is_ok())
+    Ok(begins && serde_json::from_slice::<ValidJson>(first).is_ok())
 }
 
 /// Whether at least two of the first lines are whole objects or arrays, and at least half of them. This is asked of what
@@ -66,7 +66,7 @@ pub(super) fn mostly_lines(read: &ArtifactRead) -> Result<bool, Error> {
     for line in sample.split_inclusive(|byte| *byte == b'\n') {
         let text = line.trim_ascii();
         let whole = text.starts_with(b"{") || text.starts_with(b"[");
-        if whole && serde_json::from_slice::<Sound>(text).is_ok() {
+        if whole && serde_json::from_slice::<ValidJson>(text).is_ok() {
             records += 1;
         } else if !text.is_empty() && line.ends_with(b"\n") {
             others += 1;

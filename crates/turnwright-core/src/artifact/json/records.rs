@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::format::without_bom;
 use super::lines::{Line, Lines, LinesBack};
 use super::path::{Flow, FromRecord, JsonPath, Selector, Take, shorten};
-use super::sound::Sound;
-use super::tally::Tally;
+use super::sound::ValidJson;
+use super::tally::LineStats;
 use crate::artifact::{ArtifactLimits, ArtifactRead};
 use crate::error::Error;
 
@@ -32,7 +32,7 @@ pub(super) struct Records<'r> {
     read: &'r ArtifactRead,
     /// Bytes that may still be read: a path of many selectors goes through the lines many times.
     left: u64,
-    pub(super) tally: Tally,
+    pub(super) tally: LineStats,
 }
 
 impl<'r> Records<'r> {
@@ -40,7 +40,7 @@ impl<'r> Records<'r> {
         Records {
             read,
             left: FREE_BYTES.saturating_add(read.len().saturating_mul(PASSES)),
-            tally: Tally::default(),
+            tally: LineStats::default(),
         }
     }
 
@@ -152,7 +152,7 @@ impl<'r> Records<'r> {
         visit: &mut Visit<'_>,
     ) -> Result<Flow, Error> {
         let mut lines = Lines::new(self.read);
-        let mut tally = Tally::default();
+        let mut tally = LineStats::default();
         let mut number = 0;
         let mut flow = Flow::Continue(());
         while flow.is_continue() {
@@ -168,7 +168,7 @@ impl<'r> Records<'r> {
                         let index = tally.records;
                         let parsed = match wanted(index) {
                             Wanted::NoMore => break,
-                            Wanted::No => serde_json::from_slice(text).map(|Sound| None),
+                            Wanted::No => serde_json::from_slice(text).map(|ValidJson| None),
                             Wanted::Yes => serde_json::from_slice(text).map(Some),
                         };
                         match parsed {
@@ -215,7 +215,7 @@ impl<'r> Records<'r> {
             }
             let index = above.saturating_sub(1);
             if index != wanted {
-                above -= u64::from(serde_json::from_slice::<Sound>(text).is_ok());
+                above -= u64::from(serde_json::from_slice::<ValidJson>(text).is_ok());
                 continue;
             }
             let Ok(record) = serde_json::from_slice::<Value>(text) else {

@@ -1,13 +1,13 @@
-//! What was met on the way through lines, and what to say of it.
+//! Statistics of the lines of a JSON Lines artifact, and the notes about them.
 
 use super::MAX_RECORD;
 use super::document::{AS_TEXT, empty, is_too_deep};
 use super::format::fault;
 use crate::error::Error;
 
-/// What was met on the way through the lines.
+/// Counts of records, and of lines that were left out.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct LineStats {
     /// Lines that are records.
     pub(super) records: u64,
     /// Lines that are no JSON, and the first of them.
@@ -20,7 +20,7 @@ pub(super) struct Tally {
     pub(super) complete: bool,
 }
 
-impl Tally {
+impl LineStats {
     pub(super) fn too_long(&mut self, line: u64) {
         self.too_long += 1;
         self.first_too_long.get_or_insert(line);
@@ -32,8 +32,8 @@ impl Tally {
             let message = if is_too_deep(error) {
                 "nested deeper than 128 levels".to_owned()
             } else {
-                let told = fault(error);
-                told.split(" in line ").next().unwrap_or("").to_owned()
+                let message = fault(error);
+                message.split(" in line ").next().unwrap_or("").to_owned()
             };
             (line, message)
         });

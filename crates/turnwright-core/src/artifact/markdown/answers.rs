@@ -9,7 +9,7 @@ use super::document::Document;
 use super::links::{self as linked, Link};
 use super::queries::{Ast, CodeBlocks, Headings, Listed, Nothing, OnLines, SectionOf};
 use super::section::{self as sections, SectionName};
-use super::told::{Listing, Told, clipped, quoted, span};
+use super::told::{Listing, Placed, clipped, quoted, span};
 use super::{frontmatter as metadata, outline, plain};
 use crate::artifact::Page;
 use crate::error::Error;
@@ -135,7 +135,7 @@ pub(super) fn code_blocks(
         }
         let head = head_of(&block);
         let code = block.content.strip_suffix('\n').unwrap_or(&block.content);
-        if let Told::InPart = listing.offer(block.lines.start, &format!("{head}\n{code}")) {
+        if let Placed::InPart = listing.offer(block.lines.start, &format!("{head}\n{code}")) {
             let _ = listing.page.line(&head);
             let shown = match write_lines(&mut listing.page, code) {
                 Cut::Nowhere => return,

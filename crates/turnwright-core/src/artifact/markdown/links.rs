@@ -6,7 +6,7 @@ use pulldown_cmark::{CowStr, Event, LinkType, Tag, TagEnd};
 use serde::Serialize;
 
 use super::document::Document;
-use super::spoken::Spoken;
+use super::spoken::InlineText;
 
 /// A link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -71,7 +71,7 @@ pub struct Image {
 
 /// Hands over the links that begin within these bytes. What stands in the words of an image leads nowhere.
 pub(super) fn links(document: &Document, within: &Range<usize>, mut sink: impl FnMut(Link)) {
-    let mut open: Option<(Link, Spoken)> = None;
+    let mut open: Option<(Link, InlineText)> = None;
     let mut plain = Plain::default();
     // How many links, images and blocks of code are open: what stands in them is no link of its own.
     let mut inside = 0_usize;
@@ -102,7 +102,7 @@ pub(super) fn links(document: &Document, within: &Range<usize>, mut sink: impl F
                         kind: kind(link_type),
                         lines: document.lines_of(&bytes),
                     };
-                    open = Some((link, Spoken::default()));
+                    open = Some((link, InlineText::default()));
                 }
                 inside += 1;
             }
@@ -118,7 +118,7 @@ pub(super) fn links(document: &Document, within: &Range<usize>, mut sink: impl F
             }
             event => {
                 if let Some((_, text)) = &mut open {
-                    text.hear(&event);
+                    text.push(&event);
                 }
             }
         }
@@ -128,7 +128,7 @@ pub(super) fn links(document: &Document, within: &Range<usize>, mut sink: impl F
 
 /// Hands over the images that begin within these bytes, but none that stands in the words of another.
 pub(super) fn images(document: &Document, within: &Range<usize>, mut sink: impl FnMut(Image)) {
-    let mut open: Option<(Image, Spoken)> = None;
+    let mut open: Option<(Image, InlineText)> = None;
     let mut depth = 0_usize;
     for (event, bytes) in document.events() {
         if bytes.start >= within.end && depth == 0 {
@@ -145,7 +145,7 @@ pub(super) fn images(document: &Document, within: &Range<usize>, mut sink: impl 
                         title: said(title),
                         lines: document.lines_of(&bytes),
                     };
-                    open = Some((image, Spoken::default()));
+                    open = Some((image, InlineText::default()));
                 }
                 depth += 1;
             }
@@ -160,7 +160,7 @@ pub(super) fn images(document: &Document, within: &Range<usize>, mut sink: impl 
             }
             event => {
                 if let Some((_, alt)) = &mut open {
-                    alt.hear(&event);
+                    alt.push(&event);
                 }
             }
         }

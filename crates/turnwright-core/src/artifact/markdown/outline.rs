@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 use serde::Serialize;
 
 use super::document::Document;
-use super::spoken::Spoken;
+use super::spoken::InlineText;
 
 /// A heading.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -33,7 +33,7 @@ pub(super) fn headings(
 ) -> Vec<Heading> {
     let mut outline = Outline::default();
     let mut enclosures: Vec<(Enclosure, Range<usize>)> = Vec::new();
-    let mut open: Option<(Range<u64>, Spoken)> = None;
+    let mut open: Option<(Range<u64>, InlineText)> = None;
     for (number, (event, bytes)) in document.events().enumerate() {
         match event {
             Event::Start(Tag::BlockQuote(_) | Tag::Item | Tag::FootnoteDefinition(_)) => {
@@ -45,7 +45,7 @@ pub(super) fn headings(
                 }
             }
             Event::Start(Tag::Heading { .. }) => {
-                open = Some((document.lines_of(&bytes), Spoken::default()));
+                open = Some((document.lines_of(&bytes), InlineText::default()));
             }
             Event::End(TagEnd::Heading(level)) => {
                 if let Some((lines, text)) = open.take() {
@@ -62,7 +62,7 @@ pub(super) fn headings(
             }
             event => {
                 if let Some((_, text)) = &mut open {
-                    text.hear(&event);
+                    text.push(&event);
                 }
             }
         }

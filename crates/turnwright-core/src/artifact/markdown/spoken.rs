@@ -1,13 +1,13 @@
-//! What is said by something that has marks in it.
+//! The text of inline Markdown.
 
 use pulldown_cmark::Event;
 
-/// Collects the words of a heading, a link or an image, on one line.
+/// Collects the text of a heading, a link or an image on one line.
 #[derive(Default)]
-pub(super) struct Spoken(String);
+pub(super) struct InlineText(String);
 
-impl Spoken {
-    pub(super) fn hear(&mut self, event: &Event<'_>) {
+impl InlineText {
+    pub(super) fn push(&mut self, event: &Event<'_>) {
         match event {
             Event::Text(text) | Event::Code(text) => self.0.push_str(text),
             Event::SoftBreak | Event::HardBreak => self.0.push(' '),

@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 
 use super::{AstOptions, SpooledMarkdownArtifact, queries};
 use crate::artifact::{ArtifactKind, ArtifactLimits, SpooledArtifact};
-use crate::error::{Error, ErrorCode};
-use crate::tool::ToolError;
+use crate::error::{Error, ErrorCode, ToolError};
 
 fn artifact(text: impl Into<bytes::Bytes>) -> SpooledArtifact {
     SpooledArtifact::in_memory(text, ArtifactKind::MARKDOWN)

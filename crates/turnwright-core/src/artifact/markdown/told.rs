@@ -1,4 +1,4 @@
-//! How items are told to a model: one after the other, on a page, and how to go on when it is full.
+//! Lists items on a page for a model, and says how to continue when the page is full.
 
 use std::ops::Range;
 
@@ -36,7 +36,7 @@ pub(super) fn span(lines: &Range<u64>) -> String {
     format!("{}..{}", lines.start, lines.end)
 }
 
-/// Items on a page, told in the order of the lines on which they begin.
+/// Items on a page, in the order of the lines on which they begin.
 pub(super) struct Listing {
     pub(super) page: Page,
     what: &'static str,
@@ -50,11 +50,11 @@ pub(super) struct Listing {
     closed: bool,
 }
 
-/// What became of an item.
-pub(super) enum Told {
-    /// It is on the page, or it is for another one.
+/// Where an item was placed.
+pub(super) enum Placed {
+    /// On this page, or it belongs to another one.
     Done,
-    /// It would not fit on any page, and is to be put on this one in part.
+    /// It fits on no page: the caller puts a part of it on this one.
     InPart,
 }
 
@@ -76,33 +76,33 @@ impl Listing {
 
     /// Tells an item; if no page has room for all of it, as much as fits.
     pub(super) fn item(&mut self, line: u64, text: &str) {
-        if let Told::InPart = self.offer(line, text) {
+        if let Placed::InPart = self.offer(line, text) {
             self.page.part_of_line(text);
         }
     }
 
     /// Tells an item, unless no page has room for all of it.
-    pub(super) fn offer(&mut self, line: u64, text: &str) -> Told {
+    pub(super) fn offer(&mut self, line: u64, text: &str) -> Placed {
         self.seen += 1;
         self.place = match self.place {
             (at, before) if at == line && self.seen > 1 => (line, before + 1),
             _ => (line, 0),
         };
         if self.seen <= self.skip || self.next.is_some() {
-            return Told::Done;
+            return Placed::Done;
         }
         let first = self.page.is_empty();
         if self.closed || !(self.page.line(text) || first) {
             self.next = Some(self.place);
-            return Told::Done;
+            return Placed::Done;
         }
         self.shown += 1;
         // An item that was cut ends the page: what follows would seem to be part of it.
         self.closed = first && self.page.is_empty();
         if self.closed {
-            Told::InPart
+            Placed::InPart
         } else {
-            Told::Done
+            Placed::Done
         }
     }
 

@@ -41,7 +41,7 @@ pub use tokens::TokenCount;
 pub use whole::Text;
 
 pub(super) use index::LineIndex;
-pub(super) use queries::queries;
+pub(crate) use queries::queries;
 pub(super) use show::shown_lines;
 
 use super::Page;

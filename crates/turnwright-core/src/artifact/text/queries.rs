@@ -11,7 +11,7 @@ use crate::artifact::query::Query;
 use crate::error::Error;
 
 /// What can be asked of every artifact.
-pub(in crate::artifact) fn queries() -> &'static [Query] {
+pub(crate) fn queries() -> &'static [Query] {
     &QUERIES
 }
 

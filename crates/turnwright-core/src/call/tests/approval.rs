@@ -21,7 +21,7 @@ impl Approver for Arc<Clerk> {
 
 fn guarded() -> Tool {
     number("t")
-        .approval(crate::approval::always("it costs money"))
+        .approval(tool::approval::always("it costs money"))
         .handler(|args: Value, _| async move { args["n"].to_string() })
         .build()
         .unwrap()
@@ -105,7 +105,7 @@ async fn edited_arguments_are_checked_in_full_and_recorded() {
     assert_eq!(record.edited_args(), Some(&json!({ "n": 7 })));
     assert_eq!(
         record.checksum(),
-        call_id("t", r#"{"n": 4}"#),
+        checksum("t", r#"{"n": 4}"#),
         "what was asked for stays"
     );
     assert_eq!(

@@ -7,8 +7,9 @@ use proptest::prelude::*;
 use tokio::sync::Notify;
 
 use super::*;
+use crate::render::{Part, Renderer};
 use crate::spool::{ByteReader, MemorySpool, Spool};
-use crate::trust::{ConversationSecret, Part, Renderer};
+use crate::trust::ConversationSecret;
 
 /// A spool that counts the bytes that reached it.
 #[derive(Clone, Default)]
@@ -165,7 +166,7 @@ async fn a_result_that_was_cut_off_is_read_back_as_one_and_the_notice_stands_out
         "{text}"
     );
 
-    let reopen = record::Reopen::new(Arc::new(MemorySpool::default()));
+    let reopen = record::ByteResolver::new(Arc::new(MemorySpool::default()));
     let value = Record::from(Arc::clone(&call)).to_value().unwrap();
     let again = Record::from_value(RecordKind::ToolCall, &value, &reopen).unwrap();
     assert!(again.into_tool_call().unwrap().is_truncated());

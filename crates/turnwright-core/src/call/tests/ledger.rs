@@ -3,20 +3,27 @@
 use super::*;
 use crate::record::{CallState, Record};
 use crate::store::{
-    Batch, Change, Loaded, MemoryStore, Query, Revision, Scope, ScopeFilter, Store, StoreError,
+    Batch, Change, ConversationId, Layered, MemoryStore, Query, Revision, Store, StoreError,
+    StoreLayer,
 };
 
-/// Keeps what it is told, batch by batch; fails when it is told to.
+/// A store that notes the batches, and fails on request.
+type BookStore = Layered<Book, MemoryStore>;
+
 #[derive(Default)]
 struct Book {
-    kept: MemoryStore,
     batches: Mutex<Vec<String>>,
     fail: AtomicBool,
 }
 
 #[async_trait]
-impl Store for Book {
-    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+impl StoreLayer for Book {
+    async fn apply(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
         if self.fail.load(Ordering::Relaxed) {
             return Err(StoreError::failed("disk full"));
         }
@@ -27,27 +34,7 @@ impl Store for Book {
             _ => "other".to_owned(),
         });
         self.batches.lock().push(told.collect::<Vec<_>>().join(" "));
-        self.kept.apply(scope, batch).await
-    }
-
-    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
-        self.kept.load(scope, query).await
-    }
-
-    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
-        self.kept.scopes(filter).await
-    }
-
-    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
-        self.kept.holding(kind, id).await
-    }
-
-    fn is_persistent(&self) -> bool {
-        self.kept.is_persistent()
-    }
-
-    fn spool(&self) -> Option<Arc<dyn Spool>> {
-        self.kept.spool()
+        store.apply(conversation_id, batch).await
     }
 }
 
@@ -57,9 +44,9 @@ impl Book {
     }
 }
 
-fn kept_in(book: &Arc<Book>, tools: impl IntoIterator<Item = Tool>) -> DispatchContext {
+fn kept_in(book: &Arc<BookStore>, tools: impl IntoIterator<Item = Tool>) -> DispatchContext {
     DispatchContext::builder()
-        .store(Arc::clone(book), Scope::new("c"))
+        .store(Arc::clone(book), ConversationId::new("c"))
         .tools(ToolRegistry::new(tools).unwrap())
         .build()
 }
@@ -95,40 +82,53 @@ fn reader() -> Tool {
 
 #[tokio::test]
 async fn what_may_write_stands_in_the_ledger_before_it_runs_and_its_end_stands_with_its_record() {
-    let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
+    let (book, ran) = (
+        Arc::new(BookStore::default()),
+        Arc::new(AtomicUsize::new(0)),
+    );
     let ctx = kept_in(&book, [write(&ran), reader()]);
     for (args, end) in [("1", "done"), ("2", "failed"), ("3", "unknown")] {
         ctx.call("w", format!(r#"{{"n": {args}}}"#)).await;
         assert_eq!(
-            book.take(),
+            book.layer.take(),
             ["open begun".to_owned(), format!("{end} record")]
         );
     }
     ctx.call("r", "{}").await;
     assert_eq!(
-        book.take(),
+        book.layer.take(),
         ["open", "record"],
         "what only reads is not noted"
     );
     ctx.call("w", r#"{"n": -1}"#).await;
-    assert_eq!(book.take(), ["record"], "what is refused was never begun");
+    assert_eq!(
+        book.layer.take(),
+        ["record"],
+        "what is refused was never begun"
+    );
 }
 
 #[tokio::test]
 async fn a_call_that_nobody_wants_a_record_of_still_stands_in_the_ledger() {
-    let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
+    let (book, ran) = (
+        Arc::new(BookStore::default()),
+        Arc::new(AtomicUsize::new(0)),
+    );
     let ctx = kept_in(&book, []);
     write(&ran).executor(&ctx).call("{}").await.unwrap();
-    assert_eq!(book.take(), ["begun", "done"]);
+    assert_eq!(book.layer.take(), ["begun", "done"]);
     reader().executor(&ctx).call("{}").await.unwrap();
-    assert!(book.take().is_empty());
+    assert!(book.layer.take().is_empty());
 }
 
 #[tokio::test]
 async fn what_could_not_be_noted_does_not_run_and_ends_the_turn() {
-    let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
+    let (book, ran) = (
+        Arc::new(BookStore::default()),
+        Arc::new(AtomicUsize::new(0)),
+    );
     let ctx = kept_in(&book, [write(&ran)]);
-    book.fail.store(true, Ordering::Relaxed);
+    book.layer.fail.store(true, Ordering::Relaxed);
     let call = ctx.call("w", "{}").await;
     assert_eq!(ran.load(Ordering::Relaxed), 0);
     assert_eq!(
@@ -140,11 +140,11 @@ async fn what_could_not_be_noted_does_not_run_and_ends_the_turn() {
 
 #[tokio::test]
 async fn a_call_whose_end_could_not_be_noted_stays_begun_and_ends_the_turn() {
-    let book = Arc::new(Book::default());
+    let book = Arc::new(BookStore::default());
     let spoiler = Arc::clone(&book);
     let tool = writer()
         .handler(move |_: Value, _| {
-            spoiler.fail.store(true, Ordering::Relaxed);
+            spoiler.layer.fail.store(true, Ordering::Relaxed);
             async { "done" }
         })
         .build()
@@ -153,7 +153,10 @@ async fn a_call_whose_end_could_not_be_noted_stays_begun_and_ends_the_turn() {
     let call = ctx.call("w", "{}").await;
     assert_eq!(call.text().await.as_deref(), Some("done"), "what ran, ran");
     assert!(ctx.cancellation().is_cancelled());
-    let kept = book.load(ctx.scope(), &Query::all()).await.unwrap();
+    let kept = book
+        .load(ctx.conversation_id(), &Query::all())
+        .await
+        .unwrap();
     let kept: Vec<&Record> = kept.records.iter().map(|stored| &stored.record).collect();
     let [Record::ToolCall(call), Record::Ledger(entry)] = kept[..] else {
         panic!("{kept:?}");
@@ -168,14 +171,17 @@ async fn a_call_whose_end_could_not_be_noted_stays_begun_and_ends_the_turn() {
 
 #[tokio::test]
 async fn calls_that_start_together_are_noted_in_one_batch_in_the_proposed_order() {
-    let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
+    let (book, ran) = (
+        Arc::new(BookStore::default()),
+        Arc::new(AtomicUsize::new(0)),
+    );
     let ctx = kept_in(&book, [write(&ran), reader()]);
     let calls = ctx
         .call_tools(["w", "r", "x", "w"].map(|name| ctx.propose(name, "{}")))
         .await;
     let names: Vec<&str> = calls.iter().map(|call| call.tool()).collect();
     assert_eq!(names, ["w", "r", "x", "w"]);
-    let mut batches = book.take();
+    let mut batches = book.layer.take();
     assert_eq!(batches.remove(0), "open begun open record open begun");
     batches.sort();
     assert_eq!(batches, ["done record", "done record", "record"]);
@@ -185,7 +191,10 @@ async fn calls_that_start_together_are_noted_in_one_batch_in_the_proposed_order(
 
 #[tokio::test]
 async fn a_call_that_was_begun_and_then_not_run_had_no_effect() {
-    let (book, ran) = (Arc::new(Book::default()), Arc::new(AtomicUsize::new(0)));
+    let (book, ran) = (
+        Arc::new(BookStore::default()),
+        Arc::new(AtomicUsize::new(0)),
+    );
     let ctx = kept_in(&book, [write(&ran)]);
     let checked = ctx.propose("w", "{}").check().await.unwrap();
     let mut admitted = checked.admit().await.unwrap();
@@ -196,13 +205,13 @@ async fn a_call_that_was_begun_and_then_not_run_had_no_effect() {
         call.text().await.unwrap(),
         "The call was cancelled. Nothing was run."
     );
-    assert_eq!(book.take(), ["open begun", "failed record"]);
+    assert_eq!(book.layer.take(), ["open begun", "failed record"]);
     assert_eq!(ran.load(Ordering::Relaxed), 0);
 }
 
 #[tokio::test]
 async fn a_call_that_is_dropped_on_its_way_is_closed_as_cut_off() {
-    let book = Arc::new(Book::default());
+    let book = Arc::new(BookStore::default());
     let tool = number("w")
         .handler(|_: Value, _| std::future::pending::<&str>())
         .build()
@@ -212,7 +221,7 @@ async fn a_call_that_is_dropped_on_its_way_is_closed_as_cut_off() {
     assert!(futures_util::FutureExt::now_or_never(call.as_mut()).is_none());
     drop(call);
     ctx.tasks().wait().await;
-    assert_eq!(book.take(), ["open begun", "unknown record"]);
+    assert_eq!(book.layer.take(), ["open begun", "unknown record"]);
     let calls = ctx.tool_calls();
     let [call] = &calls[..] else { panic!() };
     assert!(matches!(call.results(), ToolResults::Failure(_)));

@@ -11,10 +11,9 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::*;
+use crate::checksum::digest_of;
 use crate::record::ToolResults;
 use crate::schema::integer;
-use crate::tool::digest_of;
 use crate::*;
 
 fn number(name: &str) -> ToolBuilder<Value> {
@@ -90,7 +89,7 @@ async fn a_call_goes_all_the_way_and_is_told() {
             assert_eq!(ctx.meta().get("scope"), Some(&json!("math")));
             assert_eq!(ctx.args(), &args);
             assert!(ctx.deadline().is_some() && !ctx.cancellation().is_cancelled());
-            ctx.stash().set("seen", ctx.effect_key())?;
+            ctx.stash().set("seen", ctx.idempotency_key())?;
             Ok::<_, ToolError>(Json(args["n"].as_i64().unwrap_or(0) * 2))
         })
         .build()
@@ -99,7 +98,7 @@ async fn a_call_goes_all_the_way_and_is_told() {
     assert_eq!(record.text().await.as_deref(), Some("42"));
     assert_eq!(
         record.checksum(),
-        call_id("double", r#"{"n":"21"}"#),
+        checksum("double", r#"{"n":"21"}"#),
         "over the raw arguments"
     );
     assert!(!record.is_error() && record.id().len() <= 12);

@@ -75,7 +75,7 @@ async fn every_call_is_told_once_whatever_came_of_it() {
     let calls = calls.lock();
     for (call, record) in calls.iter().zip(outcome.tool_calls()) {
         assert_eq!(
-            (&*call.id, &*call.call_id),
+            (&*call.id, &*call.checksum),
             (record.id(), record.checksum())
         );
         assert_eq!(call.turn_id, outcome.turn_id);
@@ -183,7 +183,7 @@ async fn a_call_that_is_cut_off_by_the_end_of_the_turn_is_told_before_the_outcom
     .unwrap();
     let input = TurnInput::new("go").deadline(Duration::from_secs(9));
     let outcome = runner.run(input).await;
-    assert!(matches!(outcome.ended, Ended::Limit(Limit::Time(_))));
+    assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Time(_))));
     let told = told(&calls);
     assert_eq!(told.len(), 2);
     assert!(
@@ -224,8 +224,8 @@ async fn calls_are_told_when_the_executor_fails_panics_or_refuses() {
 #[tokio::test]
 async fn a_call_whose_record_the_store_does_not_take_is_told_all_the_same() {
     let (calls, audit) = collecting();
-    let store = Asked::default();
-    store.refuses.store(true, Ordering::Relaxed);
+    let store = AskedStore::default();
+    store.layer.refuses.store(true, Ordering::Relaxed);
     let runner = calling("look", 9)
         .tool(plain("look"))
         .store(store)
@@ -237,7 +237,7 @@ async fn a_call_whose_record_the_store_does_not_take_is_told_all_the_same() {
     let calls = calls.lock();
     assert_eq!(calls.len(), 1);
     assert!(calls[0].ran && !calls[0].is_error && !calls[0].recorded);
-    assert_eq!((&*calls[0].tool, calls[0].call_id.len()), ("look", 64));
+    assert_eq!((&*calls[0].tool, calls[0].checksum.len()), ("look", 64));
 }
 
 #[tokio::test]
@@ -287,7 +287,7 @@ async fn a_sink_that_panics_is_warned_of_and_gets_the_next_call_all_the_same() {
 
 #[tokio::test]
 async fn an_audit_does_not_keep_the_turn_alive() {
-    let kept: Arc<Mutex<Option<turn::WeakTurnContext>>> = Arc::default();
+    let kept: Arc<Mutex<Option<context::WeakTurnContext>>> = Arc::default();
     let into = Arc::clone(&kept);
     let (_calls, audit) = collecting();
     let runner = calling("look", 2)

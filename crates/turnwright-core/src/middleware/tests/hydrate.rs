@@ -29,16 +29,19 @@ fn memory(id: &str, text: &str) -> Record {
     Memory::new(text).id(id).build().unwrap().into()
 }
 
-async fn holding(scope: &str, records: impl IntoIterator<Item = Record>) -> Asked {
-    let asked = Asked::default();
+async fn holding(conversation_id: &str, records: impl IntoIterator<Item = Record>) -> AskedStore {
+    let asked = AskedStore::default();
     for record in records {
-        asked.put(&Scope::new(scope), record).await.unwrap();
+        asked
+            .put(&ConversationId::new(conversation_id), record)
+            .await
+            .unwrap();
     }
     asked
 }
 
 /// The ids that a turn of `chat` sees with this middleware, and what came of it.
-async fn seen(store: &Asked, with: Hydrate) -> (Vec<String>, TurnOutcome) {
+async fn seen(store: &AskedStore, with: Hydrate) -> (Vec<String>, TurnOutcome) {
     let ids: Arc<Mutex<Vec<String>>> = Arc::default();
     let into = Arc::clone(&ids);
     let runner = TurnRunner::builder(move |ctx: DispatchContext| {
@@ -90,7 +93,7 @@ async fn everything_is_loaded_in_order_page_by_page_and_nothing_is_asked_for_at_
         1,
         "only what this turn said is stored by it"
     );
-    let mut queries = store.queries.lock();
+    let mut queries = store.layer.queries.lock();
     queries.retain(|query| !query.kinds.contains(&RecordKind::Lease));
     assert!(queries.len() >= 4);
     assert!(queries.iter().all(|query| query.limit == Some(3)));
@@ -144,8 +147,8 @@ async fn what_is_left_out_is_not_read_either() {
     let (ids, _) = seen(&store, hydrate().last(5).page_size(10)).await;
     assert_eq!(ids.len(), 11);
     // One for who runs the turn, one for what stands, two for eleven records: the message of this turn is the newest.
-    assert_eq!(store.queries.lock().len(), 4);
-    store.queries.lock().clear();
+    assert_eq!(store.layer.queries.lock().len(), 4);
+    store.layer.queries.lock().clear();
     let (ids, _) = seen(&store, hydrate()).await;
     assert_eq!(ids.len(), 1_001);
 }
@@ -167,12 +170,18 @@ async fn kinds_are_chosen_and_cuts_are_right_without_messages() {
 #[tokio::test]
 async fn memories_come_from_another_scope_too_and_the_conversations_own_count_more() {
     let store = holding("chat", [memory("m1", "own")]).await;
-    let user_scope = Scope::new("user-7");
+    let user_conversation = ConversationId::new("user-7");
     for (id, text) in [("m1", "theirs"), ("m2", "tea"), ("m3", "late")] {
-        store.put(&user_scope, memory(id, text)).await.unwrap();
+        store
+            .put(&user_conversation, memory(id, text))
+            .await
+            .unwrap();
     }
-    store.put(&user_scope, user("private")).await.unwrap();
-    let from = |ctx: &TurnContext| Some(Scope::new(ctx.stash().get_as::<String>("user")?));
+    store
+        .put(&user_conversation, user("private"))
+        .await
+        .unwrap();
+    let from = |ctx: &TurnContext| Some(ConversationId::new(ctx.stash().get_as::<String>("user")?));
     let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
         let texts: Vec<String> = ctx
             .memories()
@@ -202,7 +211,7 @@ async fn a_store_that_fails_half_way_fails_the_turn_and_nothing_is_half_loaded()
     // The first question is whether somebody else runs a turn here.
     for at in 2..=5 {
         let store = holding("chat", three_exchanges()).await;
-        store.fails_at.store(at, Ordering::Relaxed);
+        store.layer.fails_at.store(at, Ordering::Relaxed);
         let seen_after: Arc<Mutex<usize>> = Arc::default();
         let into = Arc::clone(&seen_after);
         let runner = TurnRunner::builder(|_: DispatchContext| async { Ok(()) })
@@ -229,7 +238,7 @@ async fn a_store_that_fails_half_way_fails_the_turn_and_nothing_is_half_loaded()
 #[tokio::test]
 async fn a_store_that_passes_over_the_query_is_told_of_and_not_read_for_ever() {
     let mut store = holding("chat", three_exchanges()).await;
-    store.sloppy = true;
+    store.layer.sloppy = true;
     let (_, outcome) = seen(&store, hydrate().page_size(2)).await;
     let error = outcome.error().unwrap();
     assert!(error.message().contains("`Query::"), "{error}");
@@ -237,7 +246,7 @@ async fn a_store_that_passes_over_the_query_is_told_of_and_not_read_for_ever() {
 
 #[tokio::test]
 async fn a_conversation_that_is_new_is_left_as_it_is() {
-    let (ids, outcome) = seen(&Asked::default(), hydrate()).await;
+    let (ids, outcome) = seen(&AskedStore::default(), hydrate()).await;
     assert_eq!(ids, ["now"]);
     assert!(outcome.is_answered());
 }
@@ -245,9 +254,9 @@ async fn a_conversation_that_is_new_is_left_as_it_is() {
 #[tokio::test]
 async fn a_query_reads_the_newest_before_a_place_in_order() {
     let store = holding("chat", ["a", "b", "c", "d"].map(user)).await;
-    let scope = Scope::new("chat");
+    let conversation_id = ConversationId::new("chat");
     let read = async |query: Query| {
-        let loaded = store.load(&scope, &query).await.unwrap();
+        let loaded = store.load(&conversation_id, &query).await.unwrap();
         let ids = loaded.records.iter().map(|it| it.record.id().to_owned());
         ids.collect::<String>()
     };

@@ -22,7 +22,10 @@ async fn so_many_iterations_run_and_the_next_does_not_reach_the_executor() {
     .build()
     .unwrap();
     let outcome = runner.run("go").await;
-    assert!(matches!(outcome.ended, Ended::Limit(Limit::Iterations(3))));
+    assert!(matches!(
+        outcome.ended,
+        TurnStatus::Limit(Limit::Iterations(3))
+    ));
     assert_eq!(ran.load(Ordering::Relaxed), 3);
     assert!(framework_texts(&outcome).is_empty());
     let error = outcome.into_answer().unwrap_err();
@@ -45,7 +48,7 @@ async fn no_iteration_beyond_the_limit_is_begun_counted_or_told() {
             runner = runner.dispatch_input(iteration_limit(limit));
         }
         let outcome = runner.build().unwrap().run("go").await;
-        let Ended::Limit(Limit::Iterations(reached)) = outcome.ended else {
+        let TurnStatus::Limit(Limit::Iterations(reached)) = outcome.ended else {
             panic!("{:?}", outcome.ended);
         };
         assert_eq!((reached, outcome.iterations), (most, most));
@@ -107,7 +110,7 @@ async fn a_budget_ends_the_turn_before_the_request_after_it_was_used_up() {
     ] {
         let runner = using(900, 100).dispatch_input(budget).build().unwrap();
         let outcome = runner.run("go").await;
-        let limit = matches!(outcome.ended, Ended::Limit(Limit::Tokens(_)));
+        let limit = matches!(outcome.ended, TurnStatus::Limit(Limit::Tokens(_)));
         assert!(limit, "{budget:?}: {outcome:?}");
         assert_eq!(outcome.usage.requests, requests, "{budget:?}");
     }
@@ -131,7 +134,7 @@ async fn a_repeated_call_is_told_of_first_and_ends_the_turn_if_it_is_made_again(
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
-    let Ended::Limit(Limit::RepeatedCall { tool, times }) = &outcome.ended else {
+    let TurnStatus::Limit(Limit::RepeatedCall { tool, times }) = &outcome.ended else {
         panic!("{outcome:?}");
     };
     assert_eq!((&**tool, *times), ("look", 4));
@@ -203,7 +206,7 @@ async fn refused_calls_count_and_their_names_are_quoted() {
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
-    let Ended::Limit(Limit::RepeatedCall { tool, times: 2 }) = &outcome.ended else {
+    let TurnStatus::Limit(Limit::RepeatedCall { tool, times: 2 }) = &outcome.ended else {
         panic!("{outcome:?}");
     };
     assert!(!tool.contains('\u{202e}'), "{tool}");
@@ -286,7 +289,7 @@ async fn turns_that_share_a_guard_and_a_budget_know_nothing_of_each_other() {
             _ => assert!(
                 matches!(
                     outcome.ended,
-                    Ended::Limit(Limit::RepeatedCall { times: 4, .. })
+                    TurnStatus::Limit(Limit::RepeatedCall { times: 4, .. })
                 ),
                 "{n}: {outcome:?}"
             ),

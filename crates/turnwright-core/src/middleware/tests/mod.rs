@@ -10,8 +10,10 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::store::{Batch, Change, Loaded, Query, Revision, Scope, ScopeFilter, StoreError};
-use crate::turn::TurnRunnerBuilder;
+use crate::runner::TurnRunnerBuilder;
+use crate::store::{
+    Batch, Change, ConversationId, Layered, Loaded, Query, Revision, StoreError, StoreLayer,
+};
 use crate::*;
 
 fn tool(name: &str) -> ToolBuilder<Value> {
@@ -57,10 +59,11 @@ fn of_event(all: &Mutex<Vec<Value>>, name: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A store that writes down what it is asked, and fails when told.
+/// A store that notes the queries, and fails on request.
+type AskedStore = Layered<Asked, MemoryStore>;
+
 #[derive(Clone, Default)]
 struct Asked {
-    store: MemoryStore,
     queries: Arc<Mutex<Vec<Query>>>,
     /// The load that fails, counted from 1.
     fails_at: Arc<AtomicUsize>,
@@ -71,8 +74,13 @@ struct Asked {
 }
 
 #[async_trait]
-impl Store for Asked {
-    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+impl StoreLayer for Asked {
+    async fn apply(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
         let settled = |change: &Change| match change {
             Change::Put(Record::ToolCall(call)) => call.is_complete(),
             _ => false,
@@ -80,10 +88,15 @@ impl Store for Asked {
         if self.refuses.load(Ordering::Relaxed) && batch.changes.iter().any(settled) {
             return Err(StoreError::failed("no room"));
         }
-        self.store.apply(scope, batch).await
+        store.apply(conversation_id, batch).await
     }
 
-    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
+    async fn load(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
         let asked = {
             let mut queries = self.queries.lock();
             queries.push(query.clone());
@@ -96,22 +109,6 @@ impl Store for Asked {
         if self.sloppy {
             (query.after, query.before) = (None, None);
         }
-        self.store.load(scope, &query).await
-    }
-
-    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
-        self.store.scopes(filter).await
-    }
-
-    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
-        self.store.holding(kind, id).await
-    }
-
-    fn is_persistent(&self) -> bool {
-        self.store.is_persistent()
-    }
-
-    fn spool(&self) -> Option<Arc<dyn Spool>> {
-        self.store.spool()
+        store.load(conversation_id, &query).await
     }
 }

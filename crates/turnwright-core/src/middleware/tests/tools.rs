@@ -17,8 +17,8 @@ fn listing() -> TurnRunnerBuilder {
     })
 }
 
-fn scoped(name: &str, scopes: &Value) -> Tool {
-    done(tool(name).meta(json!({ "rbac": { "scopes": scopes } })))
+fn scoped(name: &str, conversation_ids: &Value) -> Tool {
+    done(tool(name).meta(json!({ "rbac": { "scopes": conversation_ids } })))
 }
 
 #[tokio::test]
@@ -197,7 +197,7 @@ async fn a_fetched_tools_own_word_decides_a_clash() {
             ctx.answer(call.text().await.unwrap()).await?;
             Ok(())
         })
-        .tool(answers("look", "old", OnCollision::Throw))
+        .tool(answers("look", "old", OnCollision::Error))
         .turn_input(fetch_tools(move |_| async move {
             Ok(vec![answers("look", "new", on)])
         }))

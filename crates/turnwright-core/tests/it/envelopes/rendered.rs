@@ -7,8 +7,9 @@ use serde_json::json;
 use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
 use turnwright_core::media::{Media, MediaKind};
 use turnwright_core::record::{Message, Retrievable, ToolCall, ToolResults};
+use turnwright_core::render::{Part, Renderer};
 use turnwright_core::spool::MemoryReader;
-use turnwright_core::trust::{ConversationSecret, Part, Renderer, TrustTier};
+use turnwright_core::trust::{ConversationSecret, TrustTier};
 
 use super::hostile::{Rng, hostile};
 use super::parser::parse;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use turnwright_core::event::Level;
-use turnwright_core::{DispatchContext, Ended, ToolError, TurnOutcome, TurnRunner};
+use turnwright_core::{DispatchContext, ToolError, TurnOutcome, TurnRunner, TurnStatus};
 
 use super::collect::{Collector, Seen};
 use super::{args, echo, tool};
@@ -53,7 +53,9 @@ async fn turn_of_secrets(content: bool) -> (TurnOutcome, Seen) {
 #[tokio::test]
 async fn nothing_that_was_said_asked_or_answered_is_traced_unless_it_is_asked_for() {
     let (outcome, seen) = turn_of_secrets(false).await;
-    assert!(matches!(&outcome.ended, Ended::Failed(error) if error.message().contains(CANARY)));
+    assert!(
+        matches!(&outcome.ended, TurnStatus::Failed(error) if error.message().contains(CANARY))
+    );
     assert_eq!(outcome.tool_calls().count(), 6);
     assert_eq!(seen.named("execute_tool").len(), 3);
     assert!(!seen.events.is_empty());

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnwright_core::event::Level;
-use turnwright_core::turn::Delta;
+use turnwright_core::event::{Delta, Level};
 
 use super::*;
 

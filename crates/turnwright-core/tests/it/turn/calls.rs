@@ -438,8 +438,8 @@ async fn the_ids_of_calls_are_ours_and_the_providers_stand_beside_them() {
 async fn calls_that_start_together_are_begun_in_one_batch_before_any_runs() {
     let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     // The second write is the batch of begun calls.
-    let store = Odd::new(1, How::Waits(Arc::clone(&reached), Arc::clone(&go)));
-    let (inner, notes) = (Arc::clone(&store.inner), Notes::default());
+    let store = Odd::store(1, How::Waits(Arc::clone(&reached), Arc::clone(&go)));
+    let (inner, notes) = (Arc::clone(&store.store), Notes::default());
     let ran = notes.clone();
     let act = tool("act").handler(move |_: Value, _: ToolContext| {
         ran.note("ran");
@@ -462,7 +462,7 @@ async fn calls_that_start_together_are_begun_in_one_batch_before_any_runs() {
     let turn = runner.start(TurnInput::new("go").conversation("c"));
     reached.notified().await;
     assert_eq!(notes.all(), [""; 0], "nothing runs before it is on record");
-    assert_eq!(store.writes.load(Ordering::Relaxed), 2);
+    assert_eq!(store.layer.writes.load(Ordering::Relaxed), 2);
     go.notify_one();
     turn.await;
     assert_eq!(

@@ -101,7 +101,7 @@ async fn a_type_that_panics_on_its_answer_is_an_error() {
 
 #[tokio::test]
 async fn what_waits_for_an_ack_keeps_no_turn_alive_that_was_aborted() {
-    let kept: Arc<Mutex<Option<turn::WeakTurnContext>>> = Arc::default();
+    let kept: Arc<Mutex<Option<context::WeakTurnContext>>> = Arc::default();
     let keep = Arc::clone(&kept);
     let runner = TurnRunner::builder(move |ctx: DispatchContext| {
         *keep.lock() = Some(ctx.turn().downgrade());
@@ -153,41 +153,35 @@ async fn an_approval_brings_no_arguments_and_nobody_else_asks_by_its_name() {
 struct Endless;
 
 #[async_trait]
-impl Store for Endless {
-    async fn apply(&self, _: &Scope, _: Batch) -> Result<Revision, StoreError> {
+impl StoreLayer for Endless {
+    async fn apply(
+        &self,
+        _: &dyn Store,
+        _: &ConversationId,
+        _: Batch,
+    ) -> Result<Revision, StoreError> {
         Ok(Revision(1))
     }
 
-    async fn load(&self, _: &Scope, query: &Query) -> Result<Loaded, StoreError> {
+    async fn load(
+        &self,
+        _: &dyn Store,
+        _: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
         let from = query.after.map_or(0, |place| place.0) + 1;
         let records = (from..).take(query.limit.unwrap_or(10)).map(|place| {
             let memory = record::Memory::new("again").build().unwrap();
             store::Stored::new(store::Position(place), Record::from(memory))
         });
-        Ok(Loaded::new(records.collect(), Revision(1)))
-    }
-
-    async fn scopes(&self, _: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    async fn holding(&self, _: RecordKind, _: &str) -> Result<Vec<Scope>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    fn is_persistent(&self) -> bool {
-        false
-    }
-
-    fn spool(&self) -> Option<Arc<dyn Spool>> {
-        None
+        Ok(Loaded::new(records.collect(), Revision(1), 0))
     }
 }
 
 #[tokio::test]
 async fn a_store_without_end_is_not_read_for_ever() {
     let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
-        .store(Endless)
+        .store(Layered::new(Endless, MemoryStore::default()))
         .turn_input(middleware::hydrate())
         .build()
         .unwrap();

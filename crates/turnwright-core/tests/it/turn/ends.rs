@@ -176,7 +176,7 @@ async fn a_refusal_has_the_error_that_it_was_given() {
     let own = Error::new(ErrorCode::ToolDenied, "not in this house");
     let model = ScriptedModel::new([Step::nack(own), Step::nack(std::io::Error::other("theirs"))]);
     let runner = TurnRunner::builder(model).build().unwrap();
-    let Ended::Refused(error) = runner.run("go").await.ended else {
+    let TurnStatus::Refused(error) = runner.run("go").await.ended else {
         panic!()
     };
     assert_eq!(
@@ -204,7 +204,7 @@ async fn the_iteration_limit_is_64_unless_told_and_is_how_the_turn_ended() {
     };
     for (told, most) in [(None, 64), (Some(3), 3)] {
         let outcome = runner(told).run("go").await;
-        assert!(matches!(outcome.ended, Ended::Limit(Limit::Iterations(n)) if n == most));
+        assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Iterations(n)) if n == most));
         assert_eq!(outcome.iterations, most);
         assert_eq!(code_of(&outcome), "E_TURN_LIMIT");
     }
@@ -228,7 +228,10 @@ async fn a_limit_of_ones_own_is_told_as_a_limit() {
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
-    assert!(matches!(outcome.ended, Ended::Limit(Limit::Tokens(100))));
+    assert!(matches!(
+        outcome.ended,
+        TurnStatus::Limit(Limit::Tokens(100))
+    ));
     assert_eq!(model.unplayed(), [2]);
     assert_eq!(outcome.usage.requests, 2);
     assert_eq!(told.of("turnEnd")[0]["ended"], "limit");
@@ -245,7 +248,7 @@ async fn the_first_reason_to_stop_counts() {
     })]);
     let runner = TurnRunner::builder(model).build().unwrap();
     let outcome = runner.run("go").await;
-    assert!(matches!(&outcome.ended, Ended::Aborted { reason, .. } if reason == "first"));
+    assert!(matches!(&outcome.ended, TurnStatus::Aborted { reason, .. } if reason == "first"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -260,7 +263,7 @@ async fn a_deadline_is_a_limit_also_the_runners_own() {
         .unwrap();
     let by_runner = of_runner.run("go").await;
     for outcome in [by_input, by_runner] {
-        assert!(matches!(outcome.ended, Ended::Limit(Limit::Time(limit)) if limit == second));
+        assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Time(limit)) if limit == second));
         assert_eq!(outcome.text, "");
     }
     // The input's word counts.

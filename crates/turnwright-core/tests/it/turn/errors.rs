@@ -275,7 +275,7 @@ async fn a_store_that_fails_or_panics_fails_the_turn_wherever_it_writes() {
             let model =
                 ScriptedModel::new([Step::say("Let me.").call("act", "{}"), Step::say("done")]);
             let runner = TurnRunner::builder(model.clone())
-                .store(Odd::new(at, how))
+                .store(Odd::store(at, how))
                 .tool(act.build())
                 .observer(told.observer())
                 .build()

@@ -49,7 +49,7 @@ async fn tools_run_inside_of_the_iteration_that_proposed_them_and_are_stored_bef
             for record in &records {
                 assert!(record.is_complete());
             }
-            for record in store.records(ctx.scope()).await? {
+            for record in store.records(ctx.conversation_id()).await? {
                 if let Record::ToolCall(call) = record {
                     notes.note(format!("{} {}", call.tool(), call.is_complete()));
                 }

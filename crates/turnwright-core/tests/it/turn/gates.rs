@@ -196,7 +196,7 @@ async fn a_gate_is_aborted_with_its_turn() {
     turn.cancel();
     let outcome = turn.await;
     assert!(
-        matches!(outcome.ended, Ended::Aborted { .. }),
+        matches!(outcome.ended, TurnStatus::Aborted { .. }),
         "{:?}",
         outcome.ended
     );

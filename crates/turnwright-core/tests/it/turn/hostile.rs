@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use turnwright_core::approval::always;
 use turnwright_core::record::{CallState, Record};
 use turnwright_core::spool::MemorySpool;
-use turnwright_testkit::store::{Fail, FailingStore};
+use turnwright_testkit::store::{Fail, Failing};
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn tool(name: &str) -> ToolBuilder<Value> {
 async fn turns_of_two_conversations_that_were_given_the_same_id_keep_their_results_apart() {
     let (store, spool) = (MemoryStore::default(), MemorySpool::default());
     let secret = tool("secret").handler(|_: Value, ctx: ToolContext| async move {
-        format!("of {} {}", ctx.scope(), "x".repeat(5_000))
+        format!("of {} {}", ctx.conversation_id(), "x".repeat(5_000))
     });
     let model = ScriptedModel::new([
         Step::call_tool("secret", "{}"),
@@ -38,7 +38,7 @@ async fn turns_of_two_conversations_that_were_given_the_same_id_keep_their_resul
     for name in ["alice", "bob"] {
         let input = TurnInput::new("go").conversation(name).turn_id("same");
         outcomes.push((name, runner.run(input).await));
-        let ledger = store.ledger(&Scope::new(name)).await.unwrap();
+        let ledger = store.ledger(&ConversationId::new(name)).await.unwrap();
         keys.push(ledger[0].id().to_owned());
     }
     for (name, outcome) in &outcomes {
@@ -78,7 +78,7 @@ async fn whoever_keeps_a_context_beyond_its_turn_can_do_nothing_more_with_it() {
     let late = Message::user("late").build().unwrap();
     let error = ctx.store_message(late).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::InvalidTurnContext);
-    let kept = store.records(&Scope::new("c")).await.unwrap();
+    let kept = store.records(&ConversationId::new("c")).await.unwrap();
     let kept = kept.iter().filter(|it| !it.kind().is_bookkeeping());
     assert_eq!(kept.count(), outcome.records.len());
 }
@@ -109,42 +109,27 @@ async fn a_call_that_somebody_took_elsewhere_is_cut_off_and_closed_before_the_en
     assert_eq!(names[names.len() - 2..], ["toolExecutionEnd", "turnEnd"]);
     let call = outcome.tool_calls().next().unwrap();
     assert!(call.text().await.unwrap().contains("may have taken effect"));
-    let ledger = store.ledger(&Scope::new("c")).await.unwrap();
+    let ledger = store.ledger(&ConversationId::new("c")).await.unwrap();
     assert_eq!(ledger[0].state(), CallState::Unknown);
 }
 
 /// Takes messages, and never answers to anything else.
-struct Hangs(MemoryStore);
+struct Hangs;
 
 #[async_trait]
-impl Store for Hangs {
-    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+impl StoreLayer for Hangs {
+    async fn apply(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
         let of_user =
             |change: &store::Change| matches!(change, store::Change::Put(Record::Message(_)));
         match batch.changes.iter().all(of_user) {
-            true => self.0.apply(scope, batch).await,
+            true => store.apply(conversation_id, batch).await,
             false => std::future::pending().await,
         }
-    }
-
-    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
-        self.0.load(scope, query).await
-    }
-
-    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
-        self.0.scopes(filter).await
-    }
-
-    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
-        self.0.holding(kind, id).await
-    }
-
-    fn is_persistent(&self) -> bool {
-        self.0.is_persistent()
-    }
-
-    fn spool(&self) -> Option<Arc<dyn Spool>> {
-        self.0.spool()
     }
 }
 
@@ -158,7 +143,7 @@ async fn a_store_that_never_answers_ends_the_turn_when_its_time_is_over() {
     });
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
     let runner = TurnRunner::builder(model)
-        .store(Hangs(MemoryStore::default()))
+        .store(Layered::new(Hangs, MemoryStore::default()))
         .store_timeout(Duration::from_secs(5))
         .tool(act.build())
         .build()
@@ -391,8 +376,8 @@ async fn an_executor_that_passes_over_a_store_that_failed_does_not_go_on() {
         noted.note("ran");
         async { "acted" }
     });
-    let failing = FailingStore::new(MemoryStore::default());
-    failing.fail_call(2, Fail::Before);
+    let failing = Failing::store(MemoryStore::default());
+    failing.layer.fail_call(2, Fail::Before);
     let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
         let mut message = ctx.reporter().message();
         message.push("said").await;
@@ -424,4 +409,57 @@ async fn an_audit_that_begins_too_late_says_so() {
         error.message().contains("belongs to the turn's input"),
         "{error}"
     );
+}
+
+/// Loses the first answer to each batch.
+#[derive(Default)]
+struct LosesAnswers(Mutex<Vec<store::BatchId>>);
+
+#[async_trait]
+impl StoreLayer for LosesAnswers {
+    async fn apply(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
+        let id = batch.id;
+        let revision = store.apply(conversation_id, batch).await?;
+        let mut lost = self.0.lock();
+        if lost.contains(&id) {
+            return Ok(revision);
+        }
+        lost.push(id);
+        Err(StoreError::outcome_unknown("the connection was lost"))
+    }
+}
+
+#[tokio::test]
+async fn a_lost_answer_of_the_store_does_not_end_the_turn() {
+    let runs = Notes::default();
+    let store = Arc::new(Layered::new(
+        LosesAnswers::default(),
+        MemoryStore::default(),
+    ));
+    let noted = runs.clone();
+    let act = tool("act").handler(move |_: Value, _| {
+        noted.note("ran");
+        async { "done" }
+    });
+    let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
+    let runner = TurnRunner::builder(model)
+        .store(Arc::clone(&store))
+        .tool(act.build().unwrap())
+        .build()
+        .unwrap();
+    let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
+    assert!(outcome.is_answered(), "{outcome:?}");
+    assert_eq!(runs.all(), ["ran"]);
+    let conversation_id = ConversationId::new("c");
+    assert_eq!(
+        store.ledger(&conversation_id).await.unwrap()[0].state(),
+        CallState::Done
+    );
+    let loaded = store.load(&conversation_id, &Query::all()).await.unwrap();
+    assert_eq!(loaded.revision.0, store.layer.0.lock().len() as u64);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use turnwright_core::artifact::ForgePolicy;
+use turnwright_core::artifact_tools::ForgePolicy;
 use turnwright_core::middleware::hydrate;
 use turnwright_core::record::{Author, Memory};
 
@@ -38,9 +38,9 @@ async fn the_runner_fetches_nothing_by_itself() {
         .build()
         .unwrap();
     runner.run(input("first")).await;
-    let scope = Scope::new("c");
+    let conversation_id = ConversationId::new("c");
     store
-        .put(&scope, Memory::new("likes tea").build().unwrap())
+        .put(&conversation_id, Memory::new("likes tea").build().unwrap())
         .await
         .unwrap();
     runner.run(input("second")).await;
@@ -71,9 +71,9 @@ async fn with_hydration_a_turn_knows_what_was_said_thought_called_and_remembered
         .build()
         .unwrap();
     runner.run(input("first")).await;
-    let scope = Scope::new("c");
+    let conversation_id = ConversationId::new("c");
     store
-        .put(&scope, Memory::new("likes tea").build().unwrap())
+        .put(&conversation_id, Memory::new("likes tea").build().unwrap())
         .await
         .unwrap();
     let outcome = runner.run(input("second")).await;
@@ -267,9 +267,9 @@ async fn enumerated_tools_name_what_they_read_and_none_are_forged_where_none_are
     let outcome = runner.run("go").await;
     assert_eq!(model.shown(0).tool_names(), ["log"]);
     let shown = model.shown(1);
-    let call_id = &shown.tool("artifact_head").unwrap().document["properties"]["callId"];
+    let checksum = &shown.tool("artifact_head").unwrap().document["properties"]["callId"];
     assert_eq!(
-        call_id["enum"],
+        checksum["enum"],
         json!([outcome.tool_calls().next().unwrap().id()])
     );
 

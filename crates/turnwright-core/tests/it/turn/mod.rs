@@ -24,7 +24,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use turnwright_core::store::{Batch, Loaded, Query, Revision, Scope, ScopeFilter, StoreError};
+use turnwright_core::store::{
+    Batch, ConversationFilter, ConversationId, Layered, Loaded, Query, Revision, StoreError,
+    StoreLayer, TurnFilter,
+};
 use turnwright_core::*;
 
 pub(crate) use turnwright_testkit::script::{ScriptedModel, Step};
@@ -178,13 +181,16 @@ async fn texts(outcome: &TurnOutcome) -> Vec<String> {
 
 /// What a store holds of a turn, as kind and id.
 async fn held(store: &dyn Store, outcome: &TurnOutcome) -> Vec<Record> {
-    let scope = Scope::new(Arc::clone(&outcome.conversation));
-    store.records(&scope).await.unwrap()
+    let conversation_id = ConversationId::new(Arc::clone(&outcome.conversation));
+    store.records(&conversation_id).await.unwrap()
 }
 
 /// The ledger of a conversation: tool and state.
 async fn ledger(store: &dyn Store, conversation: &str) -> Vec<(String, &'static str)> {
-    let records = store.records(&Scope::new(conversation)).await.unwrap();
+    let records = store
+        .records(&ConversationId::new(conversation))
+        .await
+        .unwrap();
     let entries = records.into_iter().filter_map(|record| match record {
         Record::Ledger(entry) => Some((entry.tool().to_owned(), entry.state().as_str())),
         _ => None,
@@ -193,9 +199,10 @@ async fn ledger(store: &dyn Store, conversation: &str) -> Vec<(String, &'static 
 }
 
 /// A store in memory that does as it is told on the n-th write, counted from 0.
+type OddStore = Layered<Odd, Arc<MemoryStore>>;
+
 #[derive(Clone)]
 struct Odd {
-    inner: Arc<MemoryStore>,
     writes: Arc<std::sync::atomic::AtomicUsize>,
     at: usize,
     how: How,
@@ -212,19 +219,24 @@ enum How {
 }
 
 impl Odd {
-    fn new(at: usize, how: How) -> Self {
-        Odd {
-            inner: Arc::default(),
+    fn store(at: usize, how: How) -> OddStore {
+        let odd = Odd {
             writes: Arc::default(),
             at,
             how,
-        }
+        };
+        Layered::new(odd, Arc::default())
     }
 }
 
 #[async_trait]
-impl Store for Odd {
-    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+impl StoreLayer for Odd {
+    async fn apply(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
         let write = self
             .writes
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -239,27 +251,7 @@ impl Store for Odd {
                 }
             }
         }
-        self.inner.apply(scope, batch).await
-    }
-
-    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
-        self.inner.load(scope, query).await
-    }
-
-    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
-        self.inner.scopes(filter).await
-    }
-
-    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
-        self.inner.holding(kind, id).await
-    }
-
-    fn is_persistent(&self) -> bool {
-        self.inner.is_persistent()
-    }
-
-    fn spool(&self) -> Option<Arc<dyn Spool>> {
-        self.inner.spool()
+        store.apply(conversation_id, batch).await
     }
 }
 

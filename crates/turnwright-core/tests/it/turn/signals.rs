@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use turnwright_core::dispatch::Signal;
+use turnwright_core::context::Signal;
 
 use super::*;
 
@@ -102,9 +102,13 @@ async fn a_signal_ends_the_dispatch_where_it_is_given_without_the_rest_of_the_it
                 }
                 assert_eq!(notes, expected, "{what:?} at {at}, next: {goes_on}");
                 match (what, &outcome.ended) {
-                    (Give::Ack, Ended::Answered) => {}
-                    (Give::Nack, Ended::Refused(error)) => assert_eq!(error.message(), "no more"),
-                    (Give::Abort, Ended::Aborted { reason, .. }) => assert_eq!(reason, "enough"),
+                    (Give::Ack, TurnStatus::Answered) => {}
+                    (Give::Nack, TurnStatus::Refused(error)) => {
+                        assert_eq!(error.message(), "no more");
+                    }
+                    (Give::Abort, TurnStatus::Aborted { reason, .. }) => {
+                        assert_eq!(reason, "enough");
+                    }
                     (_, ended) => panic!("{what:?} at {at}, next {goes_on}: {ended:?}"),
                 }
                 assert_eq!(outcome.iterations, 1);
@@ -135,7 +139,9 @@ async fn an_abort_in_the_turn_input_begins_no_dispatch_and_no_output() {
             .build()
             .unwrap();
         let outcome = runner.run("go").await;
-        assert!(matches!(&outcome.ended, Ended::Aborted { reason, .. } if reason == "not today"));
+        assert!(
+            matches!(&outcome.ended, TurnStatus::Aborted { reason, .. } if reason == "not today")
+        );
         assert_eq!(notes.all(), ["outer in", "outer out"]);
         assert_eq!(told.names(), ["turnStart", "turnEnd"]);
         assert_eq!((model.times_asked(), outcome.iterations), (0, 0));
@@ -153,7 +159,9 @@ async fn an_abort_in_the_turn_output_is_how_the_turn_ended() {
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
-    assert!(matches!(&outcome.ended, Ended::Aborted { reason, .. } if reason.contains("not fit")));
+    assert!(
+        matches!(&outcome.ended, TurnStatus::Aborted { reason, .. } if reason.contains("not fit"))
+    );
     assert_eq!(code_of(&outcome), "E_TURN_ABORTED");
 }
 
@@ -201,8 +209,8 @@ async fn of_handlers_that_race_the_first_signal_counts_and_the_others_are_told()
     assert_eq!(late.load(Ordering::Relaxed), MANY - 1);
     let texts = texts(&outcome).await;
     let expected = match &outcome.ended {
-        Ended::Answered => "acked",
-        Ended::Refused(_) => "nacked",
+        TurnStatus::Answered => "acked",
+        TurnStatus::Refused(_) => "nacked",
         other => panic!("{other:?}"),
     };
     assert_eq!(
@@ -308,7 +316,7 @@ async fn what_was_stored_stays_stored_after_a_nack() {
         .build()
         .unwrap();
     let outcome = runner.run(stored("go")).await;
-    assert!(matches!(outcome.ended, Ended::Refused(_)));
+    assert!(matches!(outcome.ended, TurnStatus::Refused(_)));
     let held = held(&*store, &outcome).await;
     let kinds: Vec<&str> = held.iter().map(|it| it.kind().as_str()).collect();
     assert_eq!(

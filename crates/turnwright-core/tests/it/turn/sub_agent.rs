@@ -3,8 +3,9 @@
 use tokio::sync::Notify;
 use turnwright_core::approval::{always, before_writes, policy, when, when_tainted};
 use turnwright_core::record::Retrievable;
-use turnwright_core::trust::{Taint, TrustTier};
-use turnwright_core::turn::TurnRunnerBuilder;
+use turnwright_core::render::Taint;
+use turnwright_core::runner::TurnRunnerBuilder;
+use turnwright_core::trust::TrustTier;
 
 use super::*;
 

@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use turnwright_core::answer::AnswerFormat;
 use turnwright_core::record::Author;
-use turnwright_core::turn::AnswerFormat;
 
 use super::*;
 
@@ -157,6 +157,6 @@ async fn a_type_that_cannot_be_described_is_refused_before_the_turn() {
     let runner = TurnRunner::builder(model.clone()).build().unwrap();
     let typed: TypedOutcome<u8> = runner.run_typed("x").await;
     assert_eq!(typed.answer.unwrap_err().code(), ErrorCode::InvalidSchema);
-    assert!(matches!(typed.outcome.ended, Ended::Failed(_)));
+    assert!(matches!(typed.outcome.ended, TurnStatus::Failed(_)));
     assert_eq!(model.times_asked(), 0);
 }

@@ -55,8 +55,11 @@ fn tracked() -> (Tool, Arc<Mutex<Weak<()>>>) {
 }
 
 async fn is_empty(store: &MemoryStore, spool: &MemorySpool) -> bool {
-    let scopes = store.scopes(&ScopeFilter::all()).await.unwrap();
-    scopes.is_empty() && spool.list().await.unwrap().is_empty()
+    let conversation_ids = store
+        .conversations(&ConversationFilter::all())
+        .await
+        .unwrap();
+    conversation_ids.is_empty() && spool.list().await.unwrap().is_empty()
 }
 
 #[tokio::test]
@@ -189,15 +192,15 @@ async fn deleting_a_conversation_in_memory_releases_its_results() {
     let outcome = runner.run(TurnInput::new("go").conversation("chat")).await;
     assert!(outcome.is_answered());
     drop(outcome);
-    let scope = Scope::new("chat");
-    let calls = store.tool_calls(&scope).await.unwrap();
+    let conversation_id = ConversationId::new("chat");
+    let calls = store.tool_calls(&conversation_id).await.unwrap();
     assert_eq!(
         calls[0].text().await.unwrap().len(),
         10_000,
         "the store keeps it"
     );
     drop(calls);
-    store.delete_scope(&scope).await.unwrap();
+    store.delete_conversation(&conversation_id).await.unwrap();
     assert!(
         alive.lock().upgrade().is_none(),
         "something still holds the result"
@@ -234,18 +237,21 @@ async fn a_turn_without_a_conversation_cannot_be_resumed_and_the_error_says_why(
 async fn a_turn_without_a_conversation_reads_what_other_conversations_keep() {
     let store = MemoryStore::default();
     let likes = Memory::new("Likes tea.").build().unwrap();
-    store.put(&Scope::new("ada"), likes).await.unwrap();
+    store.put(&ConversationId::new("ada"), likes).await.unwrap();
     let model = ScriptedModel::new([Step::say("hello")]);
     let runner = TurnRunner::builder(model.clone())
         .store(store.clone())
-        .turn_input(hydrate().memories_from(|_: &TurnContext| Scope::new("ada")))
+        .turn_input(hydrate().memories_from(|_: &TurnContext| ConversationId::new("ada")))
         .build()
         .unwrap();
     assert!(runner.run("go").await.is_answered());
     assert_eq!(model.shown(0).memories().len(), 1);
     assert_eq!(
-        store.scopes(&ScopeFilter::all()).await.unwrap(),
-        [Scope::new("ada")]
+        store
+            .conversations(&ConversationFilter::all())
+            .await
+            .unwrap(),
+        [ConversationId::new("ada")]
     );
 }
 

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
+use turnwright_core::StoreExt as _;
 use turnwright_core::record::{CallState, Message};
 use turnwright_core::{
     Approval, ApprovalRequest, DispatchContext, EventKind, Record, ToolRegistry,
@@ -210,14 +211,14 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
     let runtime = step_by_step();
     let script = rich(Reader::Nobody, pace);
     let world = Arc::new(World::new(&script, true));
-    let scope = world.scope(0);
+    let conversation_id = world.conversation_id(0);
     let told = Arc::new(Mutex::new(Vec::new()));
     let (ended, weak) = runtime.block_on(async {
         let approving = Arc::clone(&world);
         let ctx = DispatchContext::builder()
             .turn_id("turn-0")
             .tools(ToolRegistry::new(tools::all(&world)).unwrap())
-            .store(world.store.clone(), scope.clone())
+            .store(world.store.clone(), conversation_id.clone())
             .approver(move |request: ApprovalRequest| {
                 let world = Arc::clone(&approving);
                 async move {
@@ -267,7 +268,7 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
             .collect();
         assert_eq!(of_call, [true, false], "{what}");
     }
-    let stored = runtime.block_on(world.store.all(&scope));
+    let stored = runtime.block_on(async { world.store.records(&conversation_id).await.unwrap() });
     let mut records = 0;
     for record in &stored {
         match record {
@@ -301,11 +302,11 @@ fn writes_that_are_pending_when_they_are_dropped_are_brought_to_their_end_in_ord
         let runtime = step_by_step();
         let script = rich(Reader::Nobody, pace);
         let world = World::new(&script, true);
-        let scope = world.scope(0);
+        let conversation_id = world.conversation_id(0);
         let ids = ["a", "b", "c", "d", "e"];
         let puts = runtime.block_on(async {
             let ctx = DispatchContext::builder()
-                .store(world.store.clone(), scope.clone())
+                .store(world.store.clone(), conversation_id.clone())
                 .build();
             for id in ids {
                 let message = Message::user(id).id(id).build().unwrap();
@@ -319,7 +320,7 @@ fn writes_that_are_pending_when_they_are_dropped_are_brought_to_their_end_in_ord
             all_ended().await;
             let kept: Vec<String> = ctx.messages().iter().map(|it| it.id().to_owned()).collect();
             assert_eq!(kept, ids);
-            world.store.puts(&scope)
+            world.store.layer.puts(&conversation_id)
         });
         let written: Vec<&str> = puts.iter().map(|put| &*put.id).collect();
         assert_eq!(written, ids, "{pace:?}");

@@ -79,7 +79,7 @@ pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) ->
                 open.iteration = None;
             }
             EventKind::ToolExecutionStart {
-                id, call_id, tool, ..
+                id, checksum, tool, ..
             } => {
                 check(open.iteration.is_some(), "a tool outside of iterations");
                 let known = told.started.contains_key(&**id) || open.tools.contains_key(&**id);
@@ -95,19 +95,19 @@ pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) ->
                 let alone = !beside && (open.tools.is_empty() || !exclusive(tool));
                 check(alone, "a call that must run alone does not");
                 open.tools
-                    .insert(id.to_string(), (call_id.to_string(), tool.to_string()));
+                    .insert(id.to_string(), (checksum.to_string(), tool.to_string()));
                 let at_once = open.tools.keys().filter(|id| by_executor.contains(*id));
                 check(at_once.count() <= most, "more calls at once than may be");
             }
             EventKind::ToolExecutionEnd {
                 id,
-                call_id,
+                checksum,
                 code,
                 is_error,
                 ..
             } => {
                 let started = open.tools.remove(&**id);
-                let same = started.is_some_and(|(started, _)| *started == **call_id);
+                let same = started.is_some_and(|(started, _)| *started == **checksum);
                 check(same, "an end without start");
                 check(code.is_some() == *is_error, "an error without a code");
                 let asked = |of: &Option<String>| of.as_deref() == Some(&**id);

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use turnwright_core::StoreExt as _;
+use turnwright_core::event::TurnEvent;
 use turnwright_core::record::{CallState, LedgerEntry, RecordKind, ToolResults};
-use turnwright_core::store::Scope;
-use turnwright_core::turn::TurnEvent;
-use turnwright_core::{Ended, Limit, Record, ToolCall, TurnOutcome};
+use turnwright_core::store::ConversationId;
+use turnwright_core::{Limit, Record, ToolCall, TurnOutcome, TurnStatus};
 
 use super::events::{Told, tell};
 use super::model::{Came, Expected, Prediction, predict};
@@ -22,11 +23,11 @@ const LEFT_BEHIND: Duration = Duration::from_secs(5);
 /// How a turn ended, in a word.
 pub(super) fn ended(outcome: &TurnOutcome) -> String {
     match &outcome.ended {
-        Ended::Aborted { reason, .. } => format!("aborted: {reason}"),
-        Ended::Refused(error) => format!("refused: {}", error.message()),
-        Ended::Failed(error) => format!("failed: {}", error.code().as_str()),
-        Ended::Limit(Limit::Time(_)) => "limit: time".to_owned(),
-        Ended::Limit(limit) => format!("limit: {limit}"),
+        TurnStatus::Aborted { reason, .. } => format!("aborted: {reason}"),
+        TurnStatus::Refused(error) => format!("refused: {}", error.message()),
+        TurnStatus::Failed(error) => format!("failed: {}", error.code().as_str()),
+        TurnStatus::Limit(Limit::Time(_)) => "limit: time".to_owned(),
+        TurnStatus::Limit(limit) => format!("limit: {limit}"),
         other => other.name().to_owned(),
     }
 }
@@ -36,7 +37,11 @@ pub(super) async fn judge(played: Played) -> Vec<String> {
     let Played { world, outcomes } = played;
     for (turn, outcome) in outcomes.iter().enumerate() {
         let told = tell(&world, turn, outcome.as_ref());
-        let stored = world.store.all(&world.scope(turn)).await;
+        let stored = world
+            .store
+            .records(&world.conversation_id(turn))
+            .await
+            .unwrap();
         let turn = Turn {
             world: &world,
             turn,
@@ -48,7 +53,7 @@ pub(super) async fn judge(played: Played) -> Vec<String> {
         turn.judge();
     }
     for turn in 0..outcomes.len() {
-        written_once(&world, &world.scope(turn));
+        written_once(&world, &world.conversation_id(turn));
     }
     drop(outcomes);
     for (turn, seen) in world.turns.iter().enumerate() {
@@ -79,7 +84,10 @@ impl Turn<'_> {
     }
 
     fn store_failed(&self) -> bool {
-        self.world.store.failed(&self.world.scope(self.turn))
+        self.world
+            .store
+            .layer
+            .failed(&self.world.conversation_id(self.turn))
     }
 
     /// Something from outside may have changed its course.
@@ -277,8 +285,9 @@ impl Turn<'_> {
         };
         let held: Vec<String> = self.stored.iter().filter(mine).map(shown).collect();
         // What it could not write, the next turn of its conversation has closed.
-        let scope = Scope::new(Arc::clone(&outcome.conversation));
-        let closed_since = self.world.script.shared && self.world.store.failed(&scope);
+        let conversation_id = ConversationId::new(Arc::clone(&outcome.conversation));
+        let closed_since =
+            self.world.script.shared && self.world.store.layer.failed(&conversation_id);
         self.check(told == held || closed_since, || {
             format!("the outcome says {told:#?}, the store holds {held:#?}")
         });
@@ -351,7 +360,7 @@ impl Turn<'_> {
         }
         if let Some(outcome) = self.outcome.filter(|_| !self.is_disturbed()) {
             // A turn that is called off waits for no reader.
-            let stopped = matches!(outcome.ended, Ended::Aborted { .. });
+            let stopped = matches!(outcome.ended, TurnStatus::Aborted { .. });
             let told = outcome.records.iter().filter(
                 |record| !matches!(record, Record::Message(message) if message.text() == "go"),
             );
@@ -386,9 +395,9 @@ fn shown(record: &Record) -> String {
 }
 
 /// A call is opened once and closed once, in this order; so is a line of the ledger.
-fn written_once(world: &World, scope: &Scope) {
+fn written_once(world: &World, conversation_id: &ConversationId) {
     let mut so_far: BTreeMap<(RecordKind, String), Vec<bool>> = BTreeMap::new();
-    for put in world.store.puts(scope) {
+    for put in world.store.layer.puts(conversation_id) {
         so_far
             .entry((put.kind, put.id))
             .or_default()
@@ -397,7 +406,7 @@ fn written_once(world: &World, scope: &Scope) {
     for ((kind, id), puts) in so_far {
         let ledger = kind == RecordKind::Ledger;
         let fits = match &*puts {
-            _ if world.store.failed(scope) => true,
+            _ if world.store.layer.failed(conversation_id) => true,
             // A turn, its gates and who holds it are written as often as something changes.
             _ if kind.is_bookkeeping() && !ledger => true,
             [true] => !ledger,

@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use turnwright_core::turn::TurnStream;
+use turnwright_core::runner::TurnStream;
 use turnwright_core::{
     ApprovalRequest, BoxError, DispatchContext, TurnContext, TurnInput, TurnOutcome, TurnRunner,
 };
@@ -130,7 +130,7 @@ pub(super) fn begin(
     let seen = &world.turns[turn];
     let mut input = TurnInput::new("go")
         .turn_id(format!("turn-{turn}"))
-        .conversation(world.scope(turn).as_str())
+        .conversation(world.conversation_id(turn).as_str())
         .stash("turn", turn)
         .cancellation(seen.token.clone());
     if let Some(Cut::Deadline(millis)) = script.cut {

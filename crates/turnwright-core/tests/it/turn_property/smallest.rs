@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use turnwright_core::StoreExt as _;
 use turnwright_core::approval::always;
 use turnwright_core::record::{CallState, ToolResults};
-use turnwright_core::store::Scope;
+use turnwright_core::store::ConversationId;
 use turnwright_core::{
-    Approval, ApprovalRequest, Cancellation, DispatchContext, Ended, EventKind, Next, Record, Tool,
-    ToolContext, ToolRegistry, TurnContext, TurnEvent, TurnGate, TurnInput, TurnRunner,
+    Approval, ApprovalRequest, Cancellation, DispatchContext, EventKind, Next, Record, Tool,
+    ToolContext, ToolRegistry, TurnContext, TurnEvent, TurnGate, TurnInput, TurnRunner, TurnStatus,
 };
 
 use super::play::poll_times;
 use super::script::{Fault, Pace, StoreScript};
-use super::watched_store::WatchedStore;
+use super::watched_store::{Watched, WatchedStore};
 use crate::turn::opened;
 
 fn counting(runs: &Arc<AtomicUsize>) -> Tool {
@@ -32,17 +33,17 @@ fn counting(runs: &Arc<AtomicUsize>) -> Tool {
 }
 
 fn store(pace: Pace, fault: Option<(Fault, usize)>) -> WatchedStore {
-    WatchedStore::new(StoreScript { pace, fault })
+    Watched::store(StoreScript { pace, fault })
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_called_off_while_it_is_put_on_record_does_not_start() {
     let runs = Arc::new(AtomicUsize::new(0));
-    let (slow, scope) = (store(Pace::Sleeps(5), None), Scope::new("talk"));
+    let (slow, conversation_id) = (store(Pace::Sleeps(5), None), ConversationId::new("talk"));
     let cancellation = Cancellation::new();
     let ctx = DispatchContext::builder()
         .tools(ToolRegistry::new([counting(&runs)]).unwrap())
-        .store(slow.clone(), scope.clone())
+        .store(slow.clone(), conversation_id.clone())
         .cancellation(cancellation.clone())
         .build();
     let told = Arc::new(AtomicUsize::new(0));
@@ -61,7 +62,7 @@ async fn a_call_that_is_called_off_while_it_is_put_on_record_does_not_start() {
     assert!(matches!(record.results(), ToolResults::Refusal(_)));
     let ran = (runs.load(Ordering::SeqCst), told.load(Ordering::SeqCst));
     assert_eq!(ran, (0, 1), "runs, and the event of the refusal");
-    let stored = slow.all(&scope).await;
+    let stored = slow.records(&conversation_id).await.unwrap();
     let states: Vec<CallState> = stored
         .iter()
         .filter_map(|record| match record {
@@ -93,7 +94,7 @@ async fn a_turn_that_is_called_off_while_it_waits_at_a_gate_was_aborted_and_did_
     assert_eq!(opened(&gates).await.len(), 1);
     token.cancel();
     let ended = turn.outcome().await.ended;
-    assert!(matches!(ended, Ended::Aborted { .. }), "{ended:?}");
+    assert!(matches!(ended, TurnStatus::Aborted { .. }), "{ended:?}");
     assert!(gates.open().is_empty());
 }
 

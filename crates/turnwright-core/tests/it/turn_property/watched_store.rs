@@ -8,21 +8,22 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use turnwright_core::record::{CallState, RecordKind};
 use turnwright_core::store::{
-    Batch, Change, Loaded, Query, Revision, Scope, ScopeFilter, StoreError,
+    Batch, Change, ConversationId, Layered, Revision, StoreError, StoreLayer,
 };
-use turnwright_core::{MemoryStore, Record, Store, StoreExt as _};
+use turnwright_core::{MemoryStore, Record, Store};
 
 use super::script::{Fault, Pace, StoreScript};
 
+pub(super) type WatchedStore = Layered<Watched, MemoryStore>;
+
 #[derive(Clone)]
-pub(super) struct WatchedStore(Arc<Inner>);
+pub(super) struct Watched(Arc<Inner>);
 
 struct Inner {
-    memory: MemoryStore,
     script: StoreScript,
     applied: AtomicUsize,
-    puts: Mutex<Vec<(Scope, Put)>>,
-    failed: Mutex<Vec<Scope>>,
+    puts: Mutex<Vec<(ConversationId, Put)>>,
+    failed: Mutex<Vec<ConversationId>>,
 }
 
 /// What was written.
@@ -34,38 +35,34 @@ pub(super) struct Put {
     pub(super) ended: bool,
 }
 
-impl WatchedStore {
-    pub(super) fn new(script: StoreScript) -> Self {
-        WatchedStore(Arc::new(Inner {
-            memory: MemoryStore::default(),
+impl Watched {
+    pub(super) fn store(script: StoreScript) -> WatchedStore {
+        let watched = Watched(Arc::new(Inner {
             script,
             applied: AtomicUsize::new(0),
             puts: Mutex::default(),
             failed: Mutex::default(),
-        }))
+        }));
+        Layered::new(watched, MemoryStore::default())
     }
 
-    /// Whether the store refused something of this scope.
-    pub(super) fn failed(&self, scope: &Scope) -> bool {
-        self.0.failed.lock().contains(scope)
+    /// Whether the store refused something of this conversation.
+    pub(super) fn failed(&self, conversation_id: &ConversationId) -> bool {
+        self.0.failed.lock().contains(conversation_id)
     }
 
-    /// What was written to a scope, in order.
-    pub(super) fn puts(&self, scope: &Scope) -> Vec<Put> {
+    /// What was written to a conversation, in order.
+    pub(super) fn puts(&self, conversation_id: &ConversationId) -> Vec<Put> {
         let puts = self.0.puts.lock();
-        let of_scope = puts.iter().filter(|(of, _)| of == scope);
-        of_scope.map(|(_, put)| put.clone()).collect()
+        let for_conversation = puts.iter().filter(|(of, _)| of == conversation_id);
+        for_conversation.map(|(_, put)| put.clone()).collect()
     }
 
     /// Whether the call with this effect stands there as begun, and not as ended.
-    pub(super) fn is_begun(&self, scope: &Scope, effect_key: &str) -> bool {
-        let puts = self.puts(scope);
-        let mut of_call = puts.iter().filter(|put| put.id == effect_key);
+    pub(super) fn is_begun(&self, conversation_id: &ConversationId, idempotency_key: &str) -> bool {
+        let puts = self.puts(conversation_id);
+        let mut of_call = puts.iter().filter(|put| put.id == idempotency_key);
         of_call.next().is_some_and(|put| !put.ended) && of_call.next().is_none()
-    }
-
-    pub(super) async fn all(&self, scope: &Scope) -> Vec<Record> {
-        self.0.memory.records(scope).await.unwrap()
     }
 
     /// Takes longer and shorter in turn, so that a write that does not wait for the one before it overtakes it.
@@ -86,13 +83,18 @@ impl WatchedStore {
 }
 
 #[async_trait]
-impl Store for WatchedStore {
-    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+impl StoreLayer for Watched {
+    async fn apply(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
         let count = self.0.applied.fetch_add(1, Ordering::SeqCst) + 1;
         self.pause(count).await;
         match self.0.script.fault {
             Some((fault, at)) if at == count => {
-                self.0.failed.lock().push(scope.clone());
+                self.0.failed.lock().push(conversation_id.clone());
                 if fault == Fault::Panics {
                     std::panic::resume_unwind(Box::new("the store panics on purpose"));
                 }
@@ -100,39 +102,19 @@ impl Store for WatchedStore {
             }
             _ => {}
         }
-        let puts: Vec<(Scope, Put)> = batch
+        let puts: Vec<(ConversationId, Put)> = batch
             .changes
             .iter()
             .filter_map(put)
-            .map(|put| (scope.clone(), put))
+            .map(|put| (conversation_id.clone(), put))
             .collect();
-        let applied = self.0.memory.apply(scope, batch).await;
+        let applied = store.apply(conversation_id, batch).await;
         // One that expected another revision changed nothing.
         if applied.is_ok() {
             self.0.puts.lock().extend(puts);
         }
         self.pause(count + 1).await;
         applied
-    }
-
-    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
-        self.0.memory.load(scope, query).await
-    }
-
-    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
-        self.0.memory.scopes(filter).await
-    }
-
-    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
-        self.0.memory.holding(kind, id).await
-    }
-
-    fn is_persistent(&self) -> bool {
-        self.0.memory.is_persistent()
-    }
-
-    fn spool(&self) -> Option<Arc<dyn turnwright_core::Spool>> {
-        self.0.memory.spool()
     }
 }
 

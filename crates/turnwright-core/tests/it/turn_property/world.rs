@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use serde_json::Value;
-use turnwright_core::store::Scope;
-use turnwright_core::turn::WeakTurnContext;
+use turnwright_core::context::WeakTurnContext;
+use turnwright_core::store::ConversationId;
 use turnwright_core::{Cancellation, Event, EventKind, ToolContext, TurnContext, TurnEvent};
 
 use super::script::{Act, Call, Cut, Pipe, Script, TurnScript};
-use super::watched_store::WatchedStore;
+use super::watched_store::{Watched, WatchedStore};
 
 pub(super) struct World {
     pub(super) script: Script,
@@ -53,7 +53,7 @@ impl World {
     pub(super) fn new(script: &Script, strict: bool) -> Self {
         World {
             strict,
-            store: WatchedStore::new(script.store),
+            store: Watched::store(script.store),
             turns: script.turns.iter().map(|_| Seen::default()).collect(),
             script: script.clone(),
             violations: Mutex::default(),
@@ -76,9 +76,9 @@ impl World {
         self.violations.lock().clone()
     }
 
-    pub(super) fn scope(&self, turn: usize) -> Scope {
+    pub(super) fn conversation_id(&self, turn: usize) -> ConversationId {
         let talk = if self.script.shared { 0 } else { turn };
-        Scope::new(format!("talk-{talk}"))
+        ConversationId::new(format!("talk-{talk}"))
     }
 
     /// Which turn it is, told by its id and, as it must be, by its stash.
@@ -130,7 +130,11 @@ impl World {
         self.check(sound, || format!("{id} runs with unchecked {args}"));
         self.check(ctx.args() == args, || format!("{id} has two arguments"));
         let writes = ctx.tool().effects() != turnwright_core::Effects::ReadOnly;
-        let begun = || self.store.is_begun(ctx.scope(), &ctx.effect_key());
+        let begun = || {
+            self.store
+                .layer
+                .is_begun(ctx.conversation_id(), &ctx.idempotency_key())
+        };
         self.check(!writes || begun(), || format!("{id} runs and is not begun"));
         if ctx.tool().name() == "ask" || args["how"] == "ThenAsk" {
             self.take_grant(id, args);

@@ -1,102 +1,101 @@
-//! Bytes to pieces of a reply.
+//! From bytes to pieces of a reply.
 
 use std::fmt;
 
 use turnwright_core::Error;
 
-use super::complaint::too_large;
+use super::chunk_reader::ChunkReader;
 use super::delta::Delta;
-use super::reader::Reader;
-use super::sniff::{Form, Sniff};
-use crate::sse::{self, Frames};
+use super::format::{Format, FormatDetector};
+use super::server_error::too_large;
+use crate::sse::{self, EventParser};
 
-/// How large a response that is not streamed may be, unless told.
+/// The default for [`Decoder::max_body`].
 pub const MAX_BODY: usize = 64 * 1024 * 1024;
 
-/// Takes the bytes of a response in pieces of any size and gives what they say. How they are cut makes no difference.
+/// Decodes the bytes of a response, in pieces of any size. The cuts make no difference to the result.
 pub struct Decoder {
     state: State,
-    max_frame: usize,
+    max_event: usize,
     max_body: usize,
-    reader: Reader,
+    reader: ChunkReader,
 }
 
 enum State {
-    /// Too little was seen to know what it is.
-    Begins(Sniff),
-    Events(Frames),
+    /// The format is not known yet.
+    Detecting(FormatDetector),
+    Events(EventParser),
     Json(Vec<u8>),
-    /// The server said that nothing follows.
+    /// Nothing follows.
     Done,
     Failed(Error),
 }
 
 impl Decoder {
-    /// For one response, whose content type is a hint: some servers have none, or a wrong one.
+    /// Creates a decoder for one response. The content type is only a hint: some servers send none, or a wrong one.
     #[must_use]
     pub fn new(content_type: Option<&str>) -> Self {
         Decoder {
-            state: State::Begins(Sniff::new(content_type)),
-            max_frame: sse::MAX_FRAME,
+            state: State::Detecting(FormatDetector::new(content_type)),
+            max_event: sse::MAX_EVENT,
             max_body: MAX_BODY,
-            reader: Reader::default(),
+            reader: ChunkReader::default(),
         }
     }
 
-    /// How large an event of a stream may be, and how much may come between two. 8 MiB unless told.
+    /// Sets the maximum size of an event, and of the bytes between two events. Default: 8 MiB.
     #[must_use]
-    pub fn max_frame(mut self, bytes: usize) -> Self {
-        self.max_frame = bytes;
+    pub fn max_event(mut self, bytes: usize) -> Self {
+        self.max_event = bytes;
         self
     }
 
-    /// How large a response that is not streamed may be. 64 MiB unless told.
+    /// Sets the maximum size of a response that is not streamed. Default: 64 MiB.
     #[must_use]
     pub fn max_body(mut self, bytes: usize) -> Self {
         self.max_body = bytes;
         self
     }
 
-    /// Takes the next bytes, and adds to `deltas` what they say. After an error those that came before it are there.
+    /// Decodes the next bytes and appends the result to `deltas`, up to the first error.
     ///
     /// # Errors
-    /// `E_WIRE_ERROR`: the response is not of the protocol, or larger than allowed. `E_MODEL_SERVER_ERROR`: it is an error of
-    /// the server, with its message. From then on always.
+    /// `E_WIRE_ERROR` if the response is not of the protocol or exceeds a limit. `E_MODEL_SERVER_ERROR` if the server reports
+    /// an error. Every later call returns the same error.
     pub fn push(&mut self, bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Error> {
-        let taken = self.take(bytes, deltas);
-        self.keep(taken)
+        let taken = self.detect(bytes, deltas);
+        self.remember(taken)
     }
 
-    /// The response has ended.
+    /// Ends the response.
     ///
     /// # Errors
-    /// As for [`Decoder::push`]; and `E_WIRE_ERROR` where it is empty or ends within an event or a body.
+    /// As for [`Decoder::push`]; and `E_WIRE_ERROR` if the response is empty or ends within an event or a body.
     pub fn finish(&mut self, deltas: &mut Vec<Delta>) -> Result<(), Error> {
         let taken = self.end(deltas);
-        self.keep(taken)
+        self.remember(taken)
     }
 
-    fn take(&mut self, mut bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Error> {
-        if let State::Begins(sniff) = &mut self.state {
-            let Some(form) = sniff.look(&mut bytes, self.max_frame)? else {
+    fn detect(&mut self, mut bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Error> {
+        if let State::Detecting(detector) = &mut self.state {
+            let Some(format) = detector.detect(&mut bytes, self.max_event)? else {
                 return Ok(());
             };
-            let head = sniff.head().to_vec();
-            self.state = match form {
-                Form::Events => State::Events(Frames::new().limit(self.max_frame)),
-                Form::Json => State::Json(Vec::new()),
+            let head = detector.head().to_vec();
+            self.state = match format {
+                Format::Events => State::Events(EventParser::new().limit(self.max_event)),
+                Format::Json => State::Json(Vec::new()),
             };
-            self.take_known(&head, deltas)?;
+            self.decode(&head, deltas)?;
         }
-        self.take_known(bytes, deltas)
+        self.decode(bytes, deltas)
     }
 
-    fn take_known(&mut self, mut bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Error> {
+    fn decode(&mut self, mut bytes: &[u8], deltas: &mut Vec<Delta>) -> Result<(), Error> {
         match &mut self.state {
-            State::Events(frames) => {
-                while let Some(event) = frames.next_event(&mut bytes)? {
-                    let name = event.name.as_deref();
-                    if self.reader.event(name, &event.data, deltas)? {
+            State::Events(parser) => {
+                while let Some(event) = parser.next_event(&mut bytes)? {
+                    if self.reader.event(&event.name, &event.data, deltas)? {
                         self.state = State::Done;
                         return Ok(());
                     }
@@ -112,17 +111,16 @@ impl Decoder {
                 Ok(())
             }
             State::Failed(error) => Err(error.clone()),
-            State::Begins(_) | State::Done => Ok(()),
+            State::Detecting(_) | State::Done => Ok(()),
         }
     }
 
     fn end(&mut self, deltas: &mut Vec<Delta>) -> Result<(), Error> {
         match &mut self.state {
-            State::Begins(sniff) => return Err(sniff.neither()),
-            State::Events(frames) => {
-                if let Some(event) = frames.finish()? {
-                    self.reader
-                        .event(event.name.as_deref(), &event.data, deltas)?;
+            State::Detecting(detector) => return Err(detector.unknown()),
+            State::Events(parser) => {
+                if let Some(event) = parser.finish()? {
+                    self.reader.event(&event.name, &event.data, deltas)?;
                 }
             }
             State::Json(body) => {
@@ -136,7 +134,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn keep(&mut self, taken: Result<(), Error>) -> Result<(), Error> {
+    fn remember(&mut self, taken: Result<(), Error>) -> Result<(), Error> {
         if let Err(error) = &taken {
             self.state = State::Failed(error.clone());
         }
@@ -147,7 +145,7 @@ impl Decoder {
 impl fmt::Debug for Decoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.state {
-            State::Begins(_) => "begins",
+            State::Detecting(_) => "detecting",
             State::Events(_) => "events",
             State::Json(_) => "json",
             State::Done => "done",

@@ -1,71 +1,71 @@
-//! What one piece of a response says.
+//! A piece of a reply.
 
 use std::fmt;
 
 use serde_json::{Map, Value};
-use turnwright_core::event::Usage;
+use turnwright_core::Usage;
 
-/// A piece of a reply, in the order that they came.
+/// A piece of a reply.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Delta {
-    /// The server's id of the response; once.
+    /// The server's id for the response, once.
     Id(String),
-    /// The model that answers, by the name that the server gives it; once.
+    /// The name of the model, once.
     Model(String),
     /// More of the answer.
     Text(String),
-    /// More of what the model thinks.
+    /// More reasoning.
     Reasoning {
         /// The text.
         text: String,
-        /// Where it stood.
+        /// The field that held it.
         field: ReasoningField,
     },
-    /// `reasoning_details` as they came: pieces, which [`Collector`](super::Collector) puts together.
+    /// Pieces of `reasoning_details`, which [`Collector`](super::Collector) assembles.
     ReasoningDetails(Vec<Value>),
-    /// More of why the model will not answer.
+    /// More of why the model declines to answer.
     Refusal(String),
     /// More of a call.
     Call {
-        /// Which call: counted from 0 in the order in which they began.
+        /// The position of the call, counted from 0 in the order in which calls began.
         slot: usize,
-        /// The id, with the first piece that has one.
+        /// The id, in the first piece that has one.
         id: Option<String>,
         /// The name, or more of it.
         name: Option<String>,
         /// More of the arguments, as text.
         arguments: String,
-        /// Fields that are not of the protocol, which the server may want to see again.
+        /// Fields that the protocol does not define. The server may expect them back.
         extra: Option<Map<String, Value>>,
     },
     /// Why the model stopped.
     Finish(String),
-    /// What the response cost up to here.
+    /// Token usage up to here.
     Usage {
-        /// Tokens of this one request. A later one replaces an earlier one.
+        /// Usage of this request. A later one replaces an earlier one.
         usage: Usage,
-        /// Whether the server said how much of the input was cached.
-        cached_told: bool,
+        /// Whether the server reported the number of cached input tokens.
+        cached_reported: bool,
     },
-    /// The server said that nothing follows: `[DONE]`, or the end of a body that was not streamed.
+    /// The end of the response: `[DONE]`, or the end of a body that was not streamed.
     Done,
 }
 
-/// Where thoughts stood on the wire.
+/// The field that held reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReasoningField {
-    /// `reasoning_content`, as DeepSeek has it.
+    /// `reasoning_content`, as in DeepSeek.
     ReasoningContent,
-    /// `reasoning`, as OpenRouter has it.
+    /// `reasoning`, as in OpenRouter.
     Reasoning,
-    /// A part of the content of type `thinking`, as Mistral has it.
+    /// A content part of type `thinking`, as in Mistral.
     Thinking,
 }
 
 impl ReasoningField {
-    /// The name of the field, or of the type of the part.
+    /// The name of the field or part type.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -76,7 +76,7 @@ impl ReasoningField {
     }
 }
 
-/// Shows how large something is instead of what it says.
+/// Shows a size instead of the content.
 pub(super) struct Size(pub(super) usize);
 
 impl fmt::Debug for Size {
@@ -86,7 +86,7 @@ impl fmt::Debug for Size {
 }
 
 impl fmt::Debug for Delta {
-    /// What a model says is not for logs: sizes are shown.
+    /// Shows sizes: output of a model is not for logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Delta::Id(id) => f.debug_tuple("Id").field(&Size(id.len())).finish(),
@@ -117,10 +117,13 @@ impl fmt::Debug for Delta {
                 .field("extra", &extra.is_some())
                 .finish(),
             Delta::Finish(reason) => f.debug_tuple("Finish").field(reason).finish(),
-            Delta::Usage { usage, cached_told } => f
+            Delta::Usage {
+                usage,
+                cached_reported,
+            } => f
                 .debug_struct("Usage")
                 .field("usage", usage)
-                .field("cached_told", cached_told)
+                .field("cached_reported", cached_reported)
                 .finish(),
             Delta::Done => f.write_str("Done"),
         }

@@ -1,9 +1,9 @@
-//! What a response of the Chat Completions protocol says: bytes to [`Delta`]s, and those to a [`Reply`]. Nothing here
-//! knows of the network.
+//! Decodes responses of the Chat Completions protocol: bytes to [`Delta`]s, and those to a [`Reply`]. This module does not
+//! use the network.
 //!
 //! Servers differ. A stream or a body, any line ending, comments, no `[DONE]`; calls without an index or an id, in pieces
-//! or at once, with arguments that are an object; content in parts; thoughts under several names; usage wherever: all of
-//! that is read. What is not of the protocol at all is an error that says what came.
+//! or at once, with arguments that are an object; content in parts; thoughts under several names; usage in any chunk: all of
+//! that is read. A response that is not of the protocol is an error that quotes how it begins.
 //!
 //! ```
 //! use turnwright_models::chat_completions::decode::decode;
@@ -15,36 +15,37 @@
 //! );
 //! let reply = decode(Some("text/event-stream"), stream.as_bytes())?;
 //! assert_eq!(reply.text, "Hello");
-//! assert!(reply.is_whole());
+//! assert!(reply.is_complete());
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
+mod call_matching;
 mod chunk;
-mod collect;
-mod complaint;
-mod counts;
+mod chunk_reader;
+mod collector;
+mod content;
 mod decoder;
 mod delta;
-mod details;
-mod reader;
+mod format;
+mod lenient;
+mod reasoning_details;
 mod reply;
-mod shape;
-mod slots;
-mod sniff;
+mod server_error;
+mod usage;
 
 #[cfg(test)]
 mod tests;
 
 use turnwright_core::Error;
 
-pub use collect::Collector;
-pub use complaint::error_message;
-pub(super) use complaint::shown;
+pub use collector::Collector;
 pub use decoder::{Decoder, MAX_BODY};
 pub use delta::{Delta, ReasoningField};
 pub use reply::{Cut, Reply, ReplyCall};
+pub use server_error::error_message;
+pub(super) use server_error::excerpt;
 
-/// What a response says whose body is all there.
+/// Decodes a complete response.
 ///
 /// # Errors
 /// As for [`Decoder::push`].
@@ -52,7 +53,7 @@ pub fn decode(content_type: Option<&str>, body: &[u8]) -> Result<Reply, Error> {
     let mut decoder = Decoder::new(content_type);
     let mut collector = Collector::new();
     let mut deltas = Vec::new();
-    // In slices: the pieces of a long stream need not all be there at once.
+    // In slices, so that the deltas of a long stream are not all in memory at once.
     for bytes in body.chunks(64 * 1024) {
         decoder.push(bytes, &mut deltas)?;
         collector.extend(deltas.drain(..));

@@ -1,80 +1,84 @@
-//! What a response says, once all of it is there.
+//! A complete or truncated reply.
 
 use std::fmt;
 
 use serde_json::{Map, Value, json};
-use turnwright_core::event::Usage;
+use turnwright_core::Usage;
 
 use super::delta::{ReasoningField, Size};
 
-/// A model's reply, as it came over the wire.
+/// A reply of a model, as it was received.
 #[derive(Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Reply {
-    /// The server's id of the response.
+    /// The server's id for the response.
     pub id: Option<String>,
     /// The model that answered.
     pub model: Option<String>,
     /// The answer.
     pub text: String,
-    /// What the model thought.
+    /// The reasoning.
     pub reasoning: String,
-    /// Where the thoughts stood first.
+    /// The field in which reasoning first appeared.
     pub reasoning_field: Option<ReasoningField>,
-    /// Thoughts as the server wants to see them again.
+    /// Reasoning in the form that the server expects back.
     pub reasoning_details: Vec<Value>,
-    /// Why the model will not answer.
+    /// Why the model declined to answer.
     pub refusal: String,
     /// Calls, in the order in which they began.
     pub tool_calls: Vec<ReplyCall>,
     /// Why the model stopped; never empty.
     pub finish_reason: Option<String>,
-    /// What it cost.
+    /// Token usage.
     pub usage: Option<Usage>,
-    /// Whether the server said how much of the input was cached.
-    pub cached_told: bool,
-    /// Whether the server said that nothing follows.
+    /// Whether the server reported the number of cached input tokens.
+    pub cached_reported: bool,
+    /// Whether the server marked the end of the response.
     pub done: bool,
-    /// Whether something came after the finish reason, and the server has not ended the response again since.
-    pub(super) goes_on: bool,
+    /// Whether output followed the finish reason, without another end.
+    pub(super) continues: bool,
 }
 
-/// A call of a reply. Its arguments are as they were sent, and may have been cut off.
+/// A call of a reply. Its arguments are as received, and can be truncated.
 #[derive(Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ReplyCall {
-    /// The server's id of the call.
+    /// The server's id for the call.
     pub id: Option<String>,
     /// The name of the tool.
     pub name: String,
     /// The arguments, as text.
     pub arguments: String,
-    /// Fields that are not of the protocol, which the server may want to see again.
+    /// Fields that the protocol does not define. The server may expect them back.
     pub extra: Option<Map<String, Value>>,
 }
 
 impl Reply {
     /// Whether the response is known to be complete: its finish reason is one of those that end a complete response, such
-    /// as `stop` or `tool_calls`, and nothing came after it that the server did not end too.
+    /// as `stop` or `tool_calls`, and no output followed without another end.
     ///
-    /// Only the calls of such a reply may be executed. A finish reason that is not known does not count.
+    /// Only the calls of such a reply may be executed. An unknown finish reason does not count.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
-        !self.goes_on && self.finish_reason.as_deref().is_some_and(ends_whole)
+    pub fn is_complete(&self) -> bool {
+        !self.continues
+            && self
+                .finish_reason
+                .as_deref()
+                .is_some_and(is_complete_reason)
     }
 
-    /// Whether the server ended the response, for whatever reason other than one that is known to cut it off.
+    /// Whether the server ended the response, for any reason that is not known to truncate it.
     pub(crate) fn has_ended(&self) -> bool {
-        !self.goes_on && self.finish_reason.is_some() && self.cut().is_none()
+        !self.continues && self.finish_reason.is_some() && self.cut().is_none()
     }
 
-    /// What the response was cut off by, where its reason to stop says so.
+    /// What truncated the response, according to its finish reason.
     #[must_use]
     pub fn cut(&self) -> Option<Cut> {
         cut_by(self.finish_reason.as_deref()?)
     }
 
-    /// The parts of it that every server has, as JSON: `text`, `reasoning`, `refusal`, `tool_calls`, `finish_reason` and
+    /// The parts that every server has, as JSON: `text`, `reasoning`, `refusal`, `tool_calls`, `finish_reason` and
     /// `usage`.
     #[must_use]
     pub fn to_value(&self) -> Value {
@@ -89,7 +93,7 @@ impl Reply {
             json!({
                 "input": usage.input_tokens,
                 "output": usage.output_tokens,
-                "cached": self.cached_told.then_some(usage.cached_input_tokens),
+                "cached": self.cached_reported.then_some(usage.cached_input_tokens),
             })
         });
         json!({
@@ -103,41 +107,43 @@ impl Reply {
     }
 }
 
-/// What cut a response off.
+/// What truncated a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cut {
-    /// It came to a limit of tokens.
+    /// The token limit was reached.
     Length,
     /// A filter of the provider stopped it.
     Filter,
-    /// The provider failed, or called it off.
+    /// The provider failed or cancelled it.
     Failure,
 }
 
-/// What a response that stopped for this reason was cut off by, if it was. Blanks around the reason do not count.
+/// What truncated a response with this finish reason, if it is truncated. Ignores whitespace around the reason.
 pub(super) fn cut_by(reason: &str) -> Option<Cut> {
     let named = |(cut, _): &&(&str, Cut)| reason.trim().eq_ignore_ascii_case(cut);
-    CUT_OFF.iter().find(named).map(|(_, cut)| *cut)
+    CUT_REASONS.iter().find(named).map(|(_, cut)| *cut)
 }
 
-/// Whether this reason is known to end a complete response. Nothing is read into one that is written otherwise.
-fn ends_whole(reason: &str) -> bool {
-    WHOLE.iter().any(|it| reason.eq_ignore_ascii_case(it))
+/// Whether this reason is known to end a complete response.
+fn is_complete_reason(reason: &str) -> bool {
+    COMPLETE_REASONS
+        .iter()
+        .any(|known| reason.eq_ignore_ascii_case(known))
 }
 
-/// Which of two reasons counts: one that is known to cut a response off, then one that is not known.
+/// The rank of a finish reason if there are several: truncated over unknown over complete.
 pub(super) fn severity(reason: &str) -> u8 {
-    match (cut_by(reason), ends_whole(reason)) {
+    match (cut_by(reason), is_complete_reason(reason)) {
         (Some(_), _) => 2,
         (None, false) => 1,
         (None, true) => 0,
     }
 }
 
-/// The reasons that end a complete response: the protocol's own, and what servers say in their place. The calls of a
-/// response that ended for any other reason are not executed.
-const WHOLE: &[&str] = &[
+/// Finish reasons of a complete response: those of the protocol, and variants of servers. Calls of a response with any other
+/// reason are not executed.
+const COMPLETE_REASONS: &[&str] = &[
     "stop",
     "tool_calls",
     "function_call",
@@ -150,8 +156,8 @@ const WHOLE: &[&str] = &[
     "complete",
 ];
 
-/// The protocol's own reasons for a response that was cut off, and what servers say in their place.
-const CUT_OFF: &[(&str, Cut)] = &[
+/// Finish reasons of a truncated response: those of the protocol, and variants of servers.
+const CUT_REASONS: &[(&str, Cut)] = &[
     ("length", Cut::Length),
     ("model_length", Cut::Length),
     ("max_tokens", Cut::Length),
@@ -171,7 +177,7 @@ const CUT_OFF: &[(&str, Cut)] = &[
 ];
 
 impl fmt::Debug for Reply {
-    /// What a model says is not for logs: sizes are shown.
+    /// Shows sizes: output of a model is not for logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reply")
             .field("model", &self.model)

@@ -6,14 +6,14 @@ use url::Url;
 
 use super::rig::Rig;
 use crate::fetch::AddressGuard;
-use crate::fetch::guard::judge_form;
+use crate::fetch::guard::check_form;
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
 fn judged(guard: &AddressGuard, url: &str) -> Result<(), String> {
-    let judged = guard.judge_url(&Url::parse(url).unwrap());
+    let judged = guard.check_url(&Url::parse(url).unwrap());
     judged.map_err(|error| error.message().to_owned())
 }
 
@@ -55,17 +55,17 @@ fn all_private_networks_are_not_the_metadata_of_clouds() {
 fn a_host_that_was_opened_is_open_by_that_name_alone() {
     let guard = AddressGuard::public().allow_host("Files.Internal");
     let inside = [ip("10.0.0.7")];
-    assert!(guard.judge_answer("files.internal", &inside).is_ok());
-    assert!(guard.judge_answer("files.internal.", &inside).is_ok());
+    assert!(guard.check_resolved("files.internal", &inside).is_ok());
+    assert!(guard.check_resolved("files.internal.", &inside).is_ok());
     for other in [
         "internal",
         "x.files.internal",
         "files.internal.evil.example",
     ] {
-        assert!(guard.judge_answer(other, &inside).is_err(), "{other}");
+        assert!(guard.check_resolved(other, &inside).is_err(), "{other}");
     }
     let metadata = [ip("169.254.169.254")];
-    assert!(guard.judge_answer("files.internal", &metadata).is_err());
+    assert!(guard.check_resolved("files.internal", &metadata).is_err());
     assert!(judged(&guard, "http://10.0.0.7/").is_err());
 }
 
@@ -85,8 +85,8 @@ fn what_was_closed_stays_closed() {
         .allow_private()
         .allow_host("files.internal")
         .allow_network("0.0.0.0/0")
-        .refuse_network("10.1.7.0/24")
-        .refuse_network("8.8.8.0/24");
+        .deny_network("10.1.7.0/24")
+        .deny_network("8.8.8.0/24");
     for address in [
         "10.1.7.1",
         "8.8.8.8",
@@ -97,10 +97,10 @@ fn what_was_closed_stays_closed() {
         assert!(!guard.permits(ip(address)), "{address}");
     }
     let closed = guard
-        .judge_answer("files.internal", &[ip("10.1.7.1")])
+        .check_resolved("files.internal", &[ip("10.1.7.1")])
         .unwrap_err();
     assert!(
-        closed.message().contains("`AddressGuard::refuse_network`"),
+        closed.message().contains("`AddressGuard::deny_network`"),
         "{closed}"
     );
     assert!(guard.permits(ip("10.1.8.1")));
@@ -137,7 +137,7 @@ async fn mistakes_are_named_when_the_fetcher_is_built() {
         .allow_host("files.internal:9000")
         .allow_host("")
         .allow_network("10.1.2.3/16")
-        .refuse_network("inside");
+        .deny_network("inside");
     let mistake = rig.builder().guard(guard).build().unwrap_err();
     assert_eq!(mistake.code(), ErrorCode::InvalidMedia);
     for part in ["`files.internal:9000`", "``", "`10.1.2.3/16`", "`inside`"] {
@@ -160,7 +160,7 @@ fn other_schemes_and_credentials_are_refused_in_form() {
         "http://:word@media.example/",
         "http://media.example@10.0.0.7/",
     ] {
-        let refused = judge_form(&Url::parse(url).unwrap()).unwrap_err();
+        let refused = check_form(&Url::parse(url).unwrap()).unwrap_err();
         assert_eq!(refused.code(), ErrorCode::AddressRefused, "{url}");
         assert!(!refused.to_string().contains("word"), "{refused}");
     }
@@ -169,7 +169,7 @@ fn other_schemes_and_credentials_are_refused_in_form() {
 #[test]
 fn a_name_longer_than_any_name_is_refused() {
     let url = format!("http://{}example/", "a.".repeat(200));
-    assert!(judge_form(&Url::parse(&url).unwrap()).is_err());
+    assert!(check_form(&Url::parse(&url).unwrap()).is_err());
 }
 
 /// Every way in which a URL may write an IPv4 address.
@@ -210,7 +210,7 @@ proptest! {
         let guard = AddressGuard::public();
         for spelling in spellings(address) {
             let url = Url::parse(&format!("http://{spelling}/")).unwrap();
-            prop_assert_eq!(guard.judge_url(&url).is_ok(), guard.permits(address.into()), "{}", url);
+            prop_assert_eq!(guard.check_url(&url).is_ok(), guard.permits(address.into()), "{}", url);
         }
     }
 
@@ -227,7 +227,7 @@ proptest! {
         ] {
             for spelling in spellings(address) {
                 let url = Url::parse(&format!("http://{spelling}/")).unwrap();
-                prop_assert!(guard.judge_url(&url).is_err(), "{}", url);
+                prop_assert!(guard.check_url(&url).is_err(), "{}", url);
             }
         }
     }
@@ -236,8 +236,8 @@ proptest! {
     fn one_refused_address_refuses_all(good in 1_usize..4, at in 0_usize..4) {
         let mut answer = vec![ip("93.184.215.14"); good];
         let guard = AddressGuard::public();
-        prop_assert!(guard.judge_answer("media.example", &answer).is_ok());
+        prop_assert!(guard.check_resolved("media.example", &answer).is_ok());
         answer.insert(at.min(good), ip("10.0.0.7"));
-        prop_assert!(guard.judge_answer("media.example", &answer).is_err());
+        prop_assert!(guard.check_resolved("media.example", &answer).is_err());
     }
 }

@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use proptest::prelude::*;
 
-use crate::fetch::network::Network;
+use crate::fetch::network::parse;
 
 #[test]
 fn a_network_is_its_first_address_and_a_prefix() {
@@ -15,7 +15,7 @@ fn a_network_is_its_first_address_and_a_prefix() {
         "fd12::/48",
         "::1",
     ] {
-        assert!(right.parse::<Network>().is_ok(), "{right}");
+        assert!(parse(right).is_ok(), "{right}");
     }
     for (wrong, why) in [
         ("", "is not a network"),
@@ -26,14 +26,14 @@ fn a_network_is_its_first_address_and_a_prefix() {
         ("10.1.0.0/99999999999", "is not a network"),
         ("files.internal", "is not a network"),
         ("fe80::1%eth0", "is not a network"),
-        ("10.0.0.0/33", "longer than its address"),
-        ("::/129", "longer than its address"),
+        ("10.0.0.0/33", "is not a network"),
+        ("::/129", "is not a network"),
         ("10.1.2.3/16", "beyond its prefix"),
         ("fd12::1/48", "beyond its prefix"),
         ("::ffff:10.0.0.0/104", "write it as IPv4"),
     ] {
-        let said = wrong.parse::<Network>().unwrap_err();
-        assert!(said.contains(why), "{wrong}: {said}");
+        let error = parse(wrong).unwrap_err();
+        assert!(error.contains(why), "{wrong}: {error}");
     }
 }
 
@@ -41,23 +41,21 @@ proptest! {
     #[test]
     fn a_network_holds_what_shares_its_first_bits(first: u128, other: u128, bits in 0_u32..=128) {
         let mask = u128::MAX.checked_shl(128 - bits).unwrap_or(0);
-        let network: Network = format!("{}/{bits}", IpAddr::V6((first & mask).into()))
-            .parse()
-            .or_else(|_| "::/128".parse())
-            .unwrap();
+        let network = format!("{}/{bits}", IpAddr::V6((first & mask).into()));
+        let network = parse(&network).or_else(|_| parse("::/128")).unwrap();
         let near = (first & mask) | (other & !mask);
         let mapped = near >> 32 == 0xffff;
-        prop_assert!(mapped || network.contains(IpAddr::V6(near.into())));
+        prop_assert!(mapped || network.contains(&IpAddr::V6(near.into())));
         let inside = other & mask == first & mask;
-        prop_assert_eq!(network.contains(IpAddr::V6(other.into())), inside);
-        prop_assert!(!network.contains("10.0.0.1".parse().unwrap()));
+        prop_assert_eq!(network.contains(&IpAddr::V6(other.into())), inside);
+        prop_assert!(!network.contains(&"10.0.0.1".parse::<IpAddr>().unwrap()));
     }
 
     #[test]
     fn any_text_is_a_network_or_a_mistake(text in "[0-9a-f:./]{0,24}") {
-        if let Ok(network) = text.parse::<Network>() {
+        if let Ok(network) = parse(&text) {
             let first = text.split('/').next().unwrap_or_default();
-            prop_assert!(network.contains(first.parse().unwrap()));
+            prop_assert!(network.contains(&first.parse::<IpAddr>().unwrap()));
         }
     }
 }

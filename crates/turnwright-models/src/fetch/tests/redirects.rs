@@ -3,7 +3,7 @@ use url::Url;
 
 use super::rig::{Answer, Rig, ok, redirect};
 use super::{read, refusal};
-use crate::fetch::follow::target;
+use crate::fetch::redirects::target;
 
 #[tokio::test]
 async fn redirects_are_followed_and_each_is_looked_up_and_judged() {
@@ -133,8 +133,8 @@ fn a_redirect_never_leaves_tls() {
     assert!(target(&url, Some(&bytes)).is_err());
 }
 
-/// How many requests carried the header.
-fn carried(rig: &Rig) -> Vec<bool> {
+/// How many requests embedded the header.
+fn embedded(rig: &Rig) -> Vec<bool> {
     let requests = rig.requests();
     requests
         .iter()
@@ -153,7 +153,7 @@ async fn headers_stay_with_their_origin_also_if_a_redirect_leads_back() {
     let reader = rig.fetcher().reader("http://media.example/").unwrap();
     let reader = reader.header("Authorization", "Bearer word").unwrap();
     assert_eq!(read(&reader).await.unwrap(), b"hello");
-    assert_eq!(carried(&rig), [true, true, false, false]);
+    assert_eq!(embedded(&rig), [true, true, false, false]);
     for request in rig.requests() {
         assert!(
             !request.to_ascii_lowercase().contains("referer"),

@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use turnwright_core::store::Scope;
+use turnwright_core::store::ConversationId;
 use turnwright_core::{
-    Ended, Error, MemoryStore, Record, StoreExt as _, Tool, ToolContext, TurnInput, TurnOutcome,
-    TurnRunner,
+    Error, MemoryStore, Record, StoreExt as _, Tool, ToolContext, TurnInput, TurnOutcome,
+    TurnRunner, TurnStatus,
 };
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::ChatCompletionsBuilder;
@@ -148,16 +148,16 @@ pub(super) fn cause(error: &Error) -> Option<&Error> {
     std::error::Error::source(error)?.downcast_ref()
 }
 
-fn ends(ended: &Ended) -> Ends {
+fn ends(ended: &TurnStatus) -> Ends {
     match ended {
-        Ended::Answered => Ends::Answered,
-        Ended::Refused(error) => Ends::Refused(error.code()),
-        Ended::Failed(error) => Ends::Failed(cause(error).unwrap_or(error).code()),
+        TurnStatus::Answered => Ends::Answered,
+        TurnStatus::Refused(error) => Ends::Refused(error.code()),
+        TurnStatus::Failed(error) => Ends::Failed(cause(error).unwrap_or(error).code()),
         _ => Ends::Otherwise,
     }
 }
 
-fn said(ended: &Ended) -> String {
+fn said(ended: &TurnStatus) -> String {
     ended
         .error()
         .map_or_else(String::new, |it| it.with_causes())
@@ -165,9 +165,9 @@ fn said(ended: &Ended) -> String {
 
 /// What the store holds of the turn's conversation, a line for each record.
 pub(super) async fn held(store: &MemoryStore, outcome: &TurnOutcome) -> Vec<String> {
-    let scope = Scope::new(Arc::clone(&outcome.conversation));
+    let conversation_id = ConversationId::new(Arc::clone(&outcome.conversation));
     let mut lines = Vec::new();
-    for record in store.records(&scope).await.unwrap() {
+    for record in store.records(&conversation_id).await.unwrap() {
         lines.push(match record {
             Record::Message(it) => format!("{:?}: {}", it.author(), it.text()),
             Record::Ledger(it) => format!("ledger: {} {}", it.tool(), it.state().as_str()),

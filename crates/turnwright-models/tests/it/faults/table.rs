@@ -66,7 +66,7 @@ pub(super) const TABLE: &[Row] = &[
     row(InvalidUtf8,      InArgs, 3, Failed(Wire),               "UTF-8",          Piece,     REPLY, Mended),
     // `[DONE]` says that all was said, and words are what they are. A call is not made, and the model told so, three times.
     row(NoFinishReason,   InText, 1, Answered,                   "",               Answer,    REPLY, Same),
-    row(NoFinishReason,   InArgs, 3, Refused(ResponseIncomplete), "before it was whole", Unmade(3), REPLY, Told),
+    row(NoFinishReason,   InArgs, 3, Refused(ResponseIncomplete), "before it was complete", Unmade(3), REPLY, Told),
     row(DoneMissing,      InText, 1, Answered,                   "",               Answer,    REPLY, Same),
     row(DoneMissing,      InArgs, 2, Answered,                   "",               Made,      REPLY, Same),
     row(DoneTwice,        InText, 1, Answered,                   "",               Answer,    REPLY, Same),

@@ -10,7 +10,9 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use turnwright_core::{Ended, ErrorCode, Limit, MemoryStore, TurnEvent, TurnInput, TurnRunner};
+use turnwright_core::{
+    ErrorCode, Limit, MemoryStore, TurnEvent, TurnInput, TurnRunner, TurnStatus,
+};
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::Server;
 use turnwright_testkit::server::fault::{Fault, HUGE, Where};
@@ -149,7 +151,7 @@ async fn calling_a_turn_off_closes_the_connection_of_a_response_that_hangs() {
         turn.cancel();
         let outcome = timeout(BOUND, turn.outcome()).await.expect("in time");
         assert!(
-            matches!(outcome.ended, Ended::Aborted { .. }),
+            matches!(outcome.ended, TurnStatus::Aborted { .. }),
             "{place}: {}",
             outcome.ended
         );
@@ -177,7 +179,7 @@ async fn a_deadline_closes_the_connection_of_a_response_that_hangs() {
         let input = TurnInput::new("Go.").deadline(Duration::from_secs(1));
         let outcome = timeout(BOUND, runner.run(input)).await.expect("in time");
         assert!(
-            matches!(outcome.ended, Ended::Limit(Limit::Time(_))),
+            matches!(outcome.ended, TurnStatus::Limit(Limit::Time(_))),
             "{place}: {}",
             outcome.ended
         );

@@ -160,7 +160,7 @@ impl Transport for Caught {
             _ => (400, Bytes::from_static(b"{}")),
         };
         let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-        Ok(Response::new(status, headers, Body::whole(body)))
+        Ok(Response::new(status, headers, Body::full(body)))
     }
 }
 

@@ -1,12 +1,12 @@
-//! The format of a file: a number, and the steps from each to the next.
+//! The format of a file: a number, and the steps from each format to the next.
+
+mod steps;
 
 use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 
-use super::failure::Failure;
-use super::scoped::forget_empty;
-use super::trouble::Trouble;
+use super::error::{Failure, SqliteErrorKind};
 
 /// The program whose file it is, as SQLite keeps it in the header: `TWST`.
 const APPLICATION: i32 = 0x5457_5354;
@@ -33,9 +33,13 @@ const STEPS: &[Step] = &[
     Step::sql(include_str!("2.sql")),
     Step {
         sql: include_str!("3.sql"),
-        and: forget_empty,
+        and: steps::delete_empty_conversations,
     },
     Step::sql(include_str!("4.sql")),
+    Step {
+        sql: include_str!("5.sql"),
+        and: steps::index_turns,
+    },
 ];
 
 /// The format that this release reads and writes.
@@ -76,7 +80,7 @@ fn look(conn: &Connection) -> Result<Found, Failure> {
         (APPLICATION, Ok(found)) if found > current() => Err(newer(found)),
         (APPLICATION, Ok(found)) if found == current() => Ok(Found::Current),
         (APPLICATION, Ok(found)) if found > 0 => Ok(Found::Older(found)),
-        _ => Err(Trouble::OtherProgram.into()),
+        _ => Err(SqliteErrorKind::OtherProgram.into()),
     }
 }
 
@@ -109,8 +113,8 @@ fn check_tables(conn: &Connection, found: Found) -> Result<(), Failure> {
         None => Ok(()),
         Some((kind, name, _)) => {
             let name = name.escape_debug();
-            let said = format!("its {kind} `{name}` is not as this program makes it");
-            Err(Failure::new(Trouble::OtherProgram, said))
+            let detail = format!("its {kind} `{name}` is not as this program makes it");
+            Err(Failure::new(SqliteErrorKind::OtherProgram, detail))
         }
     }
 }
@@ -150,7 +154,7 @@ pub(super) fn upgrade_by(conn: &Connection, steps: &[Step]) -> Result<(), Failur
 
 fn newer(found: u32) -> Failure {
     let known = current();
-    Trouble::NewerFormat { found, known }.into()
+    SqliteErrorKind::NewerFormat { found, known }.into()
 }
 
 #[cfg(test)]

@@ -20,12 +20,14 @@ fn an_empty_database_goes_through_all_steps() {
         tables(&conn),
         [
             "artifacts",
-            "forgotten",
+            "batches",
+            "conversations",
+            "deleted_conversations",
+            "deletions",
             "media",
             "orphans",
             "records",
-            "salt",
-            "scopes"
+            "salt"
         ]
     );
     // Once more changes nothing.
@@ -38,22 +40,28 @@ fn a_later_format_and_another_program_are_told_apart() {
     let conn = Connection::open_in_memory().unwrap();
     upgrade(&conn).unwrap();
     conn.pragma_update(None, "user_version", 99).unwrap();
-    let trouble = |failure: Failure| match failure {
-        Failure::Trouble(trouble, _) => trouble,
+    let kind = |failure: Failure| match failure {
+        Failure::Database(kind, _) => kind,
         other => panic!("{other:?}"),
     };
-    let newer = Trouble::NewerFormat {
+    let newer = SqliteErrorKind::NewerFormat {
         found: 99,
         known: current(),
     };
-    assert_eq!(trouble(look(&conn).unwrap_err()), newer);
-    assert_eq!(trouble(check(&conn).unwrap_err()), newer);
+    assert_eq!(kind(look(&conn).unwrap_err()), newer);
+    assert_eq!(kind(check(&conn).unwrap_err()), newer);
     conn.pragma_update(None, "application_id", 1).unwrap();
-    assert_eq!(trouble(look(&conn).unwrap_err()), Trouble::OtherProgram);
+    assert_eq!(
+        kind(look(&conn).unwrap_err()),
+        SqliteErrorKind::OtherProgram
+    );
 
     let other = Connection::open_in_memory().unwrap();
     other.execute_batch("CREATE TABLE mine (x)").unwrap();
-    assert_eq!(trouble(look(&other).unwrap_err()), Trouble::OtherProgram);
+    assert_eq!(
+        kind(look(&other).unwrap_err()),
+        SqliteErrorKind::OtherProgram
+    );
     assert_eq!(tables(&other), ["mine"]);
 }
 

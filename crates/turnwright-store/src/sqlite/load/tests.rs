@@ -1,6 +1,6 @@
 use rusqlite::Connection;
 
-use super::super::apply::checksum;
+use super::super::encode::checksum;
 use super::*;
 
 fn plan(conn: &Connection, sql: &str) -> String {
@@ -20,14 +20,14 @@ fn a_page_is_read_by_kind_in_the_order_of_places_and_nothing_is_sorted() {
     format::upgrade(&conn).unwrap();
     for kinds in 0..=RecordKind::ALL.len() {
         for newest in [false, true] {
-            let plan = plan(&conn, &by_place_sql(kinds, newest));
+            let plan = plan(&conn, &by_position_sql(kinds, newest));
             let (part, parts) = match kinds {
                 0 => (
-                    "records_by_position (scope=? AND position>? AND position<?)",
+                    "records_by_position (conversation=? AND position>? AND position<?)",
                     1,
                 ),
                 kinds => (
-                    "records_by_kind (scope=? AND kind=? AND position>? AND position<?)",
+                    "records_by_kind (conversation=? AND kind=? AND position>? AND position<?)",
                     kinds,
                 ),
             };
@@ -44,28 +44,17 @@ fn a_record_is_found_by_its_kind_and_id_without_looking_at_others() {
     let conn = Connection::open_in_memory().unwrap();
     format::upgrade(&conn).unwrap();
     let plan = plan(&conn, BY_ID);
-    let by_id = "SEARCH records USING INDEX records_by_id (kind=? AND id=? AND scope=?)";
+    let by_id = "SEARCH records USING INDEX records_by_id (kind=? AND id=? AND conversation=?)";
     assert_eq!(plan, by_id);
-}
-
-#[test]
-fn a_record_is_found_in_whatever_scopes_hold_it_without_looking_at_others() {
-    let conn = Connection::open_in_memory().unwrap();
-    format::upgrade(&conn).unwrap();
-    let plan = plan(&conn, HOLDING);
-    let by_id = "records USING COVERING INDEX records_by_id (kind=? AND id=?)";
-    assert!(plan.contains(by_id), "{plan}");
-    let by_row = "scopes USING INTEGER PRIMARY KEY";
-    assert!(plan.contains(by_row), "{plan}");
 }
 
 #[test]
 fn what_nobody_waits_for_any_more_is_not_read_to_its_end() {
     let mut conn = Connection::open_in_memory().unwrap();
     format::upgrade(&conn).unwrap();
-    conn.execute_batch("INSERT INTO scopes VALUES (1, 'chat', 1, 0, 1000, 0)")
+    conn.execute_batch("INSERT INTO conversations (conversation, conversation_id, revision, fencing_token, last_position, written_at) VALUES (1, 'chat', 1, 0, 1000, 0)")
         .unwrap();
-    let nothing = Reopen::new(std::sync::Arc::new(
+    let nothing = ByteResolver::new(std::sync::Arc::new(
         turnwright_core::spool::MemorySpool::default(),
     ));
     for place in 1..=1_000 {
@@ -73,15 +62,15 @@ fn what_nobody_waits_for_any_more_is_not_read_to_its_end() {
         let record = turnwright_core::record::Record::from(record.build().unwrap());
         let body = record.to_json().unwrap();
         conn.execute(
-            "INSERT INTO records VALUES (?1, 1, ?1, 'memory', ?2, 0, 0, ?3, ?4, 0)",
+            "INSERT INTO records (record, conversation, position, kind, id, written_at, bytes, checksum, body) VALUES (?1, 1, ?1, 'memory', ?2, 0, 0, ?3, ?4)",
             params![place, record.id(), checksum(body.as_bytes()), body],
         )
         .unwrap();
     }
-    let scope = Scope::new("chat");
+    let conversation_id = ConversationId::new("chat");
     let mut read = |query: &Query, waits: bool| {
-        let loaded = load(&mut conn, &scope, query, &nothing, &|| waits);
-        loaded.map(|it| it.records.len()).ok()
+        let loaded = load(&mut conn, &conversation_id, query, &nothing, &|| waits);
+        loaded.map(|loaded| loaded.records.len()).ok()
     };
     assert_eq!(read(&Query::all(), true), Some(1_000));
     assert_eq!(read(&Query::all(), false), None);

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+use turnwright_core::reconcile;
 use turnwright_core::record::TurnState;
 use turnwright_core::spool::DiskSpool;
-use turnwright_core::store::{Scope, StoreExt as _};
+use turnwright_core::store::{ConversationId, Layered, StoreExt as _};
 use turnwright_core::trust::ConversationSecret;
-use turnwright_core::unknown;
 use turnwright_core::{
     BoxError, DispatchContext, Event, EventKind, Gates, Next, Turn, TurnContext, TurnGate,
     TurnInput, TurnRunner,
@@ -25,7 +25,7 @@ use turnwright_store::sqlite::SqliteStore;
 use super::script::{Planned, TURNS, conversation_of, decide};
 use super::stages::Stage;
 use super::tools;
-use super::watched::{WatchedSpool, WatchedStore};
+use super::watched::{Watched, WatchedSpool};
 use super::world::{Orders, Task, World};
 use crate::child::say;
 
@@ -98,10 +98,7 @@ fn runner(world: &Arc<World>, store: SqliteStore, spool: Arc<DiskSpool>) -> Turn
         async move { decide(&world, ctx).await }
     };
     TurnRunner::builder(executor)
-        .store(WatchedStore {
-            store,
-            world: Arc::clone(world),
-        })
+        .store(Layered::new(Watched(Arc::clone(world)), store))
         .spool(WatchedSpool {
             spool,
             world: Arc::clone(world),
@@ -115,8 +112,8 @@ fn runner(world: &Arc<World>, store: SqliteStore, spool: Arc<DiskSpool>) -> Turn
             let world = Arc::clone(&asking);
             async move {
                 world.note("input", &[ctx.turn_id()]);
-                world.arrive(Stage::InInput, ctx.scope().as_str());
-                if ctx.scope().as_str() == "input" {
+                world.arrive(Stage::InInput, ctx.conversation_id().as_str());
+                if ctx.conversation_id().as_str() == "input" {
                     let gate = TurnGate::new("may_it").question("May it begin?").build()?;
                     if ctx.wait_for(gate).await? != Value::Bool(true) {
                         return Err(BoxError::from("no answer of ours"));
@@ -145,12 +142,12 @@ fn observe(world: &World, event: &Event) {
 
 /// The turns of a conversation, one after the other.
 async fn play(world: &Arc<World>, store: &SqliteStore, runner: &TurnRunner, conversation: &str) {
-    let scope = Scope::new(conversation);
+    let conversation_id = ConversationId::new(conversation);
     for planned in TURNS.iter().filter(|it| it.conversation() == conversation) {
         let there = match world.orders().task {
             Task::Begin => None,
             Task::GoOn | Task::TakeUp | Task::TakeUpAtOnce => {
-                let turns = store.turns(&scope).await.unwrap();
+                let turns = store.turns(&conversation_id).await.unwrap();
                 turns.into_iter().find(|turn| turn.id() == planned.turn)
             }
         };
@@ -201,8 +198,8 @@ async fn answer(world: &World, mut gates: Gates, conversation: &str) {
         }
         let taken = match &*gate.name {
             "approval" => gates.approve(&gate.id),
-            unknown::GATE => {
-                let key = gate.question["effectKey"].as_str().unwrap();
+            reconcile::GATE => {
+                let key = gate.question["idempotencyKey"].as_str().unwrap();
                 let found = match world.has_effect(key) {
                     true => {
                         json!({ "found": "done", "result": tools::result("wire", &gate.question["args"]["n"]) })

@@ -8,7 +8,7 @@ use serde_json::Value;
 use turnwright_core::record::{
     Author, CallState, GateRecord, GateState, LedgerEntry, RecordKind, TurnState,
 };
-use turnwright_core::store::{Query, Scope, Store as _, StoreExt as _};
+use turnwright_core::store::{ConversationId, Query, Store as _, StoreExt as _};
 use turnwright_core::{Record, ToolCall};
 use turnwright_store::sqlite::SqliteStore;
 
@@ -128,40 +128,48 @@ impl Judge {
                             known.tried.clear();
                         }
                     }
-                    let of_scope = revisions.entry(it.field(0)).or_default();
-                    let first = *of_scope.entry(revision).or_insert(it.life);
+                    let for_conversation = revisions.entry(it.field(0)).or_default();
+                    let first = *for_conversation.entry(revision).or_insert(it.life);
                     assert_eq!(first, it.life, "two batches with one revision: {it:?}");
                 }
                 _ => known.tried.retain(|tried| *tried != digest),
             }
         }
         let mut count = 0;
-        for ((scope, kind, id), known) in known {
+        for ((conversation_id, kind, id), known) in known {
             let kind = RecordKind::named(kind).unwrap();
-            let found = self.store.get(&Scope::new(scope), kind, id).await.unwrap();
+            let found = self
+                .store
+                .get(&ConversationId::new(conversation_id), kind, id)
+                .await
+                .unwrap();
             let found = found.as_ref().map(digest).unwrap_or_default();
             let acknowledged = known.acknowledged.map_or("", |(_, digest)| digest);
             count += u32::from(known.acknowledged.is_some());
             assert!(
                 found == acknowledged || known.tried.contains(&&*found),
-                "{scope} {kind:?} {id}: {acknowledged} was acknowledged, {found} is there"
+                "{conversation_id} {kind:?} {id}: {acknowledged} was acknowledged, {found} is there"
             );
         }
-        for (scope, acknowledged) in revisions {
-            let (scope, nothing) = (Scope::new(scope), Query::all().limit(0));
-            let last = self.store.load(&scope, &nothing).await.unwrap();
+        for (conversation_id, acknowledged) in revisions {
+            let (conversation_id, nothing) =
+                (ConversationId::new(conversation_id), Query::all().limit(0));
+            let last = self.store.load(&conversation_id, &nothing).await.unwrap();
             let last = last.revision.0;
             let unheard = last - acknowledged.len() as u64;
             // One batch of a conversation may be under way when its process is killed.
-            assert!(unheard <= u64::from(self.kills), "{scope}: {unheard}");
+            assert!(
+                unheard <= u64::from(self.kills),
+                "{conversation_id}: {unheard}"
+            );
         }
         self.tally.acknowledged = count;
     }
 
     /// What no record names can go, and then nothing is missing.
     async fn swept(&self) {
-        self.store.sweep(Duration::ZERO).await.unwrap();
-        self.store.sweep(Duration::ZERO).await.unwrap();
+        self.store.delete_orphans(Duration::ZERO).await.unwrap();
+        self.store.delete_orphans(Duration::ZERO).await.unwrap();
     }
 
     fn effects_are_accounted_for(&self) {
@@ -186,12 +194,12 @@ impl Judge {
     }
 
     async fn conversation(&mut self, conversation: &str) {
-        let scope = Scope::new(conversation);
+        let conversation_id = ConversationId::new(conversation);
         let planned = TURNS.iter().filter(|it| it.conversation() == conversation);
         let planned: Vec<&Planned> = planned.collect();
-        self.turns(&scope, &planned).await;
-        let calls = self.store.tool_calls(&scope).await.unwrap();
-        let ledger = self.store.ledger(&scope).await.unwrap();
+        self.turns(&conversation_id, &planned).await;
+        let calls = self.store.tool_calls(&conversation_id).await.unwrap();
+        let ledger = self.store.ledger(&conversation_id).await.unwrap();
         let mut lines: HashMap<&str, &LedgerEntry> = HashMap::new();
         for line in &ledger {
             let twice = lines.insert(line.tool_call(), line);
@@ -213,11 +221,11 @@ impl Judge {
                 .iter()
                 .map(|line| (line.id().to_owned(), line.state())),
         );
-        self.gates(&scope, &planned).await;
+        self.gates(&conversation_id, &planned).await;
     }
 
-    async fn turns(&mut self, scope: &Scope, planned: &[&Planned]) {
-        let turns = self.store.turns(scope).await.unwrap();
+    async fn turns(&mut self, conversation_id: &ConversationId, planned: &[&Planned]) {
+        let turns = self.store.turns(conversation_id).await.unwrap();
         let ids: Vec<&str> = turns.iter().map(|turn| turn.id()).collect();
         let names: Vec<&str> = planned.iter().map(|it| it.turn).collect();
         assert_eq!(ids, names);
@@ -228,7 +236,7 @@ impl Judge {
             self.tally.resumes += turn.runs() - 1;
             self.ends_once(turn.id());
         }
-        let said = self.store.messages(scope).await.unwrap();
+        let said = self.store.messages(conversation_id).await.unwrap();
         let said = said.iter().map(|it| (it.author().clone(), it.text()));
         let said: Vec<(Author, String)> = said.map(|(by, text)| (by, text.to_owned())).collect();
         let expected = planned.iter().flat_map(|it| {
@@ -236,7 +244,7 @@ impl Judge {
             [asked, (Author::Assistant, it.answer())]
         });
         assert_eq!(said, expected.collect::<Vec<_>>());
-        let lease = self.store.lease(scope).await.unwrap().unwrap();
+        let lease = self.store.lease(conversation_id).await.unwrap().unwrap();
         assert_eq!(lease.turn_id(), None, "{lease:?}");
     }
 
@@ -344,9 +352,9 @@ impl Judge {
             .any(|life| self.cut_off.contains(life) && !ended.contains(life))
     }
 
-    async fn gates(&mut self, scope: &Scope, planned: &[&Planned]) {
-        let gates = self.store.gates(scope).await.unwrap();
-        let conversation = scope.as_str();
+    async fn gates(&mut self, conversation_id: &ConversationId, planned: &[&Planned]) {
+        let gates = self.store.gates(conversation_id).await.unwrap();
+        let conversation = conversation_id.as_str();
         let writes = conversation == "confirms";
         for gate in &gates {
             let answered = matches!(gate.state(), GateState::Resolved(_));

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use turnwright_core::approval::always;
-use turnwright_core::unknown::{FindOut as _, Finding, UnknownCall, ask_somebody};
+use turnwright_core::reconcile::{Finding, Reconcile as _, UnknownCall, ask_operator};
 use turnwright_core::{
     ApprovalPolicy, BoxError, Concurrency, Effects, PendingCall, Rejection, Review, Tool,
     ToolBuilder, ToolContext, ToolError, TurnGate,
@@ -74,12 +74,12 @@ pub(crate) fn all(world: &Arc<World>) -> Vec<Tool> {
     });
     let found_out = Arc::clone(world);
     let transfer = tool("transfer").handler(handler(world, write));
-    let transfer = transfer.find_out(move |call: UnknownCall| {
+    let transfer = transfer.reconcile(move |call: UnknownCall| {
         let world = Arc::clone(&found_out);
         async move {
-            world.arrive(Stage::FindingOut, call.scope().as_str());
+            world.arrive(Stage::FindingOut, call.conversation_id().as_str());
             sleep(MOMENT).await;
-            Ok::<_, BoxError>(match world.has_effect(call.effect_key()) {
+            Ok::<_, BoxError>(match world.has_effect(call.idempotency_key()) {
                 true => Finding::done(result("transfer", &call.args()["n"])),
                 false => Finding::NotDone,
             })
@@ -106,7 +106,7 @@ pub(crate) fn all(world: &Arc<World>) -> Vec<Tool> {
 /// Who is asked what became of a call: of a `wire` somebody, of the others nobody.
 pub(crate) async fn ask_of_unknown(call: UnknownCall) -> Result<Finding, BoxError> {
     match call.tool_name() {
-        "wire" => ask_somebody().find_out(call).await,
+        "wire" => ask_operator().reconcile(call).await,
         _ => Ok(Finding::Unknown),
     }
 }
@@ -148,7 +148,7 @@ where
 }
 
 fn start(world: &World, ctx: &ToolContext) -> String {
-    let key = ctx.effect_key();
+    let key = ctx.idempotency_key();
     world.note("start", &[&key, ctx.id(), ctx.tool().name()]);
     key
 }
@@ -158,9 +158,9 @@ fn end(world: &World, ctx: &ToolContext, key: &str) {
 }
 
 fn effect(world: &World, ctx: &ToolContext) {
-    world.arrive(Stage::BeforeEffect, ctx.scope().as_str());
-    world.take_effect(&ctx.effect_key());
-    world.arrive(Stage::AfterEffect, ctx.scope().as_str());
+    world.arrive(Stage::BeforeEffect, ctx.conversation_id().as_str());
+    world.take_effect(&ctx.idempotency_key());
+    world.arrive(Stage::AfterEffect, ctx.conversation_id().as_str());
 }
 
 async fn read(_: Arc<World>, _: Value, _: ToolContext) -> Result<(), ToolError> {
@@ -194,7 +194,7 @@ struct Reviewer(Arc<World>);
 impl ApprovalPolicy for Reviewer {
     async fn review(&self, call: &PendingCall<'_>) -> Review {
         self.0
-            .arrive(Stage::Reviewed, call.context().scope().as_str());
+            .arrive(Stage::Reviewed, call.context().conversation_id().as_str());
         sleep(MOMENT).await;
         Review::Allow
     }

@@ -9,18 +9,14 @@ use async_trait::async_trait;
 use turnwright_core::record::{Author, CallState, GateState, TurnState};
 use turnwright_core::spool::{ByteReader, DiskSpool, Spool};
 use turnwright_core::store::{
-    Batch, Change, Loaded, Query, Revision, Scope, ScopeFilter, Store, StoreError,
+    Batch, Change, ConversationId, Revision, Store, StoreError, StoreLayer,
 };
 use turnwright_core::{Body, Record, RecordKind};
-use turnwright_store::sqlite::SqliteStore;
 
 use super::stages::Stage;
 use super::world::World;
 
-pub(crate) struct WatchedStore {
-    pub(crate) store: SqliteStore,
-    pub(crate) world: Arc<World>,
-}
+pub(crate) struct Watched(pub(crate) Arc<World>);
 
 /// What says whether two records are the same.
 pub(crate) fn digest(record: &Record) -> String {
@@ -106,12 +102,25 @@ fn stages(batch: &Batch) -> Vec<(Stage, Stage)> {
     all.into_iter().flatten().collect()
 }
 
-impl WatchedStore {
-    /// A line for each change: scope, kind, id, state, digest, and the revision where there is one.
-    fn lines(&self, what: &str, scope: &Scope, batch: &Batch, revision: &str) -> Vec<String> {
+impl Watched {
+    /// A line for each change: conversation, kind, id, state, digest, and the revision where there is one.
+    fn lines(
+        &self,
+        what: &str,
+        conversation_id: &ConversationId,
+        batch: &Batch,
+        revision: &str,
+    ) -> Vec<String> {
         let line = |kind: RecordKind, id: &str, state: &str, digest: &str| {
-            let fields = [scope.as_str(), kind.as_str(), id, state, digest, revision];
-            self.world.line(what, &fields)
+            let fields = [
+                conversation_id.as_str(),
+                kind.as_str(),
+                id,
+                state,
+                digest,
+                revision,
+            ];
+            self.0.line(what, &fields)
         };
         let lines = batch.changes.iter().map(|change| match change {
             Change::Put(it) => line(it.kind(), it.id(), state(it), &digest(it)),
@@ -123,52 +132,42 @@ impl WatchedStore {
 }
 
 #[async_trait]
-impl Store for WatchedStore {
-    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+impl StoreLayer for Watched {
+    async fn apply(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
         let stages = stages(&batch);
         for (before, _) in &stages {
-            self.world.arrive(*before, scope.as_str());
+            self.0.arrive(*before, conversation_id.as_str());
         }
-        self.world.note_all(&self.lines("try", scope, &batch, ""));
+        self.0
+            .note_all(&self.lines("try", conversation_id, &batch, ""));
         let copy = batch.clone();
-        match self.store.apply(scope, batch).await {
+        match store.apply(conversation_id, batch).await {
             Ok(revision) => {
-                let lines = self.lines("ack", scope, &copy, &revision.0.to_string());
-                self.world.note_all(&lines);
+                let lines = self.lines("ack", conversation_id, &copy, &revision.0.to_string());
+                self.0.note_all(&lines);
                 for (before, after) in &stages {
                     if *before == Stage::BeforeRenewed {
-                        self.world.note_renewed(scope.as_str());
+                        self.0.note_renewed(conversation_id.as_str());
                     }
-                    self.world.arrive(*after, scope.as_str());
+                    self.0.arrive(*after, conversation_id.as_str());
                 }
                 Ok(revision)
             }
             Err(error) => {
-                let lines = self.lines("refused", scope, &copy, "");
-                self.world.note_all(&lines);
+                let lines = self.lines("refused", conversation_id, &copy, "");
+                self.0.note_all(&lines);
                 Err(error)
             }
         }
     }
 
-    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
-        self.store.load(scope, query).await
-    }
-
-    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
-        self.store.scopes(filter).await
-    }
-
-    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
-        self.store.holding(kind, id).await
-    }
-
-    fn is_persistent(&self) -> bool {
-        self.store.is_persistent()
-    }
-
     /// The runner is given the watched one.
-    fn spool(&self) -> Option<Arc<dyn Spool>> {
+    fn spool(&self, _: &dyn Store) -> Option<Arc<dyn Spool>> {
         None
     }
 }

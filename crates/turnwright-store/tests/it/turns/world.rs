@@ -115,13 +115,13 @@ impl World {
     }
 
     /// What a call does to the world: once for each time that it is called.
-    pub(crate) fn take_effect(&self, effect_key: &str) {
-        self.effects.add(effect_key);
+    pub(crate) fn take_effect(&self, idempotency_key: &str) {
+        self.effects.add(idempotency_key);
     }
 
-    pub(crate) fn has_effect(&self, effect_key: &str) -> bool {
+    pub(crate) fn has_effect(&self, idempotency_key: &str) -> bool {
         let effects = journal::lines(&journal::effects(self.folder()));
-        effects.iter().any(|key| key == effect_key)
+        effects.iter().any(|key| key == idempotency_key)
     }
 
     pub(crate) fn note_renewed(&self, conversation: &str) {

@@ -1,12 +1,16 @@
 //! The promises, each with its check.
 
-mod fences;
+mod batches;
+mod changes;
+mod conversations;
+mod fencing_tokens;
+mod model;
 mod names;
 mod order;
 mod queries;
 mod races;
 mod revisions;
-mod scopes;
+mod turns;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -33,40 +37,52 @@ macro_rules! checks {
 }
 
 checks! {
-    "a scope that was never written has no records and revision 0" => order::nothing_at_first;
+    "a conversation that was never written has no records and revision 0" => order::nothing_at_first;
     "records come back in the order in which they were first written" => order::written_order;
     "records of every kind come back as they were" => order::every_kind;
-    "a record that is put again replaces the old one and keeps its place" => order::replaced;
+    "a record that is put again replaces the old one and keeps its position" => order::replaced;
     "a record that was deleted and put again goes to the end" => order::put_again;
     "no position is given twice, also after deletions" => order::positions;
     "the changes of a batch are made in their order" => order::within_a_batch;
     "deleting what is not there is no error" => order::deleting_nothing;
     "each kind has ids of its own" => order::kinds_apart;
     "a large batch is written whole" => order::large_batch;
-    "a batch of which one record cannot be kept changes nothing" => order::all_or_nothing;
+    "a batch with a record that cannot be encoded changes nothing" => order::all_or_nothing;
     "every applied batch makes a new revision, an empty one too" => revisions::each_batch;
-    "a load tells the revision, whatever it finds" => revisions::told_by_loads;
+    "a load returns the revision and the highest fencing token, whatever it finds" => revisions::told_by_loads;
     "a batch that expects another revision changes nothing" => revisions::conflicts;
-    "a scope that was emptied keeps its revision and its fence" => revisions::emptied;
-    "a lower fence is refused and changes nothing" => fences::lower;
-    "an equal fence, a higher one and none pass" => fences::others;
-    "fenced goes before conflict, and a refused batch sets no fence" => fences::refused;
-    "an empty batch sets a fence, however high" => fences::by_empty_batch;
-    "each scope has a fence of its own" => fences::scopes_apart;
+    "a conversation without records keeps its revision and fencing token" => revisions::emptied;
+    "a lower fencing token is rejected and changes nothing" => fencing_tokens::lower;
+    "an equal fencing token, a higher one and none are accepted" => fencing_tokens::others;
+    "fenced goes before conflict, and a rejected batch sets no fencing token" => fencing_tokens::refused;
+    "an empty batch sets a fencing token, however high" => fencing_tokens::by_empty_batch;
+    "each conversation has its own fencing token" => fencing_tokens::scopes_apart;
     "the conditions of a query hold together" => queries::combined;
     "an empty list of ids finds nothing, and a repeated id is found once" => queries::odd_lists;
     "pages of any size visit every record once" => queries::paged;
     "a page goes on after a record that is gone" => queries::paged_while_changing;
-    "scopes know nothing of each other" => scopes::apart;
-    "scopes are listed by their names' bytes, and only those that hold records" => scopes::listed;
-    "the conditions of a listing hold together" => scopes::combined;
-    "a record is found by its kind and id in whatever scopes hold it" => scopes::holding;
+    "conversations are independent" => conversations::apart;
+    "conversations with records are listed in byte order" => conversations::listed;
+    "the conditions of a listing hold together" => conversations::combined;
+    "turns are found by id, state, prefix, lease and open gates" => turns::conditions;
+    "turns are listed by the time when they began, in pages" => turns::pages;
+    "a found turn has its record, its lease and its open gates" => turns::contents;
+    "a turn keeps up with its records" => turns::updates;
+    "changes are the records that were put and deleted since" => changes::since;
+    "changes since an unknown revision are unknown" => changes::unknown;
+    "deletions are remembered, or changes are unknown" => changes::many_deletions;
+    "a batch that is applied again changes nothing and returns its revision" => batches::applied_again;
+    "a rejected batch can be applied later" => batches::rejected_first;
+    "a batch id is not reused for another batch" => batches::reused;
+    "of equal batches at once one is applied" => batches::at_once;
+    "a lost answer is found by applying the batch again" => batches::lost_answers;
+    "answers are those of the reference store" => model::random_operations;
     "ids are any text, and no two are mixed up" => names::ids;
-    "scopes are any text, and no two are mixed up" => names::scopes;
+    "conversation ids are any text, and no two are mixed up" => names::conversations;
     "a prefix is text and no pattern" => names::prefixes;
-    "a NUL in a name is kept or refused, and cuts nothing off" => names::nul;
-    "of writers who expect the same revision exactly one wins" => races::one_winner;
+    "a NUL in an id is stored or rejected, and truncates nothing" => names::nul;
+    "of writers that expect the same revision exactly one wins" => races::one_winner;
     "no update is lost" => races::no_lost_update;
     "no write is lost, and each has a revision of its own" => races::no_lost_write;
-    "whoever reads sees a batch whole" => races::whole_batches;
+    "a reader sees all of a batch or nothing" => races::whole_batches;
 }

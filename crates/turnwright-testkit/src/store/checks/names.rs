@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use turnwright_core::record::{Record, RecordKind};
-use turnwright_core::store::{Query, Scope, ScopeFilter, Store, StoreExt as _};
+use turnwright_core::store::{ConversationFilter, ConversationId, Query, Store, StoreExt as _};
 
 use crate::store::outcome::{Outcome, ensure, ids as found_ids, same};
 use crate::store::sample::{ledger, note};
@@ -58,7 +58,7 @@ const ODD: &[&str] = &[
     "a  b",
 ];
 
-/// What only a scope or an effect key may be named.
+/// What only a conversation or an idempotency key may be named.
 const ODDER: &[&str] = &[
     " ",
     "a ",
@@ -79,7 +79,7 @@ fn long(end: &str) -> String {
 }
 
 pub(super) async fn ids(store: Arc<dyn Store>) -> Outcome {
-    let scope = Scope::new("s");
+    let conversation_id = ConversationId::new("s");
     let memories = ODD.iter().map(|id| (*id).to_owned());
     let memories: Vec<String> = memories.chain([long("a"), long("b")]).collect();
     let entries = ODD.iter().chain(ODDER).map(|id| (*id).to_owned());
@@ -88,18 +88,20 @@ pub(super) async fn ids(store: Arc<dyn Store>) -> Outcome {
         .chain([longer.clone() + "a", longer + "b"])
         .collect();
     for id in &memories {
-        store.put(&scope, note(id, &format!("of {id}"))?).await?;
+        store
+            .put(&conversation_id, note(id, &format!("of {id}"))?)
+            .await?;
     }
     for id in &entries {
-        store.put(&scope, ledger(id, "begun")?).await?;
+        store.put(&conversation_id, ledger(id, "begun")?).await?;
     }
     let of = |kind| Query::all().kind(kind);
-    let found = found_ids(&*store, &scope, &of(RecordKind::Memory)).await?;
+    let found = found_ids(&*store, &conversation_id, &of(RecordKind::Memory)).await?;
     same("ids of memories", &found, &memories)?;
-    let found = found_ids(&*store, &scope, &of(RecordKind::Ledger)).await?;
+    let found = found_ids(&*store, &conversation_id, &of(RecordKind::Ledger)).await?;
     same("ids of the ledger", &found, &entries)?;
     for id in &memories {
-        let found = store.get(&scope, RecordKind::Memory, id).await?;
+        let found = store.get(&conversation_id, RecordKind::Memory, id).await?;
         let text = found.and_then(Record::into_memory);
         let text = text.map(|it| it.text().to_owned());
         same(
@@ -110,8 +112,10 @@ pub(super) async fn ids(store: Arc<dyn Store>) -> Outcome {
     }
     // One after the other goes, and no other with it.
     for (n, id) in (1..).zip(&entries) {
-        store.delete(&scope, RecordKind::Ledger, id).await?;
-        let left = found_ids(&*store, &scope, &of(RecordKind::Ledger)).await?;
+        store
+            .delete(&conversation_id, RecordKind::Ledger, id)
+            .await?;
+        let left = found_ids(&*store, &conversation_id, &of(RecordKind::Ledger)).await?;
         let promised = entries.iter().skip(n).cloned().collect();
         same(
             &format!("what is left after {id:?} was deleted"),
@@ -128,44 +132,49 @@ fn scope_names() -> Vec<String> {
     short.chain([long("a"), long("b")]).collect()
 }
 
-pub(super) async fn scopes(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn conversations(store: Arc<dyn Store>) -> Outcome {
     let names = scope_names();
     for name in &names {
         let text = format!("of {name}");
         store
-            .put(&Scope::new(name.as_str()), note("x", &text)?)
+            .put(&ConversationId::new(name.as_str()), note("x", &text)?)
             .await?;
     }
     for name in &names {
-        let found = store.memories(&Scope::new(name.as_str())).await?;
+        let found = store.memories(&ConversationId::new(name.as_str())).await?;
         let found: Vec<String> = found.iter().map(|it| it.text().to_owned()).collect();
         same(
-            &format!("texts of the scope {name:?}"),
+            &format!("texts of the conversation {name:?}"),
             found,
             vec![format!("of {name}")],
         )?;
     }
-    let mut promised: Vec<Scope> = names.iter().map(|name| Scope::new(name.as_str())).collect();
+    let mut promised: Vec<ConversationId> = names
+        .iter()
+        .map(|name| ConversationId::new(name.as_str()))
+        .collect();
     promised.sort();
-    let found = store.scopes(&ScopeFilter::all()).await?;
-    same("scopes", found, promised)
+    let found = store.conversations(&ConversationFilter::all()).await?;
+    same("conversations", found, promised)
 }
 
 pub(super) async fn prefixes(store: Arc<dyn Store>) -> Outcome {
     let names = scope_names();
     for name in &names {
         store
-            .put(&Scope::new(name.as_str()), note("x", "x")?)
+            .put(&ConversationId::new(name.as_str()), note("x", "x")?)
             .await?;
     }
     for prefix in &names {
         let begins = names.iter().filter(|name| name.starts_with(prefix));
-        let mut promised: Vec<Scope> = begins.map(|name| Scope::new(name.as_str())).collect();
+        let mut promised: Vec<ConversationId> = begins
+            .map(|name| ConversationId::new(name.as_str()))
+            .collect();
         promised.sort();
-        let filter = ScopeFilter::all().prefix(prefix.as_str());
-        let found = store.scopes(&filter).await?;
+        let filter = ConversationFilter::all().prefix(prefix.as_str());
+        let found = store.conversations(&filter).await?;
         same(
-            &format!("scopes that begin with {prefix:?}"),
+            &format!("conversations that begin with {prefix:?}"),
             found,
             promised,
         )?;
@@ -174,15 +183,15 @@ pub(super) async fn prefixes(store: Arc<dyn Store>) -> Outcome {
 }
 
 pub(super) async fn nul(store: Arc<dyn Store>) -> Outcome {
-    let plain = Scope::new("a");
+    let plain = ConversationId::new("a");
     store.put(&plain, note("x", "plain")?).await?;
     store.put(&plain, ledger("k", "begun")?).await?;
-    let with = Scope::new("a\0b");
+    let with = ConversationId::new("a\0b");
     if store.put(&with, note("x", "with")?).await.is_ok() {
         let found = store.memories(&with).await?;
         let found = found.first().map(|it| it.text().to_owned());
         same(
-            "the text in a scope with a NUL",
+            "the text in a conversation with a NUL",
             found,
             Some("with".to_owned()),
         )?;
@@ -196,7 +205,7 @@ pub(super) async fn nul(store: Arc<dyn Store>) -> Outcome {
     let found = store.memories(&plain).await?;
     let found: Vec<_> = found.iter().map(|it| it.text().to_owned()).collect();
     same(
-        "the texts of the scope \"a\"",
+        "the texts of the conversation \"a\"",
         found,
         vec!["plain".to_owned()],
     )?;

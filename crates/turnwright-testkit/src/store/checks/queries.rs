@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use turnwright_core::record::RecordKind;
-use turnwright_core::store::{Position, Query, Scope, Store, StoreExt as _, Stored};
+use turnwright_core::store::{ConversationId, Position, Query, Store, StoreExt as _, Stored};
 
 use crate::store::outcome::{Broken, Outcome, ensure, ids, same};
 use crate::store::sample::{note, of_kind};
 
 /// Records of several kinds that share ids, with gaps between them.
-async fn filled(store: &dyn Store, scope: &Scope) -> Result<Vec<Stored>, Broken> {
+async fn filled(
+    store: &dyn Store,
+    conversation_id: &ConversationId,
+) -> Result<Vec<Stored>, Broken> {
     use RecordKind::{Ledger, Memory, Message, Thought};
     for (n, kind) in [
         Memory, Message, Thought, Memory, Message, Ledger, Memory, Message,
@@ -20,11 +23,11 @@ async fn filled(store: &dyn Store, scope: &Scope) -> Result<Vec<Stored>, Broken>
     .enumerate()
     {
         let id = format!("id-{}", n % 10);
-        store.put(scope, of_kind(kind, &id)?).await?;
+        store.put(conversation_id, of_kind(kind, &id)?).await?;
     }
-    store.delete(scope, Memory, "id-3").await?;
-    store.delete(scope, Message, "id-7").await?;
-    Ok(store.load(scope, &Query::all()).await?.records)
+    store.delete(conversation_id, Memory, "id-3").await?;
+    store.delete(conversation_id, Message, "id-7").await?;
+    Ok(store.load(conversation_id, &Query::all()).await?.records)
 }
 
 /// What a query means, said plainly.
@@ -48,8 +51,8 @@ fn meant<'r>(all: &'r [Stored], query: &Query) -> Vec<(&'r str, RecordKind)> {
 }
 
 pub(super) async fn combined(store: Arc<dyn Store>) -> Outcome {
-    let scope = Scope::new("s");
-    let all = filled(&*store, &scope).await?;
+    let conversation_id = ConversationId::new("s");
+    let all = filled(&*store, &conversation_id).await?;
     let kinds: [&[RecordKind]; 5] = [
         &[],
         &[RecordKind::Message],
@@ -79,7 +82,7 @@ pub(super) async fn combined(store: Arc<dyn Store>) -> Outcome {
                             id_list.map(|ids| ids.iter().map(|id| (*id).to_owned()).collect());
                         (query.after, query.before) = (after, before);
                         (query.limit, query.newest) = (limit, newest);
-                        let found = store.load(&scope, &query).await?.records;
+                        let found = store.load(&conversation_id, &query).await?.records;
                         let found = meant(&found, &Query::all());
                         same(&format!("{query:?}"), found, meant(&all, &query))?;
                     }
@@ -91,32 +94,37 @@ pub(super) async fn combined(store: Arc<dyn Store>) -> Outcome {
 }
 
 pub(super) async fn odd_lists(store: Arc<dyn Store>) -> Outcome {
-    let scope = Scope::new("s");
+    let conversation_id = ConversationId::new("s");
     store
-        .put_all(&scope, [note("a", "x")?, note("b", "x")?])
+        .put_all(&conversation_id, [note("a", "x")?, note("b", "x")?])
         .await?;
     let none: [&str; 0] = [];
-    let found = ids(&*store, &scope, &Query::all().ids(none)).await?;
+    let found = ids(&*store, &conversation_id, &Query::all().ids(none)).await?;
     same("no ids", found, vec![])?;
-    let found = ids(&*store, &scope, &Query::all().ids(["b", "a", "b", "a"])).await?;
+    let found = ids(
+        &*store,
+        &conversation_id,
+        &Query::all().ids(["b", "a", "b", "a"]),
+    )
+    .await?;
     same("repeated ids", found, vec!["a".to_owned(), "b".to_owned()])?;
     let many = (0..5_000).map(|n| format!("n-{n}")).chain(["b".to_owned()]);
-    let found = ids(&*store, &scope, &Query::all().ids(many)).await?;
+    let found = ids(&*store, &conversation_id, &Query::all().ids(many)).await?;
     same("one of 5,001 ids", found, vec!["b".to_owned()])?;
     let query = Query::all()
         .limit(usize::MAX)
         .after(Position(u64::MAX >> 1));
-    let found = ids(&*store, &scope, &query).await?;
+    let found = ids(&*store, &conversation_id, &query).await?;
     same("after a place that is far away", found, vec![])
 }
 
 pub(super) async fn paged(store: Arc<dyn Store>) -> Outcome {
-    let scope = Scope::new("s");
-    let all = filled(&*store, &scope).await?;
+    let conversation_id = ConversationId::new("s");
+    let all = filled(&*store, &conversation_id).await?;
     for query in [Query::all(), Query::all().kind(RecordKind::Memory)] {
         let promised = meant(&all, &query);
         for size in [1, 2, 3, 7, promised.len(), 100] {
-            let mut pages = store.pages(&scope, query.clone()).size(size);
+            let mut pages = store.pages(&conversation_id, query.clone()).size(size);
             let mut found = Vec::new();
             while let Some(stored) = pages.next().await {
                 found.push(stored?);
@@ -134,18 +142,22 @@ pub(super) async fn paged(store: Arc<dyn Store>) -> Outcome {
 }
 
 pub(super) async fn paged_while_changing(store: Arc<dyn Store>) -> Outcome {
-    let scope = Scope::new("s");
+    let conversation_id = ConversationId::new("s");
     for id in ["a", "b", "c", "d"] {
-        store.put(&scope, note(id, "x")?).await?;
+        store.put(&conversation_id, note(id, "x")?).await?;
     }
-    let first = store.load(&scope, &Query::all().limit(2)).await?;
+    let first = store.load(&conversation_id, &Query::all().limit(2)).await?;
     let place = first.records.last().map(|stored| stored.position);
     let place = place.ok_or_else(|| Broken("a page of two is empty".to_owned()))?;
-    store.delete(&scope, RecordKind::Memory, "b").await?;
-    store.put(&scope, note("a", "replaced")?).await?;
-    store.put(&scope, note("e", "x")?).await?;
-    store.delete(&scope, RecordKind::Memory, "d").await?;
-    let rest = ids(&*store, &scope, &Query::all().after(place)).await?;
+    store
+        .delete(&conversation_id, RecordKind::Memory, "b")
+        .await?;
+    store.put(&conversation_id, note("a", "replaced")?).await?;
+    store.put(&conversation_id, note("e", "x")?).await?;
+    store
+        .delete(&conversation_id, RecordKind::Memory, "d")
+        .await?;
+    let rest = ids(&*store, &conversation_id, &Query::all().after(place)).await?;
     same(
         "what comes after",
         rest,

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, spawn_blocking};
 use turnwright_core::record::{Record, RecordKind};
-use turnwright_core::store::{Batch, Loaded, Query, Revision, Scope, Store, StoreExt as _};
+use turnwright_core::store::{
+    Batch, ConversationId, Loaded, Query, Revision, Store, StoreExt as _,
+};
 
 use crate::store::outcome::{Broken, Outcome, ensure, same};
 use crate::store::sample::note;
@@ -32,14 +34,14 @@ async fn join<T>(all: Vec<JoinHandle<Result<T, Broken>>>) -> Result<Vec<T>, Brok
 }
 
 pub(super) async fn one_winner(store: Arc<dyn Store>) -> Outcome {
-    let scope = Scope::new("s");
+    let conversation_id = ConversationId::new("s");
     for round in 0..ROUNDS as u64 {
         let writers = (0..WRITERS).map(|writer| {
-            let (store, scope) = (Arc::clone(&store), scope.clone());
+            let (store, conversation_id) = (Arc::clone(&store), conversation_id.clone());
             beside(async move {
                 let id = format!("{round}-{writer}");
                 let batch = Batch::new().put(note(&id, "x")?).expect(Revision(round));
-                match store.apply(&scope, batch).await {
+                match store.apply(&conversation_id, batch).await {
                     Ok(revision) => same("revision", revision, Revision(round + 1)).map(|()| true),
                     Err(error) if error.found_revision().is_some() => Ok(false),
                     Err(error) => Err(error.into()),
@@ -50,7 +52,7 @@ pub(super) async fn one_winner(store: Arc<dyn Store>) -> Outcome {
         let won = won.into_iter().filter(|won| *won).count();
         same("writers who won", won, 1)?;
     }
-    let found = store.records(&scope).await?.len();
+    let found = store.records(&conversation_id).await?.len();
     same("records of the winners", found, ROUNDS)
 }
 
@@ -61,17 +63,21 @@ fn counted(loaded: &Loaded) -> usize {
 }
 
 pub(super) async fn no_lost_update(store: Arc<dyn Store>) -> Outcome {
-    let scope = Scope::new("s");
+    let conversation_id = ConversationId::new("s");
     let counter = Query::all().kind(RecordKind::Memory).ids(["counter"]);
     let writers = (0..WRITERS).map(|_| {
-        let (store, scope, counter) = (Arc::clone(&store), scope.clone(), counter.clone());
+        let (store, conversation_id, counter) =
+            (Arc::clone(&store), conversation_id.clone(), counter.clone());
         beside(async move {
             for _ in 0..ROUNDS {
                 loop {
-                    let loaded = store.load(&scope, &counter).await?;
+                    let loaded = store.load(&conversation_id, &counter).await?;
                     let next = (counted(&loaded) + 1).to_string();
                     let batch = Batch::new().put(note("counter", &next)?);
-                    match store.apply(&scope, batch.expect(loaded.revision)).await {
+                    match store
+                        .apply(&conversation_id, batch.expect(loaded.revision))
+                        .await
+                    {
                         Ok(_) => break,
                         Err(error) if error.found_revision().is_some() => {}
                         Err(error) => return Err(error.into()),
@@ -82,19 +88,19 @@ pub(super) async fn no_lost_update(store: Arc<dyn Store>) -> Outcome {
         })
     });
     join(writers.collect()).await?;
-    let loaded = store.load(&scope, &counter).await?;
+    let loaded = store.load(&conversation_id, &counter).await?;
     same("the counter", counted(&loaded), WRITERS * ROUNDS)
 }
 
 pub(super) async fn no_lost_write(store: Arc<dyn Store>) -> Outcome {
-    let scope = Scope::new("s");
+    let conversation_id = ConversationId::new("s");
     let writers = (0..WRITERS).map(|writer| {
-        let (store, scope) = (Arc::clone(&store), scope.clone());
+        let (store, conversation_id) = (Arc::clone(&store), conversation_id.clone());
         beside(async move {
             let mut revisions = Vec::new();
             for round in 0..ROUNDS {
                 let record = note(&format!("{writer}-{round}"), "x")?;
-                revisions.push(store.put(&scope, record).await?.0);
+                revisions.push(store.put(&conversation_id, record).await?.0);
             }
             Ok(revisions)
         })
@@ -107,7 +113,7 @@ pub(super) async fn no_lost_write(store: Arc<dyn Store>) -> Outcome {
     ensure(each_once, || {
         format!("revisions of single writes: {revisions:?}")
     })?;
-    let loaded = store.load(&scope, &Query::all()).await?;
+    let loaded = store.load(&conversation_id, &Query::all()).await?;
     same("records", loaded.records.len(), WRITERS * ROUNDS)?;
     let places = loaded.records.iter().map(|stored| stored.position);
     ensure(places.is_sorted_by(|a, b| a < b), || {
@@ -116,22 +122,26 @@ pub(super) async fn no_lost_write(store: Arc<dyn Store>) -> Outcome {
 }
 
 pub(super) async fn whole_batches(store: Arc<dyn Store>) -> Outcome {
-    let scope = Scope::new("s");
+    let conversation_id = ConversationId::new("s");
     let over = Arc::new(AtomicBool::new(false));
     let looks = Arc::new(AtomicUsize::new(0));
     let reader = beside(read_threes(
-        (Arc::clone(&store), scope.clone()),
+        (Arc::clone(&store), conversation_id.clone()),
         (Arc::clone(&over), Arc::clone(&looks)),
     ));
     let enough = || looks.load(Ordering::Acquire) > ROUNDS || reader.is_finished();
-    let written = write_threes(&*store, &scope, enough).await;
+    let written = write_threes(&*store, &conversation_id, enough).await;
     over.store(true, Ordering::Release);
     join(vec![reader]).await?;
     written
 }
 
 /// Each batch takes three records away and puts them again with its number.
-async fn write_threes(store: &dyn Store, scope: &Scope, enough: impl Fn() -> bool) -> Outcome {
+async fn write_threes(
+    store: &dyn Store,
+    conversation_id: &ConversationId,
+    enough: impl Fn() -> bool,
+) -> Outcome {
     for round in 1..=10_000 {
         if round > ROUNDS && enough() {
             break;
@@ -141,17 +151,17 @@ async fn write_threes(store: &dyn Store, scope: &Scope, enough: impl Fn() -> boo
         for id in ["a", "b", "c"] {
             batch = batch.delete(RecordKind::Memory, id).put(note(id, &text)?);
         }
-        store.apply(scope, batch).await?;
+        store.apply(conversation_id, batch).await?;
     }
     Ok(())
 }
 
 async fn read_threes(
-    (store, scope): (Arc<dyn Store>, Scope),
+    (store, conversation_id): (Arc<dyn Store>, ConversationId),
     (over, looks): (Arc<AtomicBool>, Arc<AtomicUsize>),
 ) -> Outcome {
     while !over.load(Ordering::Acquire) {
-        let loaded = store.load(&scope, &Query::all()).await?;
+        let loaded = store.load(&conversation_id, &Query::all()).await?;
         let Revision(revision) = loaded.revision;
         let texts: Vec<_> = loaded
             .into_records()

@@ -1,6 +1,8 @@
 use turnwright_core::record::Memory;
-use turnwright_core::store::{Batch, MemoryStore, Query, Scope, Store as _, StoreExt as _};
-use turnwright_testkit::store::{Fail, FailingStore};
+use turnwright_core::store::{
+    Batch, ConversationId, MemoryStore, Query, Store as _, StoreExt as _,
+};
+use turnwright_testkit::store::{Fail, Failing};
 
 fn note(id: &str) -> Batch {
     Batch::new().put(Memory::new("x").id(id).build().unwrap())
@@ -9,59 +11,76 @@ fn note(id: &str) -> Batch {
 #[tokio::test]
 async fn each_nth_call_fails_before_or_after_it_was_done() {
     for (fail, kept) in [(Fail::Before, 4), (Fail::After, 6)] {
-        let store = FailingStore::new(MemoryStore::default());
-        store.fail_each(3, fail);
-        let scope = Scope::new("s");
+        let store = Failing::store(MemoryStore::default());
+        store.layer.fail_each(3, fail);
+        let conversation_id = ConversationId::new("s");
         let mut failed = Vec::new();
         for n in 1..=6 {
-            if store.apply(&scope, note(&n.to_string())).await.is_err() {
+            if store
+                .apply(&conversation_id, note(&n.to_string()))
+                .await
+                .is_err()
+            {
                 failed.push(n);
             }
         }
         assert_eq!(failed, [3, 6]);
         assert_eq!(
-            (store.calls(), store.failed(), store.applied()),
+            (
+                store.layer.calls(),
+                store.layer.failed(),
+                store.layer.applied()
+            ),
             (6, 2, kept)
         );
-        let there = store.inner().records(&scope).await.unwrap();
+        let there = store.store.records(&conversation_id).await.unwrap();
         assert_eq!(there.len() as u64, kept);
     }
 }
 
 #[tokio::test]
 async fn a_single_call_fails_and_no_other_also_of_loads_and_listings() {
-    let store = FailingStore::new(MemoryStore::default());
-    let scope = Scope::new("s");
-    store.fail_call(2, Fail::Before);
-    assert!(store.apply(&scope, note("a")).await.is_ok());
-    assert!(store.load(&scope, &Query::all()).await.is_err());
-    assert!(store.load(&scope, &Query::all()).await.is_ok());
-    store.fail_call(1, Fail::After);
-    assert!(store.scopes(&Default::default()).await.is_err());
-    store.fail_each(1, Fail::Before);
-    assert!(store.scopes(&Default::default()).await.is_err());
-    store.mend();
-    assert_eq!(store.scopes(&Default::default()).await.unwrap(), [scope]);
+    let store = Failing::store(MemoryStore::default());
+    let conversation_id = ConversationId::new("s");
+    store.layer.fail_call(2, Fail::Before);
+    assert!(store.apply(&conversation_id, note("a")).await.is_ok());
+    assert!(store.load(&conversation_id, &Query::all()).await.is_err());
+    assert!(store.load(&conversation_id, &Query::all()).await.is_ok());
+    store.layer.fail_call(1, Fail::After);
+    assert!(store.conversations(&Default::default()).await.is_err());
+    store.layer.fail_each(1, Fail::Before);
+    assert!(store.conversations(&Default::default()).await.is_err());
+    store.layer.mend();
+    assert_eq!(
+        store.conversations(&Default::default()).await.unwrap(),
+        [conversation_id]
+    );
 }
 
 #[tokio::test]
 async fn what_the_store_itself_refuses_stays_what_it_is() {
-    let store = FailingStore::new(MemoryStore::default());
-    store.fail_each(1, Fail::After);
+    let store = Failing::store(MemoryStore::default());
+    store.layer.fail_each(1, Fail::After);
     let batch = note("a").expect(turnwright_core::store::Revision(9));
-    let error = store.apply(&Scope::new("s"), batch).await.unwrap_err();
+    let error = store
+        .apply(&ConversationId::new("s"), batch)
+        .await
+        .unwrap_err();
     assert!(error.found_revision().is_some());
 }
 
 #[tokio::test]
 async fn pages_go_on_after_a_failure_where_they_were() {
-    let store = FailingStore::new(MemoryStore::default());
-    let scope = Scope::new("s");
+    let store = Failing::store(MemoryStore::default());
+    let conversation_id = ConversationId::new("s");
     for n in 0..10 {
-        store.apply(&scope, note(&n.to_string())).await.unwrap();
+        store
+            .apply(&conversation_id, note(&n.to_string()))
+            .await
+            .unwrap();
     }
-    store.fail_each(2, Fail::After);
-    let mut pages = store.pages(&scope, Query::all()).size(3);
+    store.layer.fail_each(2, Fail::After);
+    let mut pages = store.pages(&conversation_id, Query::all()).size(3);
     let (mut found, mut failures) = (Vec::new(), 0);
     while let Some(next) = pages.next().await {
         match next {

@@ -1,81 +1,107 @@
-//! A store as somebody writes it for a database: rows of text, and nothing but the public API.
+//! A store as it could be written for a database: rows of text, by the public API alone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use turnwright_core::record::{Record, RecordKind, Reopen};
+use turnwright_core::record::{ByteResolver, Record, RecordKind};
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::store::{
-    Batch, Change, Loaded, Position, Query, Revision, Scope, ScopeFilter, Store, StoreError,
-    holding_by_scan,
+    Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, FoundTurn, Loaded,
+    Position, Query, Revision, Store, StoreError, TurnFilter, find_turns_by_scan,
 };
 
 #[derive(Clone)]
 pub(super) struct JsonStore {
     tables: Arc<Mutex<Tables>>,
-    reopen: Reopen,
+    reopen: ByteResolver,
 }
 
-/// A row for each record, and one for each scope.
+/// A row for each record, conversation, deletion and batch.
 #[derive(Clone, Default)]
 struct Tables {
     records: BTreeMap<u64, Row>,
-    scopes: BTreeMap<String, Head>,
+    conversations: BTreeMap<String, Head>,
+    /// Conversation, revision, kind and id. It keeps all of them.
+    deletions: Vec<(String, u64, RecordKind, String)>,
+    batches: BTreeMap<BatchId, (u64, String)>,
     last: u64,
 }
 
 #[derive(Clone)]
 struct Row {
-    scope: String,
+    conversation: String,
     kind: String,
     id: String,
+    revision: u64,
     json: String,
 }
 
 #[derive(Clone, Default)]
 struct Head {
     revision: u64,
-    fence: u64,
+    fencing_token: u64,
+    changes_from: u64,
 }
 
 impl Default for JsonStore {
     fn default() -> Self {
         JsonStore {
             tables: Arc::default(),
-            reopen: Reopen::new(Arc::new(MemorySpool::default())),
+            reopen: ByteResolver::new(Arc::new(MemorySpool::default())),
         }
     }
 }
 
 impl Tables {
-    fn place(&self, scope: &Scope, kind: RecordKind, id: &str) -> Option<u64> {
-        let found = self.records.iter().find(|(_, row)| {
-            row.scope == scope.as_str() && row.kind == kind.as_str() && row.id == id
-        });
-        found.map(|(place, _)| *place)
+    fn head(&self, conversation_id: &ConversationId) -> Head {
+        let head = self.conversations.get(conversation_id.as_str());
+        head.cloned().unwrap_or_default()
     }
 
-    fn change(&mut self, scope: &Scope, change: Change) -> Result<(), StoreError> {
+    fn position(
+        &self,
+        conversation_id: &ConversationId,
+        kind: RecordKind,
+        id: &str,
+    ) -> Option<u64> {
+        let found = self.records.iter().find(|(_, row)| {
+            row.conversation == conversation_id.as_str()
+                && row.kind == kind.as_str()
+                && row.id == id
+        });
+        found.map(|(position, _)| *position)
+    }
+
+    fn change(
+        &mut self,
+        conversation_id: &ConversationId,
+        revision: u64,
+        change: Change,
+    ) -> Result<(), StoreError> {
         match change {
             Change::Put(record) => {
-                let place = self.place(scope, record.kind(), record.id());
-                let place = place.unwrap_or_else(|| {
+                let position = self.position(conversation_id, record.kind(), record.id());
+                let position = position.unwrap_or_else(|| {
                     self.last += 1;
                     self.last
                 });
                 let row = Row {
-                    scope: scope.as_str().to_owned(),
+                    conversation: conversation_id.as_str().to_owned(),
                     kind: record.kind().as_str().to_owned(),
                     id: record.id().to_owned(),
+                    revision,
                     json: record.to_value().map_err(StoreError::failed)?.to_string(),
                 };
-                self.records.insert(place, row);
+                self.records.insert(position, row);
             }
             Change::Delete(kind, id) => {
-                let place = self.place(scope, kind, &id);
-                place.and_then(|place| self.records.remove(&place));
+                let position = self.position(conversation_id, kind, &id);
+                if position.and_then(|at| self.records.remove(&at)).is_some() {
+                    let conversation = conversation_id.as_str().to_owned();
+                    self.deletions.push((conversation, revision, kind, id));
+                }
             }
             _ => return Err(StoreError::failed("a change of a later release")),
         }
@@ -84,25 +110,69 @@ impl Tables {
 }
 
 impl JsonStore {
+    fn read<'t>(
+        &self,
+        head: &Head,
+        rows: impl IntoIterator<Item = (&'t u64, &'t Row)>,
+    ) -> Result<Loaded, StoreError> {
+        let mut loaded = Loaded::new(Vec::new(), Revision(head.revision), head.fencing_token);
+        for (position, row) in rows {
+            let kind = RecordKind::named(&row.kind);
+            let kind = kind.ok_or_else(|| StoreError::failed("an unknown kind"))?;
+            let record = Record::from_json(kind, &row.json, &self.reopen);
+            loaded.add(Position(*position), kind, &row.id, record);
+        }
+        Ok(loaded)
+    }
+
     /// Makes a row unreadable.
-    pub(super) fn damage(&self, scope: &Scope, kind: RecordKind, id: &str) {
+    pub(super) fn damage(&self, conversation_id: &ConversationId, kind: RecordKind, id: &str) {
         let mut tables = self.tables.lock();
-        let place = tables.place(scope, kind, id);
-        if let Some(row) = place.and_then(|place| tables.records.get_mut(&place)) {
+        let position = tables.position(conversation_id, kind, id);
+        if let Some(row) = position.and_then(|at| tables.records.get_mut(&at)) {
             row.json = "{".to_owned();
         }
     }
 }
 
+/// All of a batch but its id.
+fn content(conversation_id: &ConversationId, batch: &Batch) -> Result<String, StoreError> {
+    let mut content = format!(
+        "{conversation_id:?} {:?} {:?}",
+        batch.fencing_token, batch.expect
+    );
+    for change in &batch.changes {
+        content += &match change {
+            Change::Put(record) => record.to_json().map_err(StoreError::failed)?,
+            other => format!("{other:?}"),
+        };
+    }
+    Ok(content)
+}
+
 #[async_trait]
 impl Store for JsonStore {
-    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+    async fn apply(
+        &self,
+        conversation_id: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
         let mut tables = self.tables.lock();
-        // A transaction: written to a copy, which counts once all is written.
+        let content = content(conversation_id, &batch)?;
+        match tables.batches.get(&batch.id) {
+            Some((revision, earlier)) if *earlier == content => return Ok(Revision(*revision)),
+            Some(_) => return Err(StoreError::batch_id_reused(batch.id)),
+            None => {}
+        }
+        // A transaction: written to a copy, which replaces the tables at the end.
         let mut changed = tables.clone();
-        let head = changed.scopes.entry(scope.as_str().to_owned()).or_default();
-        if batch.fence.is_some_and(|own| own < head.fence) {
-            return Err(StoreError::fenced(head.fence));
+        let id = conversation_id.as_str().to_owned();
+        let head = changed.conversations.entry(id.clone()).or_default();
+        if batch
+            .fencing_token
+            .is_some_and(|own| own < head.fencing_token)
+        {
+            return Err(StoreError::fenced(head.fencing_token));
         }
         if batch
             .expect
@@ -111,23 +181,31 @@ impl Store for JsonStore {
             return Err(StoreError::conflict(Revision(head.revision)));
         }
         head.revision += 1;
-        head.fence = batch.fence.unwrap_or(head.fence);
-        let revision = Revision(head.revision);
+        head.fencing_token = batch.fencing_token.unwrap_or(head.fencing_token);
+        let revision = head.revision;
         for change in batch.changes {
-            changed.change(scope, change)?;
+            changed.change(conversation_id, revision, change)?;
         }
+        if !changed.records.values().any(|row| row.conversation == id) {
+            changed.conversations.entry(id).or_default().changes_from = revision;
+        }
+        changed.batches.insert(batch.id, (revision, content));
         *tables = changed;
-        Ok(revision)
+        Ok(Revision(revision))
     }
 
-    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
+    async fn load(
+        &self,
+        conversation_id: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
         let tables = self.tables.lock();
         let after = query.after.map_or(0, |after| after.0);
         let kinds: Vec<_> = query.kinds.iter().map(|kind| kind.as_str()).collect();
         let found = tables.records.range(after.saturating_add(1)..);
-        let found = found.filter(|(place, row)| {
-            query.before.is_none_or(|before| **place < before.0)
-                && row.scope == scope.as_str()
+        let found = found.filter(|(position, row)| {
+            query.before.is_none_or(|before| **position < before.0)
+                && row.conversation == conversation_id.as_str()
                 && (kinds.is_empty() || kinds.contains(&row.kind.as_str()))
                 && query.ids.as_ref().is_none_or(|ids| ids.contains(&row.id))
         });
@@ -139,34 +217,52 @@ impl Store for JsonStore {
         if query.newest {
             found.reverse();
         }
-        let revision = tables.scopes.get(scope.as_str());
-        let revision = Revision(revision.map_or(0, |head| head.revision));
-        let mut loaded = Loaded::new(Vec::new(), revision);
-        for (place, row) in found {
-            let kind =
-                RecordKind::named(&row.kind).ok_or_else(|| StoreError::failed("what kind?"))?;
-            let record = Record::from_json(kind, &row.json, &self.reopen);
-            loaded.add(Position(*place), kind, &row.id, record);
-        }
-        Ok(loaded)
+        self.read(&tables.head(conversation_id), found)
     }
 
-    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<ConversationId>, StoreError> {
         let tables = self.tables.lock();
-        let names = tables.scopes.keys().filter(|name| {
-            name.starts_with(filter.prefix.as_deref().unwrap_or_default())
-                && filter
-                    .after
-                    .as_ref()
-                    .is_none_or(|after| name.as_str() > after.as_str())
-                && tables.records.values().any(|row| row.scope == **name)
+        let ids = tables
+            .conversations
+            .keys()
+            .map(|id| ConversationId::new(id.as_str()));
+        let selected = ids.filter(|id| {
+            let mut rows = tables.records.values();
+            filter.matches(id) && rows.any(|row| row.conversation == id.as_str())
         });
-        let names = names.take(filter.limit.unwrap_or(usize::MAX));
-        Ok(names.map(|name| Scope::new(name.as_str())).collect())
+        Ok(selected.take(filter.limit.unwrap_or(usize::MAX)).collect())
     }
 
-    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
-        holding_by_scan(self, kind, id).await
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        find_turns_by_scan(self, filter).await
+    }
+
+    async fn changed(
+        &self,
+        conversation_id: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        let tables = self.tables.lock();
+        let head = tables.head(conversation_id);
+        if since.0 < head.changes_from || since.0 > head.revision {
+            return Ok(Changes::Unknown);
+        }
+        let put = tables.records.iter().filter(|(_, row)| {
+            row.conversation == conversation_id.as_str() && row.revision > since.0
+        });
+        let put = self.read(&head, put)?;
+        let deleted = tables.deletions.iter().filter(|(of, revision, kind, id)| {
+            of == conversation_id.as_str()
+                && *revision > since.0
+                && tables.position(conversation_id, *kind, id).is_none()
+        });
+        let mut deleted: Vec<_> = deleted.map(|(.., kind, id)| (*kind, id.clone())).collect();
+        deleted.sort_unstable();
+        deleted.dedup();
+        Ok(Changes::Since { put, deleted })
     }
 
     fn is_persistent(&self) -> bool {

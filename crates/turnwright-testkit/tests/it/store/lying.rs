@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use serde_json::Value;
-use turnwright_core::record::{Record, RecordKind, Reopen};
+use turnwright_core::record::{ByteResolver, Record};
 use turnwright_core::spool::MemorySpool;
 use turnwright_core::store::{
-    Batch, Change, Loaded, MemoryStore, Query, Revision, Scope, ScopeFilter, Store, StoreError,
-    holding_by_scan,
+    Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, FoundTurn, Layered,
+    Loaded, MemoryStore, Query, Revision, Store, StoreError, StoreLayer, TurnFilter,
 };
 use turnwright_testkit::store::{Report, try_conformance};
 
@@ -30,16 +30,26 @@ enum Lie {
     ScopesUnsorted,
     Milliseconds,
     NoProviderState,
+    NoBatchIds,
+    BatchIdsAlone,
+    NoToken,
+    NoDeletions,
+    AllChanges,
+    KnowsEverything,
+    TurnsUnsorted,
+    NoTurnCursor,
+    NoLeases,
+    NoGates,
 }
 
-struct Liar(Lie, MemoryStore, AtomicUsize);
+struct Liar(Lie, AtomicUsize);
 
 impl Liar {
-    fn named(&self, scope: &Scope) -> Scope {
+    fn named(&self, conversation_id: &ConversationId) -> ConversationId {
         match self.0 {
-            Lie::AnyCaseScopes => Scope::new(scope.as_str().to_lowercase()),
-            Lie::TrimmedScopes => Scope::new(scope.as_str().trim_end()),
-            _ => scope.clone(),
+            Lie::AnyCaseScopes => ConversationId::new(conversation_id.as_str().to_lowercase()),
+            Lie::TrimmedScopes => ConversationId::new(conversation_id.as_str().trim_end()),
+            _ => conversation_id.clone(),
         }
     }
 
@@ -60,34 +70,46 @@ impl Liar {
             }
             _ => return record,
         }
-        let reopen = Reopen::new(Arc::new(MemorySpool::default()));
+        let reopen = ByteResolver::new(Arc::new(MemorySpool::default()));
         Record::from_value(record.kind(), &value, &reopen).unwrap()
     }
 }
 
 #[async_trait]
-impl Store for Liar {
-    async fn apply(&self, scope: &Scope, mut batch: Batch) -> Result<Revision, StoreError> {
-        let (scope, store) = (self.named(scope), &self.1);
+impl StoreLayer for Liar {
+    async fn apply(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        mut batch: Batch,
+    ) -> Result<Revision, StoreError> {
+        let conversation_id = self.named(conversation_id);
         match self.0 {
+            Lie::NoBatchIds => batch.id = BatchId::random(),
+            Lie::BatchIdsAlone => {
+                return match store.apply(&conversation_id, batch).await {
+                    Err(error) if error.is_batch_id_reused() => Ok(Revision(1)),
+                    applied => applied,
+                };
+            }
             Lie::NoExpect => batch.expect = None,
-            Lie::NoFence => batch.fence = None,
+            Lie::NoFence => batch.fencing_token = None,
             Lie::ExpectBeforeFence => {
-                let there = store.load(&scope, &Query::all()).await?.revision;
+                let there = store.load(&conversation_id, &Query::all()).await?.revision;
                 if batch.expect.is_some_and(|expected| expected != there) {
                     return Err(StoreError::conflict(there));
                 }
             }
             Lie::LookThenWrite => {
                 if let Some(expected) = batch.expect.take() {
-                    let there = store.load(&scope, &Query::all()).await?.revision;
+                    let there = store.load(&conversation_id, &Query::all()).await?.revision;
                     if there != expected {
                         return Err(StoreError::conflict(there));
                     }
                     // Others get their chance to look as well.
-                    let looked = self.2.fetch_add(1, Ordering::SeqCst);
+                    let looked = self.1.fetch_add(1, Ordering::SeqCst);
                     for _ in 0..1_000 {
-                        if self.2.load(Ordering::SeqCst) > looked + 1 {
+                        if self.1.load(Ordering::SeqCst) > looked + 1 {
                             break;
                         }
                         std::thread::yield_now();
@@ -99,7 +121,8 @@ impl Store for Liar {
                 for change in std::mem::take(&mut batch.changes) {
                     let mut single = batch.clone();
                     single.changes.push(change);
-                    revision = store.apply(&scope, single).await?;
+                    single.id = BatchId::random();
+                    revision = store.apply(&conversation_id, single).await?;
                 }
                 return Ok(revision);
             }
@@ -109,12 +132,12 @@ impl Store for Liar {
                 );
                 if let Some(first) = unwritable {
                     batch.changes.truncate(first);
-                    store.apply(&scope, batch).await?;
+                    store.apply(&conversation_id, batch).await?;
                     return Err(StoreError::failed("the record cannot be written"));
                 }
             }
             Lie::NothingForEmpty if batch.changes.is_empty() => {
-                return Ok(store.load(&scope, &Query::all()).await?.revision);
+                return Ok(store.load(&conversation_id, &Query::all()).await?.revision);
             }
             _ => {}
         }
@@ -123,28 +146,40 @@ impl Store for Liar {
                 *record = self.kept(record.clone());
             }
         }
-        store.apply(&scope, batch).await
+        store.apply(&conversation_id, batch).await
     }
 
-    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
+    async fn load(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
         let mut query = query.clone();
         if self.0 == Lie::NoLimit {
             query.limit = None;
         }
-        let mut loaded = self.1.load(&self.named(scope), &query).await?;
+        let mut loaded = store.load(&self.named(conversation_id), &query).await?;
         if self.0 == Lie::Backwards {
             loaded.records.reverse();
+        }
+        if self.0 == Lie::NoToken {
+            loaded.fencing_token = 0;
         }
         Ok(loaded)
     }
 
-    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
+    async fn conversations(
+        &self,
+        store: &dyn Store,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<ConversationId>, StoreError> {
         let mut filter = filter.clone();
         if self.0 == Lie::PatternPrefix {
             let prefix = filter.prefix.take().unwrap_or_default();
-            let mut found = self.1.scopes(&filter).await?;
-            found.retain(|scope| {
-                let name: String = scope
+            let mut found = store.conversations(&filter).await?;
+            found.retain(|conversation_id| {
+                let name: String = conversation_id
                     .as_str()
                     .chars()
                     .take(prefix.chars().count())
@@ -155,28 +190,62 @@ impl Store for Liar {
             });
             return Ok(found);
         }
-        let mut found = self.1.scopes(&filter).await?;
+        let mut found = store.conversations(&filter).await?;
         if self.0 == Lie::ScopesUnsorted {
-            found.sort_by_key(|scope| scope.as_str().to_lowercase());
+            found.sort_by_key(|conversation_id| conversation_id.as_str().to_lowercase());
         }
         Ok(found)
     }
 
-    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
-        holding_by_scan(self, kind, id).await
+    async fn find_turns(
+        &self,
+        store: &dyn Store,
+        filter: &TurnFilter,
+    ) -> Result<Vec<FoundTurn>, StoreError> {
+        let mut filter = filter.clone();
+        if self.0 == Lie::NoTurnCursor {
+            filter.after = None;
+        }
+        let mut found = store.find_turns(&filter).await?;
+        match self.0 {
+            Lie::TurnsUnsorted => found.sort_by_key(|turn| turn.conversation.clone()),
+            Lie::NoLeases => found.iter_mut().for_each(|turn| turn.lease = None),
+            Lie::NoGates => found.iter_mut().for_each(|turn| turn.open_gates.clear()),
+            _ => {}
+        }
+        Ok(found)
     }
 
-    fn is_persistent(&self) -> bool {
-        self.1.is_persistent()
-    }
-
-    fn spool(&self) -> Option<Arc<dyn turnwright_core::Spool>> {
-        self.1.spool()
+    async fn changed(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        let conversation_id = self.named(conversation_id);
+        let all = store.load(&conversation_id, &Query::all()).await?;
+        Ok(
+            match (self.0, store.changed(&conversation_id, since).await?) {
+                (Lie::NoDeletions, Changes::Since { put, .. }) => Changes::Since {
+                    put,
+                    deleted: Vec::new(),
+                },
+                (Lie::AllChanges, Changes::Since { deleted, .. }) => {
+                    Changes::Since { put: all, deleted }
+                }
+                (Lie::KnowsEverything, Changes::Unknown) => Changes::Since {
+                    put: all,
+                    deleted: Vec::new(),
+                },
+                (_, changes) => changes,
+            },
+        )
     }
 }
 
 async fn report(lie: Lie) -> Report {
-    try_conformance(async || Liar(lie, MemoryStore::default(), AtomicUsize::new(0))).await
+    let liar = || Liar(lie, AtomicUsize::new(0));
+    try_conformance(async || Layered::new(liar(), MemoryStore::default())).await
 }
 
 #[tokio::test]
@@ -186,15 +255,18 @@ async fn every_lie_is_found_by_the_promise_that_it_breaks() {
             Lie::NoExpect,
             "a batch that expects another revision changes nothing",
         ),
-        (Lie::NoFence, "a lower fence is refused and changes nothing"),
+        (
+            Lie::NoFence,
+            "a lower fencing token is rejected and changes nothing",
+        ),
         (
             Lie::ExpectBeforeFence,
-            "fenced goes before conflict, and a refused batch sets no fence",
+            "fenced goes before conflict, and a rejected batch sets no fencing token",
         ),
-        (Lie::OneByOne, "whoever reads sees a batch whole"),
+        (Lie::OneByOne, "a reader sees all of a batch or nothing"),
         (
             Lie::NoTransaction,
-            "a batch of which one record cannot be kept changes nothing",
+            "a batch with a record that cannot be encoded changes nothing",
         ),
         (
             Lie::NothingForEmpty,
@@ -207,16 +279,16 @@ async fn every_lie_is_found_by_the_promise_that_it_breaks() {
         (Lie::NoLimit, "the conditions of a query hold together"),
         (
             Lie::AnyCaseScopes,
-            "scopes are any text, and no two are mixed up",
+            "conversation ids are any text, and no two are mixed up",
         ),
         (
             Lie::TrimmedScopes,
-            "scopes are any text, and no two are mixed up",
+            "conversation ids are any text, and no two are mixed up",
         ),
         (Lie::PatternPrefix, "a prefix is text and no pattern"),
         (
             Lie::ScopesUnsorted,
-            "scopes are listed by their names' bytes, and only those that hold records",
+            "conversations with records are listed in byte order",
         ),
         (
             Lie::Milliseconds,
@@ -225,6 +297,46 @@ async fn every_lie_is_found_by_the_promise_that_it_breaks() {
         (
             Lie::NoProviderState,
             "records of every kind come back as they were",
+        ),
+        (
+            Lie::NoBatchIds,
+            "a batch that is applied again changes nothing and returns its revision",
+        ),
+        (
+            Lie::BatchIdsAlone,
+            "a batch id is not reused for another batch",
+        ),
+        (
+            Lie::NoToken,
+            "a load returns the revision and the highest fencing token, whatever it finds",
+        ),
+        (
+            Lie::NoDeletions,
+            "changes are the records that were put and deleted since",
+        ),
+        (
+            Lie::AllChanges,
+            "changes are the records that were put and deleted since",
+        ),
+        (
+            Lie::KnowsEverything,
+            "changes since an unknown revision are unknown",
+        ),
+        (
+            Lie::TurnsUnsorted,
+            "turns are found by id, state, prefix, lease and open gates",
+        ),
+        (
+            Lie::NoTurnCursor,
+            "turns are listed by the time when they began, in pages",
+        ),
+        (
+            Lie::NoLeases,
+            "a found turn has its record, its lease and its open gates",
+        ),
+        (
+            Lie::NoGates,
+            "a found turn has its record, its lease and its open gates",
         ),
     ] {
         let report = report(lie).await;
@@ -242,7 +354,7 @@ async fn who_looks_first_and_writes_then_is_found_by_the_races() {
     for _ in 0..20 {
         let report = report(Lie::LookThenWrite).await;
         let races = [
-            "of writers who expect the same revision exactly one wins",
+            "of writers that expect the same revision exactly one wins",
             "no update is lost",
         ];
         if report

@@ -2,10 +2,10 @@
 
 use serde_json::{json, Value};
 use std::sync::Arc;
-use turnwright_core::record::{Record, RecordKind, Reopen, ToolCall};
+use turnwright_core::record::{Record, RecordKind, ByteResolver, ToolCall};
 use turnwright_core::schema::{admit, Inadmissible};
 use turnwright_core::spool::MemorySpool;
-use turnwright_core::{call_id, DispatchContext, RawArgs, Schema, Tool, ToolContext};
+use turnwright_core::{checksum, DispatchContext, RawArgs, Schema, Tool, ToolContext};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Args {
@@ -72,13 +72,13 @@ fn main() {
         let text = format!(r#"{{"any": {{"$serde_json::private::{name}": "1.5"}}}}"#);
         let error = schema.check(text).expect_err("a reserved name");
         assert!(
-            error.message().contains("$serde_json::private::"),
+            error.to_string().contains("$serde_json::private::"),
             "{error}"
         );
     }
 
     // Whatever is accepted can be stored and read back.
-    let reopen = Reopen::new(Arc::new(MemorySpool::default()));
+    let reopen = ByteResolver::new(Arc::new(MemorySpool::default()));
     let huge: Value = serde_json::from_str("[1e400]").expect("a number");
     assert_eq!(admit(huge.clone()), Err(Inadmissible::NumberOutOfRange));
     let fraction: Value = serde_json::from_str("[1.50, 0.1234567890123456789]").expect("numbers");
@@ -89,7 +89,7 @@ fn main() {
     }
     println!(
         "{}",
-        call_id(
+        checksum(
             "split",
             r#"{"share": 1.50, "n": 1e2, "big": 12345678901234567890123}"#
         )

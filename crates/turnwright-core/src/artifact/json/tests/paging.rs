@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::{JsonPath, SpooledJsonArtifact};
 use super::{generate, of_kind, wait};
 use crate::artifact::{ArtifactKind, ArtifactLimits};
-use crate::tool::ToolError;
+use crate::error::ToolError;
 
 /// Values of all sizes, under names of all sizes.
 fn sized() -> impl Strategy<Value = Value> {

@@ -194,7 +194,8 @@ async fn a_line_longer_than_a_page_is_cut_and_said_to_be() {
 
 #[test]
 fn what_a_model_may_say_stands_in_closed_schemas_with_bounds_and_defaults() {
-    let document = |schema: Result<Schema, Error>| schema.unwrap().document().clone();
+    let document =
+        |schema: Result<Schema, crate::schema::SchemaError>| schema.unwrap().document().clone();
     let headings = document(Schema::of::<Headings>());
     assert_eq!(headings["additionalProperties"], json!(false));
     assert_eq!(

@@ -78,7 +78,8 @@ fn a_wrong_question_tells_the_model_what_is_wrong() {
 
 #[test]
 fn what_the_model_is_shown_is_bounded_described_and_has_its_defaults() {
-    let document = |schema: Result<Schema, crate::Error>| schema.unwrap().document().clone();
+    let document =
+        |schema: Result<Schema, crate::schema::SchemaError>| schema.unwrap().document().clone();
     let search = document(Schema::of::<Search>());
     assert_eq!(search["required"], json!(["pattern"]));
     let fields = &search["properties"];

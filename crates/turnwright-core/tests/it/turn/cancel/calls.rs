@@ -151,7 +151,7 @@ async fn nothing_runs_after_a_cancel_also_if_the_executor_does_not_care() {
         .unwrap();
     let outcome = runner.run(TurnInput::new("go").cancellation(token)).await;
     assert!(
-        matches!(outcome.ended, Ended::Aborted { .. }),
+        matches!(outcome.ended, TurnStatus::Aborted { .. }),
         "{:?}",
         outcome.ended
     );
@@ -168,7 +168,7 @@ async fn nothing_runs_after_a_cancel_also_if_the_executor_does_not_care() {
 async fn a_call_whose_turn_is_called_off_while_it_is_put_on_record_is_not_run() {
     let (token, told) = (Cancellation::new(), Told::default());
     // The second write is the begun call.
-    let store = Odd::new(1, How::Cancels(token.clone()));
+    let store = Odd::store(1, How::Cancels(token.clone()));
     let runner = TurnRunner::builder(ScriptedModel::new([Step::call_tool("act", "{}")]))
         .store(store.clone())
         .tool(saying("act", "acted"))
@@ -177,10 +177,10 @@ async fn a_call_whose_turn_is_called_off_while_it_is_put_on_record_is_not_run() 
         .unwrap();
     let input = TurnInput::new("go").conversation("c").cancellation(token);
     let outcome = runner.run(input).await;
-    assert!(matches!(outcome.ended, Ended::Aborted { .. }));
+    assert!(matches!(outcome.ended, TurnStatus::Aborted { .. }));
     assert_eq!(texts(&outcome).await, [NOT_RUN]);
     assert_eq!(
-        ledger(&*store.inner, "c").await,
+        ledger(&*store.store, "c").await,
         [("act".to_owned(), "failed")]
     );
     assert_eq!(told.of("toolExecutionStart").len(), 0);
@@ -214,7 +214,7 @@ fn only_the_end_of_the_process_leaves_a_call_open_and_then_the_ledger_says_so() 
     assert_eq!(code_of(&outcome), "E_TURN_ABORTED");
     runtime().block_on(async {
         assert_eq!(ledger(&*store, "c").await, [("act".to_owned(), "begun")]);
-        for record in store.records(&Scope::new("c")).await.unwrap() {
+        for record in store.records(&ConversationId::new("c")).await.unwrap() {
             match record {
                 Record::ToolCall(call) => assert!(!call.is_complete()),
                 Record::Ledger(entry) => assert_eq!(entry.args(), &json!({ "n": 1 })),
@@ -256,7 +256,7 @@ fn a_call_that_was_left_begun_is_told_to_the_model_as_unknown() {
         assert!(told.contains("may have taken effect"), "{told}");
         // The turn was given up, and the store knows what is known.
         assert_eq!(ledger(&*store, "c").await, [("act".to_owned(), "unknown")]);
-        let turns = store.turns(&Scope::new("c")).await.unwrap();
+        let turns = store.turns(&ConversationId::new("c")).await.unwrap();
         let states: Vec<&str> = turns.iter().map(|it| it.state().as_str()).collect();
         assert_eq!(states, ["abandoned", "answered"]);
     });

@@ -49,11 +49,11 @@ impl Scene {
     fn new(
         steps: impl IntoIterator<Item = Step>,
         set: impl FnOnce(
-            turn::TurnRunnerBuilder,
+            runner::TurnRunnerBuilder,
             &Arc<Notify>,
             &Arc<Notify>,
             &Arc<MemoryStore>,
-        ) -> turn::TurnRunnerBuilder,
+        ) -> runner::TurnRunnerBuilder,
     ) -> Self {
         let (reached, go, told, notes) = (
             Arc::new(Notify::new()),
@@ -157,19 +157,19 @@ impl Scene {
             "{way:?}: nothing comes after"
         );
         match (way, outcome.map(|it| &it.ended)) {
-            (Way::Deadline, Some(Ended::Limit(Limit::Time(limit)))) => {
+            (Way::Deadline, Some(TurnStatus::Limit(Limit::Time(limit)))) => {
                 assert_eq!(*limit, 10 * SECOND);
             }
-            (Way::Inside, Some(Ended::Aborted { reason, .. })) => {
+            (Way::Inside, Some(TurnStatus::Aborted { reason, .. })) => {
                 assert_eq!(reason, "a change of mind");
             }
-            (Way::Handle | Way::Token, Some(Ended::Aborted { reason, .. })) => {
+            (Way::Handle | Way::Token, Some(TurnStatus::Aborted { reason, .. })) => {
                 assert!(reason.contains("cancelled"), "{reason}");
             }
             (Way::DropHandle | Way::DropRun, None) => {}
             (way, ended) => panic!("{way:?}: {ended:?}"),
         }
-        let held = self.store.records(&Scope::new("c")).await.unwrap();
+        let held = self.store.records(&ConversationId::new("c")).await.unwrap();
         for record in &held {
             if let Record::ToolCall(call) = record {
                 assert!(call.is_complete(), "{way:?}: {} was left open", call.tool());
@@ -201,7 +201,7 @@ impl Scene {
     /// The texts of the calls that the store holds.
     async fn texts(&self) -> Vec<String> {
         let mut texts = Vec::new();
-        for record in self.store.records(&Scope::new("c")).await.unwrap() {
+        for record in self.store.records(&ConversationId::new("c")).await.unwrap() {
             if let Record::ToolCall(call) = record {
                 texts.push(call.text().await.unwrap_or_default());
             }

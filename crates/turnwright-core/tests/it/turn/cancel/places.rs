@@ -125,13 +125,17 @@ async fn a_write_to_the_store_is_brought_to_its_end() {
             }
             let step = Step::say("Let me.").call("act", "{}");
             let scene = Scene::new([step], |builder, reached, go, store| {
-                let mut odd = Odd::new(at, How::Waits(Arc::clone(reached), Arc::clone(go)));
-                odd.inner = Arc::clone(store);
+                let mut odd = Odd::store(at, How::Waits(Arc::clone(reached), Arc::clone(go)));
+                odd.store = Arc::clone(store);
                 builder.store(odd).tool(saying("act", "acted"))
             });
             let outcome = scene.call_off(way).await;
             scene.assert_clean(way, outcome.as_ref()).await;
-            let held = scene.store.records(&Scope::new("c")).await.unwrap();
+            let held = scene
+                .store
+                .records(&ConversationId::new("c"))
+                .await
+                .unwrap();
             assert!(held.len() > at.min(2), "write {at} {way:?}: {held:?}");
             match at {
                 2 => assert_eq!(scene.texts().await, [NOT_RUN], "{way:?}"),

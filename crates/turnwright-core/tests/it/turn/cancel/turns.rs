@@ -12,7 +12,7 @@ async fn a_turn_that_was_called_off_before_it_began_does_nothing() {
         .build()
         .unwrap();
     let outcome = runner.run(TurnInput::new("go").cancellation(token)).await;
-    assert!(matches!(outcome.ended, Ended::Aborted { .. }));
+    assert!(matches!(outcome.ended, TurnStatus::Aborted { .. }));
     assert_eq!((notes.all().len(), model.times_asked()), (0, 0));
 }
 
@@ -34,7 +34,7 @@ async fn a_token_calls_off_every_turn_that_has_it_and_no_turn_calls_off_the_toke
     assert!(!token.is_cancelled());
     token.cancel();
     for turn in [a, b] {
-        assert!(matches!(turn.await.ended, Ended::Aborted { .. }));
+        assert!(matches!(turn.await.ended, TurnStatus::Aborted { .. }));
     }
 }
 

@@ -205,7 +205,11 @@ async fn calls_of_a_turn_that_goes_on_are_counted_on() {
     let runner = world.runner(&model).tool(pay).build().unwrap();
     assert!(!runner.run(said()).await.is_answered());
     assert!(runner.resume(TURN).await.unwrap().await.is_answered());
-    let lines = world.store.ledger(&Scope::new(TALK)).await.unwrap();
+    let lines = world
+        .store
+        .ledger(&ConversationId::new(TALK))
+        .await
+        .unwrap();
     let ordinals: Vec<_> = lines.iter().filter_map(|line| line.ordinal()).collect();
     assert_eq!(ordinals, [0, 1, 2]);
     let mut keys = world.runs.all();

@@ -6,9 +6,10 @@ use super::*;
 use turnwright_core::store::DamagedRecord;
 
 /// A store in which some records are damaged, until they are written again.
+type DamagedStore = Layered<Damaged, Arc<MemoryStore>>;
+
 #[derive(Clone, Default)]
 struct Damaged {
-    inner: Arc<MemoryStore>,
     records: Arc<Mutex<Vec<(RecordKind, String)>>>,
 }
 
@@ -18,9 +19,12 @@ impl Damaged {
     }
 
     /// Damages all records of a kind.
-    async fn damage_all(&self, kind: RecordKind) {
+    async fn damage_all(&self, store: &MemoryStore, kind: RecordKind) {
         let query = Query::all().kind(kind);
-        let found = self.inner.load(&Scope::new(TALK), &query).await.unwrap();
+        let found = store
+            .load(&ConversationId::new(TALK), &query)
+            .await
+            .unwrap();
         for record in found.into_records() {
             self.damage(kind, record.id());
         }
@@ -28,8 +32,13 @@ impl Damaged {
 }
 
 #[async_trait]
-impl Store for Damaged {
-    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+impl StoreLayer for Damaged {
+    async fn apply(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
         let written: Vec<(RecordKind, String)> = batch
             .changes
             .iter()
@@ -38,14 +47,19 @@ impl Store for Damaged {
                 _ => None,
             })
             .collect();
-        let revision = self.inner.apply(scope, batch).await?;
+        let revision = store.apply(conversation_id, batch).await?;
         let mut damaged = self.records.lock();
         damaged.retain(|it| !written.contains(it));
         Ok(revision)
     }
 
-    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
-        let mut loaded = self.inner.load(scope, query).await?;
+    async fn load(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        let mut loaded = store.load(conversation_id, query).await?;
         let damaged = self.records.lock();
         for one in std::mem::take(&mut loaded.records) {
             let (kind, id) = (one.record.kind(), one.record.id().to_owned());
@@ -61,25 +75,9 @@ impl Store for Damaged {
         }
         Ok(loaded)
     }
-
-    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
-        self.inner.scopes(filter).await
-    }
-
-    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
-        self.inner.holding(kind, id).await
-    }
-
-    fn is_persistent(&self) -> bool {
-        self.inner.is_persistent()
-    }
-
-    fn spool(&self) -> Option<Arc<dyn Spool>> {
-        self.inner.spool()
-    }
 }
 
-fn runner(store: &Damaged, model: &ScriptedModel) -> TurnRunnerBuilder {
+fn runner(store: &DamagedStore, model: &ScriptedModel) -> TurnRunnerBuilder {
     TurnRunner::builder(model.clone()).store(store.clone())
 }
 
@@ -89,7 +87,7 @@ fn more() -> TurnInput {
 
 #[tokio::test]
 async fn a_conversation_goes_on_without_what_cannot_be_read_and_says_so() {
-    let store = Damaged::default();
+    let store = DamagedStore::default();
     let model = ScriptedModel::new([Step::say("one"), Step::say("two"), Step::say("three")]);
     let told = Told::default();
     let runner = runner(&store, &model)
@@ -98,7 +96,7 @@ async fn a_conversation_goes_on_without_what_cannot_be_read_and_says_so() {
     let runner = runner.build().unwrap();
     let first = runner.run(said()).await;
     let message = first.records[0].clone();
-    store.damage(RecordKind::Message, message.id());
+    store.layer.damage(RecordKind::Message, message.id());
     let outcome = runner.run(more()).await;
     assert_eq!(outcome.text, "two");
     // The answer of the first turn, and what was said now.
@@ -111,21 +109,30 @@ async fn a_conversation_goes_on_without_what_cannot_be_read_and_says_so() {
         "{warned}"
     );
     // A look-up names the damaged record.
-    let scope = Scope::new(TALK);
-    let error = store.get(&scope, RecordKind::Message, message.id()).await;
+    let conversation_id = ConversationId::new(TALK);
+    let error = store
+        .get(&conversation_id, RecordKind::Message, message.id())
+        .await;
     let error = error.unwrap_err();
     assert_eq!(error.damaged_record().unwrap().id, message.id());
-    assert!(store.messages(&scope).await.is_err());
-    assert_eq!(store.turns(&scope).await.unwrap().len(), 2);
+    assert!(store.messages(&conversation_id).await.is_err());
+    assert_eq!(store.turns(&conversation_id).await.unwrap().len(), 2);
     // And it can be deleted with the rest.
-    store.delete_scope(&scope).await.unwrap();
-    assert_eq!(store.load(&scope, &Query::all()).await.unwrap().count(), 0);
+    store.delete_conversation(&conversation_id).await.unwrap();
+    assert_eq!(
+        store
+            .load(&conversation_id, &Query::all())
+            .await
+            .unwrap()
+            .count(),
+        0
+    );
 }
 
 /// Its holder may live: it is waited for, and refused by the store afterwards.
 #[tokio::test(start_paused = true)]
 async fn a_lease_that_cannot_be_read_is_taken_over_once_and_its_holder_refused() {
-    let store = Damaged::default();
+    let store = DamagedStore::default();
     let (reached, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let slow = {
         let (reached, go) = (Arc::clone(&reached), Arc::clone(&go));
@@ -144,7 +151,7 @@ async fn a_lease_that_cannot_be_read_is_taken_over_once_and_its_holder_refused()
     let holder = holder.lease(Duration::from_secs(3_600)).build().unwrap();
     let held = holder.start(said());
     reached.notified().await;
-    store.damage(RecordKind::Lease, record::Lease::ID);
+    store.layer.damage(RecordKind::Lease, record::Lease::ID);
     let other = runner(&store, &answers()).lease(Duration::from_secs(30));
     let other = other.build().unwrap();
     let begun = tokio::time::Instant::now();
@@ -152,20 +159,27 @@ async fn a_lease_that_cannot_be_read_is_taken_over_once_and_its_holder_refused()
     assert!(begun.elapsed() >= Duration::from_secs(30));
     go.notify_one();
     assert_eq!(code_of(&held.await), "E_TURN_TAKEN_OVER");
-    let lease = store.lease(&Scope::new(TALK)).await.unwrap().unwrap();
-    assert_eq!((lease.fence(), lease.turn_id()), (2, None));
+    let lease = store
+        .lease(&ConversationId::new(TALK))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!((lease.fencing_token(), lease.turn_id()), (2, None));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_holder_whose_lease_was_damaged_keeps_it() {
-    let store = Damaged::default();
+    let store = DamagedStore::default();
     let damage = store.clone();
     let act = tool("act").handler(move |_: Value, ctx: ToolContext| {
         let damage = damage.clone();
         async move {
-            damage.damage(RecordKind::Lease, record::Lease::ID);
+            damage.layer.damage(RecordKind::Lease, record::Lease::ID);
             ctx.ensure_held().await?;
-            assert!(damage.lease(ctx.scope()).await.is_ok(), "it was not mended");
+            assert!(
+                damage.lease(ctx.conversation_id()).await.is_ok(),
+                "it was not mended"
+            );
             Ok::<_, ToolError>("done")
         }
     });
@@ -176,11 +190,11 @@ async fn a_holder_whose_lease_was_damaged_keeps_it() {
 
 #[tokio::test]
 async fn a_turn_that_cannot_be_read_is_not_taken_up_and_the_conversation_goes_on() {
-    let store = Damaged::default();
+    let store = DamagedStore::default();
     let model = ScriptedModel::new([Step::fail("a"), Step::say("All is well.")]);
     let runner = runner(&store, &model).build().unwrap();
     runner.run(said()).await;
-    store.damage(RecordKind::Turn, TURN);
+    store.layer.damage(RecordKind::Turn, TURN);
     let error = runner
         .resume_with(TURN, TurnInput::empty().conversation(TALK))
         .await;
@@ -200,7 +214,7 @@ async fn a_turn_that_cannot_be_read_is_not_taken_up_and_the_conversation_goes_on
 #[test]
 fn without_its_line_in_the_ledger_a_call_is_not_run_again() {
     for kind in [RecordKind::Ledger, RecordKind::ToolCall] {
-        let store = Damaged::default();
+        let store = DamagedStore::default();
         let (runs, reached) = (Notes::default(), Arc::new(Notify::new()));
         let pay = {
             let (runs, reached) = (runs.clone(), Arc::clone(&reached));
@@ -217,7 +231,7 @@ fn without_its_line_in_the_ledger_a_call_is_not_run_again() {
         let first = runner(&store, &calls("pay")).tool(Ok(pay.clone())).build();
         World::default().die(&first.unwrap(), &reached);
         process().block_on(async {
-            store.damage_all(kind).await;
+            store.layer.damage_all(&store.store, kind).await;
             let model = answers();
             let second = runner(&store, &model).tool(Ok(pay)).remembering().build();
             let second = second.unwrap();

@@ -19,7 +19,6 @@ enum Dies {
 
 /// A store whose n-th write is the last that its process sees.
 struct Deadly {
-    inner: Arc<MemoryStore>,
     writes: AtomicUsize,
     at: usize,
     dies: Dies,
@@ -27,40 +26,25 @@ struct Deadly {
 }
 
 #[async_trait]
-impl Store for Deadly {
-    async fn apply(&self, scope: &Scope, batch: Batch) -> Result<Revision, StoreError> {
+impl StoreLayer for Deadly {
+    async fn apply(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
         let write = self.writes.fetch_add(1, Ordering::Relaxed);
         if write != self.at {
-            return self.inner.apply(scope, batch).await;
+            return store.apply(conversation_id, batch).await;
         }
         if self.dies == Dies::Fails {
             return Err(StoreError::failed("the disk is full"));
         }
         if self.dies == Dies::After {
-            self.inner.apply(scope, batch).await?;
+            store.apply(conversation_id, batch).await?;
         }
         self.died.notify_one();
         std::future::pending().await
-    }
-
-    async fn load(&self, scope: &Scope, query: &Query) -> Result<Loaded, StoreError> {
-        self.inner.load(scope, query).await
-    }
-
-    async fn scopes(&self, filter: &ScopeFilter) -> Result<Vec<Scope>, StoreError> {
-        self.inner.scopes(filter).await
-    }
-
-    async fn holding(&self, kind: RecordKind, id: &str) -> Result<Vec<Scope>, StoreError> {
-        self.inner.holding(kind, id).await
-    }
-
-    fn is_persistent(&self) -> bool {
-        self.inner.is_persistent()
-    }
-
-    fn spool(&self) -> Option<Arc<dyn Spool>> {
-        self.inner.spool()
     }
 }
 
@@ -108,16 +92,20 @@ fn runner(world: &World, store: impl Store + 'static) -> TurnRunner {
 fn live_until(world: &World, at: usize, dies: Dies) -> bool {
     let died = Arc::new(Notify::new());
     let store = Deadly {
-        inner: Arc::clone(&world.store),
         writes: AtomicUsize::new(0),
         at,
         dies,
         died: Arc::clone(&died),
     };
+    let store = Layered::new(store, Arc::clone(&world.store));
     let runner = runner(world, store);
     let process = process();
     process.block_on(async {
-        let there = world.store.holding(RecordKind::Turn, TURN).await.unwrap();
+        let there = world
+            .store
+            .find_turns(&TurnFilter::all().turn_id(TURN))
+            .await
+            .unwrap();
         let turn = match there.is_empty() {
             true => runner.start(said()),
             false => runner.resume(TURN).await.unwrap(),
@@ -131,7 +119,7 @@ fn live_until(world: &World, at: usize, dies: Dies) -> bool {
 
 /// What must be true in the end, whatever happened on the way.
 async fn judge(world: &World, what: &str) {
-    let records = world.scope().await;
+    let records = world.conversation_id().await;
     let mut states: BTreeMap<String, CallState> = BTreeMap::new();
     let mut calls = 0;
     for record in &records {
@@ -148,7 +136,11 @@ async fn judge(world: &World, what: &str) {
     }
     assert_eq!(calls, 6, "{what}");
     assert_eq!(world.state().await.0, "answered", "{what}");
-    let answers = world.store.messages(&Scope::new(TALK)).await.unwrap();
+    let answers = world
+        .store
+        .messages(&ConversationId::new(TALK))
+        .await
+        .unwrap();
     let answers: Vec<&str> = answers.iter().map(|it| it.text()).collect();
     assert_eq!(answers, ["go", "All is well."], "{what}");
     let mut runs: BTreeMap<String, usize> = BTreeMap::new();

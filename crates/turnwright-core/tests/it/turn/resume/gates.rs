@@ -27,7 +27,7 @@ fn an_approval_that_waited_waits_again_under_the_same_id() {
     let first = world.runner(&calls("pay")).tool(pay()).build().unwrap();
     let id = die_at_gate(&first);
     process().block_on(async {
-        let noted = world.store.gates(&Scope::new(TALK)).await.unwrap();
+        let noted = world.store.gates(&ConversationId::new(TALK)).await.unwrap();
         assert_eq!(noted.len(), 1);
         assert_eq!((noted[0].gate_id(), noted[0].name()), (&*id, "approval"));
         assert_eq!(*noted[0].state(), GateState::Open);
@@ -40,7 +40,7 @@ fn an_approval_that_waited_waits_again_under_the_same_id() {
         assert!(turn.await.is_answered());
         assert_eq!(world.runs.all().len(), 1);
         assert_eq!(world.ledger().await, [("pay".to_owned(), "done")]);
-        let noted = world.store.gates(&Scope::new(TALK)).await.unwrap();
+        let noted = world.store.gates(&ConversationId::new(TALK)).await.unwrap();
         assert_eq!(noted.len(), 1);
         assert_eq!(noted[0].state().name(), "resolved");
     });
@@ -51,8 +51,8 @@ fn what_was_approved_and_edited_before_counts_and_nobody_is_asked_again() {
     let world = World::default();
     // The process dies with the batch that says `begun`: the fourth after the beginning, the gate that opened and the answer.
     let (reached, never) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let mut odd = Odd::new(usize::MAX, How::Waits(Arc::clone(&reached), never));
-    odd.inner = Arc::clone(&world.store);
+    let mut odd = Odd::store(usize::MAX, How::Waits(Arc::clone(&reached), never));
+    odd.store = Arc::clone(&world.store);
     let seen = Notes::default();
     let pay = {
         let seen = seen.clone();
@@ -67,7 +67,7 @@ fn what_was_approved_and_edited_before_counts_and_nobody_is_asked_again() {
                 .build()
         }
     };
-    odd.at = 4;
+    odd.layer.at = 4;
     let first = TurnRunner::builder(calls("pay")).store(odd).tool(pay());
     let first = first.build().unwrap();
     let process_one = process();
@@ -81,7 +81,7 @@ fn what_was_approved_and_edited_before_counts_and_nobody_is_asked_again() {
     });
     drop((process_one, turn));
     process().block_on(async {
-        let noted = world.store.gates(&Scope::new(TALK)).await.unwrap();
+        let noted = world.store.gates(&ConversationId::new(TALK)).await.unwrap();
         assert_eq!(noted[0].state().name(), "resolved");
         assert_eq!(world.ledger().await, []);
         let told = Told::default();
@@ -112,8 +112,8 @@ fn asked_again(given: &str, recalls: bool) {
     let first = world.runner(&calls("pay")).tool(pay()).build().unwrap();
     let id = die_at_gate(&first);
     process().block_on(async {
-        let scope = Scope::new(TALK);
-        let noted = world.store.gates(&scope).await.unwrap().remove(0);
+        let conversation_id = ConversationId::new(TALK);
+        let noted = world.store.gates(&conversation_id).await.unwrap().remove(0);
         let mut value = Record::from(noted).to_value().unwrap();
         value["state"] = "resolved".into();
         value["answer"] = r#"{"decision":"approve"}"#.into();
@@ -124,9 +124,9 @@ fn asked_again(given: &str, recalls: bool) {
                 value["closedAt"] = format!("{year}-01-01T00:00:01Z").into();
             }
         }
-        let reopen = record::Reopen::new(Arc::new(spool::MemorySpool::default()));
+        let reopen = record::ByteResolver::new(Arc::new(spool::MemorySpool::default()));
         let old = Record::from_value(RecordKind::Gate, &value, &reopen).unwrap();
-        world.store.put(&scope, old).await.unwrap();
+        world.store.put(&conversation_id, old).await.unwrap();
         let second = world.runner(&answers()).tool(pay());
         let second = second.recall_answers(recalls).build().unwrap();
         let turn = second.resume(TURN).await.unwrap();
@@ -174,8 +174,8 @@ fn recalled_after(change: fn(&mut Value, &mut Value), reason: &'static str) -> b
     let first = world.runner(&calls("pay")).tool(pay("it costs"));
     let id = die_at_gate(&first.build().unwrap());
     process().block_on(async {
-        let scope = Scope::new(TALK);
-        let noted = world.store.gates(&scope).await.unwrap().remove(0);
+        let conversation_id = ConversationId::new(TALK);
+        let noted = world.store.gates(&conversation_id).await.unwrap().remove(0);
         let mut gate = Record::from(noted).to_value().unwrap();
         gate["state"] = "resolved".into();
         gate["answer"] = r#"{"decision":"approve"}"#.into();
@@ -183,9 +183,9 @@ fn recalled_after(change: fn(&mut Value, &mut Value), reason: &'static str) -> b
         let mut asked: Value = serde_json::from_str(gate["question"].as_str().unwrap()).unwrap();
         change(&mut gate, &mut asked);
         gate["question"] = asked.to_string().into();
-        let reopen = record::Reopen::new(Arc::new(spool::MemorySpool::default()));
+        let reopen = record::ByteResolver::new(Arc::new(spool::MemorySpool::default()));
         let answered = Record::from_value(RecordKind::Gate, &gate, &reopen).unwrap();
-        world.store.put(&scope, answered).await.unwrap();
+        world.store.put(&conversation_id, answered).await.unwrap();
         let second = world.runner(&answers()).tool(pay(reason)).build().unwrap();
         let turn = second.resume(TURN).await.unwrap();
         let mut gates = turn.gates();
@@ -304,8 +304,8 @@ fn a_gate_inside_of_a_handler_waits_again_only_if_the_tool_only_reads() {
 fn whoever_declined_before_has_declined() {
     let world = World::default();
     let (reached, never) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let mut odd = Odd::new(4, How::Waits(Arc::clone(&reached), never));
-    odd.inner = Arc::clone(&world.store);
+    let mut odd = Odd::store(4, How::Waits(Arc::clone(&reached), never));
+    odd.store = Arc::clone(&world.store);
     let pay = || world.acting("pay").approval(always("it costs")).build();
     let first = TurnRunner::builder(calls("pay")).store(odd).tool(pay());
     let first = first.build().unwrap();

@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use super::*;
-use turnwright_core::record::Reopen;
+use turnwright_core::record::ByteResolver;
 use turnwright_core::spool::MemorySpool;
 
 /// A lease of another process.
-fn lease(turn: &str, fence: u64, until: &str) -> Record {
-    lease_of(&record::new_id(), turn, fence, until, 0)
+fn lease(turn: &str, fencing_token: u64, until: &str) -> Record {
+    lease_of(&record::new_id(), turn, fencing_token, until, 0)
 }
 
-fn lease_of(owner: &str, turn: &str, fence: u64, until: &str, renewals: u64) -> Record {
-    let reopen = Reopen::new(Arc::new(MemorySpool::default()));
+fn lease_of(owner: &str, turn: &str, fencing_token: u64, until: &str, renewals: u64) -> Record {
+    let reopen = ByteResolver::new(Arc::new(MemorySpool::default()));
     let value = json!({
-        "v": 1, "kind": "lease", "id": "lease", "turnId": turn, "owner": owner, "fence": fence, "until": until,
+        "v": 1, "kind": "lease", "id": "lease", "turnId": turn, "owner": owner, "fence": fencing_token, "until": until,
         "termMs": 3_600_000, "renewals": renewals,
     });
     Record::from_value(RecordKind::Lease, &value, &reopen).unwrap()
@@ -71,15 +71,15 @@ async fn while_somebody_else_runs_a_turn_of_the_conversation_nobody_else_does() 
     let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
     let runner = world.runner(&model).build().unwrap();
     runner.run(said()).await;
-    let scope = Scope::new(TALK);
+    let conversation_id = ConversationId::new(TALK);
     world
         .store
-        .put(&scope, lease(TURN, 9, &soon()))
+        .put(&conversation_id, lease(TURN, 9, &soon()))
         .await
         .unwrap();
-    let before = world.scope().await.len();
+    let before = world.conversation_id().await.len();
     // Whoever holds it is alive, and renews it.
-    let (store, of) = (Arc::clone(&world.store), scope.clone());
+    let (store, of) = (Arc::clone(&world.store), conversation_id.clone());
     let alive = tokio::spawn(async move {
         loop {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -94,15 +94,23 @@ async fn while_somebody_else_runs_a_turn_of_the_conversation_nobody_else_does() 
         assert!(error_of(&outcome).message().contains("`turn-1`"));
         assert_eq!(outcome.records.len(), 0);
     }
-    assert_eq!(world.scope().await.len(), before, "nothing was written");
+    assert_eq!(
+        world.conversation_id().await.len(),
+        before,
+        "nothing was written"
+    );
     assert_eq!(model.times_asked(), 1);
     alive.abort();
     // Once it is over, somebody else may.
-    world.store.put(&scope, lease(TURN, 9, PAST)).await.unwrap();
+    world
+        .store
+        .put(&conversation_id, lease(TURN, 9, PAST))
+        .await
+        .unwrap();
     let outcome = runner.resume(TURN).await.unwrap().await;
     assert_eq!(outcome.text, "All is well.");
-    let lease = world.store.lease(&scope).await.unwrap().unwrap();
-    assert_eq!((lease.fence(), lease.turn_id()), (10, None));
+    let lease = world.store.lease(&conversation_id).await.unwrap().unwrap();
+    assert_eq!((lease.fencing_token(), lease.turn_id()), (10, None));
 }
 
 #[tokio::test]
@@ -120,9 +128,9 @@ async fn whoever_lost_the_turn_can_write_nothing_more_and_starts_nothing_more() 
     let turn = runner.build().unwrap().start(said());
     reached.notified().await;
     // Another process has taken it over.
-    let scope = Scope::new(TALK);
-    let taken = Batch::new().put(lease(TURN, 2, &soon())).fence(2);
-    let revision = world.store.apply(&scope, taken).await.unwrap();
+    let conversation_id = ConversationId::new(TALK);
+    let taken = Batch::new().put(lease(TURN, 2, &soon())).fencing_token(2);
+    let revision = world.store.apply(&conversation_id, taken).await.unwrap();
     go.notify_one();
     let outcome = turn.await;
     assert_eq!(code_of(&outcome), "E_TURN_TAKEN_OVER");
@@ -130,7 +138,7 @@ async fn whoever_lost_the_turn_can_write_nothing_more_and_starts_nothing_more() 
     assert_eq!(model.times_asked(), 1);
     let now = world
         .store
-        .load(&scope, &Query::all().limit(0))
+        .load(&conversation_id, &Query::all().limit(0))
         .await
         .unwrap();
     assert_eq!(now.revision, revision, "it has written");
@@ -141,20 +149,23 @@ async fn whoever_lost_the_turn_can_write_nothing_more_and_starts_nothing_more() 
 #[tokio::test]
 async fn a_turn_that_takes_long_keeps_its_lease() {
     let world = World::default();
-    let odd = Odd {
-        inner: Arc::clone(&world.store),
-        ..Odd::new(usize::MAX, How::Fails)
-    };
+    let mut odd = Odd::store(usize::MAX, How::Fails);
+    odd.store = Arc::clone(&world.store);
     tokio::time::pause();
     let model = ScriptedModel::new([Step::wait(Duration::from_secs(100)).then_say("At last.")]);
     let runner = TurnRunner::builder(model).store(odd.clone());
     let runner = runner.lease(Duration::from_secs(3)).build().unwrap();
     assert_eq!(runner.run(said()).await.text, "At last.");
     // The beginning, the answer, the end, and a renewal each second.
-    let writes = odd.writes.load(std::sync::atomic::Ordering::Relaxed);
+    let writes = odd.layer.writes.load(std::sync::atomic::Ordering::Relaxed);
     assert!((95..=105).contains(&writes), "{writes} writes");
-    let held = world.store.lease(&Scope::new(TALK)).await.unwrap().unwrap();
-    assert_eq!((held.fence(), held.turn_id()), (1, None));
+    let held = world
+        .store
+        .lease(&ConversationId::new(TALK))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!((held.fencing_token(), held.turn_id()), (1, None));
 }
 
 #[tokio::test]
@@ -169,7 +180,7 @@ async fn a_new_turn_waits_for_the_one_that_is_being_called_off() {
     drop(turn);
     let outcome = runner.run(TurnInput::new("hello").conversation(TALK)).await;
     assert_eq!(outcome.text, "Hello.");
-    let turns = world.store.turns(&Scope::new(TALK)).await.unwrap();
+    let turns = world.store.turns(&ConversationId::new(TALK)).await.unwrap();
     let states: Vec<&str> = turns.iter().map(|it| it.state().as_str()).collect();
     assert_eq!(states, ["aborted", "answered"]);
 }
@@ -227,8 +238,8 @@ async fn a_lease_that_is_too_short_to_be_kept_is_refused() {
 #[tokio::test]
 async fn a_turn_begins_whoever_else_writes() {
     let world = World::default();
-    let scope = Scope::new(TALK);
-    let (store, of) = (Arc::clone(&world.store), scope.clone());
+    let conversation_id = ConversationId::new(TALK);
+    let (store, of) = (Arc::clone(&world.store), conversation_id.clone());
     let writer = tokio::spawn(async move {
         for n in 0..1_000 {
             let note = record::Memory::new("a").id(format!("n{}", n % 7));
@@ -246,8 +257,8 @@ async fn a_turn_begins_whoever_else_writes() {
 async fn what_a_turn_could_not_write_is_closed_by_the_next_one() {
     let world = World::default();
     // The beginning, the call as begun, what came of it.
-    let mut odd = Odd::new(2, How::Fails);
-    odd.inner = Arc::clone(&world.store);
+    let mut odd = Odd::store(2, How::Fails);
+    odd.store = Arc::clone(&world.store);
     let model = ScriptedModel::new([Step::call_tool("pay", "{}"), Step::say("Hello.")]);
     let pay = world.acting("pay").build();
     let runner = TurnRunner::builder(model).store(odd).tool(pay).build();
@@ -272,16 +283,20 @@ async fn a_conversation_that_was_deleted_under_a_turn_stays_deleted_and_can_begi
     let runner = world.runner(&model).tool(slow.build()).build().unwrap();
     let turn = runner.start(said());
     reached.notified().await;
-    let scope = Scope::new(TALK);
-    world.store.delete_scope(&scope).await.unwrap();
+    let conversation_id = ConversationId::new(TALK);
+    world
+        .store
+        .delete_conversation(&conversation_id)
+        .await
+        .unwrap();
     go.notify_one();
     assert_eq!(code_of(&turn.await), "E_TURN_TAKEN_OVER");
-    assert_eq!(world.scope().await.len(), 0);
-    // The lease is gone, and the fence is not.
+    assert_eq!(world.conversation_id().await.len(), 0);
+    // The lease is gone, and the fencing token is not.
     let outcome = runner.run(TurnInput::new("hello").conversation(TALK)).await;
     assert_eq!(outcome.text, "Hello.");
-    let lease = world.store.lease(&scope).await.unwrap().unwrap();
-    assert_eq!(lease.fence(), 3);
+    let lease = world.store.lease(&conversation_id).await.unwrap().unwrap();
+    assert_eq!(lease.fencing_token(), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -290,9 +305,13 @@ async fn a_lease_of_a_clock_that_was_wrong_holds_nobody_up() {
     let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
     let runner = world.runner(&model).build().unwrap();
     runner.run(said()).await;
-    let scope = Scope::new(TALK);
-    world.store.put(&scope, lease(TURN, 9, FAR)).await.unwrap();
-    let held = world.store.lease(&scope).await.unwrap().unwrap();
+    let conversation_id = ConversationId::new(TALK);
+    world
+        .store
+        .put(&conversation_id, lease(TURN, 9, FAR))
+        .await
+        .unwrap();
+    let held = world.store.lease(&conversation_id).await.unwrap().unwrap();
     assert_eq!(held.estimated_left(), Some(TERM));
     let outcome = runner.resume(TURN).await.unwrap().await;
     assert_eq!(outcome.text, "All is well.");
@@ -308,8 +327,8 @@ async fn the_holder_of_a_lease_is_not_taken_for_gone_whatever_its_clock_says() {
         let model = ScriptedModel::new([Step::fail("out of reach")]);
         let runner = world.runner(&model).build().unwrap();
         runner.run(said()).await;
-        let scope = Scope::new(TALK);
-        let (store, of) = (Arc::clone(&world.store), scope.clone());
+        let conversation_id = ConversationId::new(TALK);
+        let (store, of) = (Arc::clone(&world.store), conversation_id.clone());
         let owner = record::new_id();
         let first = lease_of(&owner, TURN, 9, &wall(skew + 3_600_000), 0);
         store.put(&of, first).await.unwrap();
@@ -325,8 +344,8 @@ async fn the_holder_of_a_lease_is_not_taken_for_gone_whatever_its_clock_says() {
         });
         let outcome = runner.resume(TURN).await.unwrap().await;
         assert_eq!(code_of(&outcome), "E_TURN_HELD", "{skew}");
-        let held = world.store.lease(&scope).await.unwrap().unwrap();
-        assert_eq!(held.fence(), 9, "{skew}");
+        let held = world.store.lease(&conversation_id).await.unwrap().unwrap();
+        assert_eq!(held.fencing_token(), 9, "{skew}");
         alive.abort();
     }
 }
@@ -339,9 +358,9 @@ async fn the_lease_of_a_process_that_is_gone_is_taken_over_after_its_term_whatev
         let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
         let runner = world.runner(&model).build().unwrap();
         runner.run(said()).await;
-        let scope = Scope::new(TALK);
+        let conversation_id = ConversationId::new(TALK);
         let left = lease(TURN, 9, &wall(skew + 3_600_000));
-        world.store.put(&scope, left).await.unwrap();
+        world.store.put(&conversation_id, left).await.unwrap();
         let begun = tokio::time::Instant::now();
         let outcome = runner.resume(TURN).await.unwrap().await;
         assert_eq!(outcome.text, "All is well.", "{skew}");
@@ -360,15 +379,18 @@ async fn a_renewal_is_seen_although_the_time_in_it_is_the_same() {
         .build()
         .unwrap();
     runner.run(said()).await;
-    let (store, scope) = (Arc::clone(&world.store), Scope::new(TALK));
+    let (store, conversation_id) = (Arc::clone(&world.store), ConversationId::new(TALK));
     let (owner, until) = (record::new_id(), soon());
     let first = lease_of(&owner, TURN, 9, &until, 0);
-    store.put(&scope, first).await.unwrap();
+    store.put(&conversation_id, first).await.unwrap();
     let alive = tokio::spawn(async move {
         for renewals in 1.. {
             tokio::time::sleep(TERM / 3).await;
             let renewed = lease_of(&owner, TURN, 9, &until, renewals);
-            store.put(&Scope::new(TALK), renewed).await.unwrap();
+            store
+                .put(&ConversationId::new(TALK), renewed)
+                .await
+                .unwrap();
         }
     });
     let outcome = runner.resume(TURN).await.unwrap().await;
@@ -384,7 +406,11 @@ async fn what_was_seen_of_a_lease_counts_for_the_next_attempt() {
     let runner = world.runner(&model).build().unwrap();
     runner.run(said()).await;
     let left = lease(TURN, 9, &soon());
-    world.store.put(&Scope::new(TALK), left).await.unwrap();
+    world
+        .store
+        .put(&ConversationId::new(TALK), left)
+        .await
+        .unwrap();
     let mut attempts = 0;
     let outcome = loop {
         attempts += 1;
@@ -410,13 +436,15 @@ async fn a_handler_learns_at_once_that_the_turn_is_no_longer_its_own() {
                 notes.note(format!("{:?}", ctx.ensure_held().await.is_ok()));
                 match deleted {
                     "not" => {
-                        let taken = Batch::new().put(lease(TURN, 2, &soon())).fence(2);
-                        store.apply(ctx.scope(), taken).await?;
+                        let taken = Batch::new().put(lease(TURN, 2, &soon())).fencing_token(2);
+                        store.apply(ctx.conversation_id(), taken).await?;
                     }
-                    "by scope" => drop(store.delete_scope(ctx.scope()).await?),
+                    "by scope" => drop(store.delete_conversation(ctx.conversation_id()).await?),
                     _ => {
-                        for it in store.records(ctx.scope()).await? {
-                            store.delete(ctx.scope(), it.kind(), it.id()).await?;
+                        for it in store.records(ctx.conversation_id()).await? {
+                            store
+                                .delete(ctx.conversation_id(), it.kind(), it.id())
+                                .await?;
                         }
                     }
                 }
@@ -432,7 +460,7 @@ async fn a_handler_learns_at_once_that_the_turn_is_no_longer_its_own() {
     }
 }
 
-/// Another turn begins in the conversation, under a fence of its own, although no lease is left to count from.
+/// Another turn begins in the conversation, under a fencing token of its own, although no lease is left to count from.
 #[tokio::test]
 async fn a_lease_that_was_deleted_does_not_give_its_fence_to_another_turn() {
     let world = World::default();
@@ -440,11 +468,13 @@ async fn a_lease_that_was_deleted_does_not_give_its_fence_to_another_turn() {
     let act = tool("act").handler(move |_: Value, ctx: ToolContext| {
         let (store, notes) = (Arc::clone(&store), notes.clone());
         async move {
-            let scope = ctx.scope();
-            store.delete(scope, RecordKind::Lease, "lease").await?;
+            let conversation_id = ctx.conversation_id();
+            store
+                .delete(conversation_id, RecordKind::Lease, "lease")
+                .await?;
             let other = TurnRunner::builder(ScriptedModel::new([Step::say("Hello.")]));
             let other = other.store(Arc::clone(&store)).build()?;
-            let input = TurnInput::new("Hello?").conversation(scope.as_str());
+            let input = TurnInput::new("Hello?").conversation(conversation_id.as_str());
             assert!(other.run(input).await.is_answered());
             notes.note(ctx.ensure_held().await.unwrap_err().code().as_str());
             Ok::<_, ToolError>("never")
@@ -465,7 +495,11 @@ async fn a_conversation_that_was_deleted_leaves_its_effect_keys_to_no_other() {
         let pay = world.acting("pay").build();
         let runner = world.runner(&model).tool(pay).build().unwrap();
         assert_eq!(runner.run(said()).await.text, "Paid.");
-        world.store.delete_scope(&Scope::new(TALK)).await.unwrap();
+        world
+            .store
+            .delete_conversation(&ConversationId::new(TALK))
+            .await
+            .unwrap();
     }
     let keys = world.runs.all();
     assert_eq!(keys.len(), 2);
@@ -480,8 +514,8 @@ async fn a_handler_can_make_sure_that_the_turn_is_still_its_own() {
         let (store, notes) = (Arc::clone(&store), notes.clone());
         async move {
             notes.note(format!("{:?}", ctx.ensure_held().await.is_ok()));
-            let taken = Batch::new().put(lease(TURN, 2, &soon())).fence(2);
-            store.apply(ctx.scope(), taken).await?;
+            let taken = Batch::new().put(lease(TURN, 2, &soon())).fencing_token(2);
+            store.apply(ctx.conversation_id(), taken).await?;
             // The process was away for longer than its term.
             std::thread::sleep(Duration::from_millis(150));
             let error = ctx.ensure_held().await.unwrap_err();

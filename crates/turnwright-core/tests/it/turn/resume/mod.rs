@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 
 use super::*;
-use turnwright_core::turn::TurnRunnerBuilder;
+use turnwright_core::runner::TurnRunnerBuilder;
 
 /// The conversation and the turn of every test here.
 const TALK: &str = "talk";
@@ -43,7 +43,7 @@ impl World {
         tool(name).handler(move |_: Value, ctx: ToolContext| {
             let runs = runs.clone();
             async move {
-                runs.note(ctx.effect_key());
+                runs.note(ctx.idempotency_key());
                 format!("{name} is done")
             }
         })
@@ -55,7 +55,7 @@ impl World {
         tool(name).handler(move |_: Value, ctx: ToolContext| {
             let (runs, reached) = (runs.clone(), Arc::clone(&reached));
             async move {
-                runs.note(ctx.effect_key());
+                runs.note(ctx.idempotency_key());
                 reached.notify_one();
                 std::future::pending::<&str>().await
             }
@@ -73,8 +73,11 @@ impl World {
         drop((process, turn));
     }
 
-    async fn scope(&self) -> Vec<Record> {
-        self.store.records(&Scope::new(TALK)).await.unwrap()
+    async fn conversation_id(&self) -> Vec<Record> {
+        self.store
+            .records(&ConversationId::new(TALK))
+            .await
+            .unwrap()
     }
 
     async fn ledger(&self) -> Vec<(String, &'static str)> {
@@ -82,14 +85,17 @@ impl World {
     }
 
     async fn state(&self) -> (&'static str, u32) {
-        let turns = self.store.turns(&Scope::new(TALK)).await.unwrap();
+        let turns = self.store.turns(&ConversationId::new(TALK)).await.unwrap();
         let turn = turns.iter().find(|turn| turn.id() == TURN).unwrap();
         (turn.state().as_str(), turn.runs())
     }
 
     /// The calls of the conversation, with their ids.
     async fn calls(&self) -> Vec<Arc<ToolCall>> {
-        self.store.tool_calls(&Scope::new(TALK)).await.unwrap()
+        self.store
+            .tool_calls(&ConversationId::new(TALK))
+            .await
+            .unwrap()
     }
 }
 

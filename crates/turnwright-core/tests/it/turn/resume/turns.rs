@@ -32,7 +32,7 @@ async fn a_turn_that_failed_goes_on_where_it_was_and_nothing_is_done_twice() {
     assert_eq!(told.of("turnStart")[0]["resumed"], true);
     told.assert_paired();
     assert_eq!(world.state().await, ("answered", 2));
-    let turns = world.store.turns(&Scope::new(TALK)).await.unwrap();
+    let turns = world.store.turns(&ConversationId::new(TALK)).await.unwrap();
     assert_eq!(turns[0].error(), None);
     assert_eq!(turns[0].usage().input_tokens, 30);
 }
@@ -280,13 +280,17 @@ async fn a_turn_is_begun_once_and_its_id_is_nobody_elses() {
     let pay = world.acting("pay").build();
     let runner = world.runner(&model).tool(pay).build().unwrap();
     assert!(!runner.run(said()).await.is_answered());
-    let before = world.scope().await.len();
+    let before = world.conversation_id().await.len();
     // Somebody tries the same request again.
     let outcome = runner.run(said()).await;
     assert_eq!(code_of(&outcome), "E_TURN_EXISTS");
     let error = error_of(&outcome);
     assert!(error.message().contains("which is failed"), "{error}");
-    assert_eq!(world.scope().await.len(), before, "something was written");
+    assert_eq!(
+        world.conversation_id().await.len(),
+        before,
+        "something was written"
+    );
     assert!(runner.resume(TURN).await.unwrap().await.is_answered());
     assert_eq!(code_of(&runner.run(said()).await), "E_TURN_EXISTS");
     assert_eq!(world.runs.all().len(), 1);

@@ -1,7 +1,7 @@
 //! Finding out what became of calls that were begun.
 
 use super::*;
-use turnwright_core::unknown::{Finding, UnknownCall, ask_somebody};
+use turnwright_core::reconcile::{Finding, UnknownCall, ask_operator};
 
 /// A world in which a payment was begun by a process that died.
 fn begun() -> World {
@@ -19,10 +19,10 @@ fn a_tool_that_knows_its_keys_says_what_came_of_the_call() {
         let asked = Notes::default();
         let pay = {
             let asked = asked.clone();
-            world.acting("pay").find_out(move |call: UnknownCall| {
+            world.acting("pay").reconcile(move |call: UnknownCall| {
                 asked.note(format!(
                     "{} {} {}",
-                    call.effect_key(),
+                    call.idempotency_key(),
                     call.tool_name(),
                     call.args()
                 ));
@@ -52,7 +52,7 @@ fn a_call_that_did_not_take_effect_runs_again_with_the_same_key() {
     process().block_on(async {
         let pay = world
             .acting("pay")
-            .find_out(|_: UnknownCall| async { Ok::<_, BoxError>(Finding::NotDone) });
+            .reconcile(|_: UnknownCall| async { Ok::<_, BoxError>(Finding::NotDone) });
         let second = world.runner(&answers()).tool(pay.build()).build().unwrap();
         let outcome = second.resume(TURN).await.unwrap().await;
         assert_eq!(texts(&outcome).await, ["pay is done"]);
@@ -87,15 +87,15 @@ fn where_the_tool_cannot_say_somebody_is_asked_and_their_word_counts() {
                 Err::<Finding, BoxError>("the bank does not answer".into())
             };
             let told_of = Told::default();
-            let pay = world.acting("pay").find_out(failing).build();
+            let pay = world.acting("pay").reconcile(failing).build();
             let second = world.runner(&answers()).tool(pay);
             let second = second
-                .unknown_calls(ask_somebody())
+                .unknown_calls(ask_operator())
                 .observer(told_of.observer());
             let turn = second.build().unwrap().resume(TURN).await.unwrap();
             let gates = turn.gates();
             let open = opened(&gates).await;
-            assert_eq!(&*open[0].name, turnwright_core::unknown::GATE);
+            assert_eq!(&*open[0].name, reconcile::GATE);
             assert_eq!(open[0].question["tool"], "pay");
             assert!(
                 gates
@@ -127,7 +127,7 @@ fn where_nobody_is_there_it_stays_unknown() {
         let second = world
             .runner(&answers())
             .tool(pay)
-            .unknown_calls(ask_somebody());
+            .unknown_calls(ask_operator());
         let turn = second.build().unwrap().resume(TURN).await.unwrap();
         // Awaited as a whole, nobody holds its gates.
         assert!(turn.await.is_answered());
@@ -141,7 +141,7 @@ fn whoever_panics_while_finding_out_has_found_nothing_out() {
     process().block_on(async {
         let panics = |_: UnknownCall| async { panic!("on purpose") };
         let pay = world.acting("pay");
-        let pay = pay.find_out(move |call: UnknownCall| async move {
+        let pay = pay.reconcile(move |call: UnknownCall| async move {
             let found: Result<Finding, BoxError> = panics(call).await;
             found
         });
@@ -159,7 +159,7 @@ fn a_turn_that_is_called_off_while_somebody_is_asked_leaves_the_call_in_doubt() 
         let runner = |model: &ScriptedModel| {
             let pay = world.acting("pay").build();
             let runner = world.runner(model).tool(pay);
-            runner.unknown_calls(ask_somebody()).build().unwrap()
+            runner.unknown_calls(ask_operator()).build().unwrap()
         };
         let turn = runner(&answers()).resume(TURN).await.unwrap();
         let gates = turn.gates();
@@ -183,7 +183,7 @@ fn a_call_that_stayed_in_doubt_is_closed_by_the_turn_that_comes_instead() {
     let world = begun();
     process().block_on(async {
         let second = world.runner(&answers()).tool(world.acting("pay").build());
-        let second = second.unknown_calls(ask_somebody()).build().unwrap();
+        let second = second.unknown_calls(ask_operator()).build().unwrap();
         let turn = second.resume(TURN).await.unwrap();
         let gates = turn.gates();
         opened(&gates).await;

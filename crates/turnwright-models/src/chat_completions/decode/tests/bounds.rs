@@ -13,11 +13,11 @@ fn push(decoder: &mut Decoder, bytes: &[u8]) -> Result<Vec<Delta>, turnwright_co
 #[test]
 fn an_event_is_bounded_and_a_stream_is_not() {
     let event = format!("data: {}\n\n", delta(json!({ "content": "a" })));
-    let mut decoder = Decoder::new(None).max_frame(event.len());
+    let mut decoder = Decoder::new(None).max_event(event.len());
     for _ in 0..1_000 {
         assert_eq!(push(&mut decoder, event.as_bytes()).unwrap().len(), 1);
     }
-    let mut decoder = Decoder::new(None).max_frame(event.len() - 2);
+    let mut decoder = Decoder::new(None).max_event(event.len() - 2);
     let error = push(&mut decoder, event.as_bytes()).unwrap_err();
     assert_eq!(error.code(), ErrorCode::Wire);
 }
@@ -33,7 +33,7 @@ fn a_body_is_bounded() {
 
 #[test]
 fn blank_lines_before_a_response_are_bounded() {
-    let mut decoder = Decoder::new(None).max_frame(100);
+    let mut decoder = Decoder::new(None).max_event(100);
     push(&mut decoder, &[b'\n'; 100]).unwrap();
     assert!(push(&mut decoder, b"\n").is_err());
 }

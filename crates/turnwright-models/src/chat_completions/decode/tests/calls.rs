@@ -19,7 +19,7 @@ fn a_call_comes_in_pieces_by_its_index() {
     ]);
     assert_eq!(called(&reply), [("f", "{\"x\":1}"), ("g", "{}")]);
     assert_eq!(ids(&reply), [Some("a"), Some("b")]);
-    assert!(reply.is_whole());
+    assert!(reply.is_complete());
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn arguments_that_are_cut_off_are_kept() {
         finish("length"),
     ]);
     assert_eq!(called(&reply), [("f", "{\"x\":\"ab")]);
-    assert!(!reply.is_whole());
+    assert!(!reply.is_complete());
 }
 
 proptest! {

@@ -14,7 +14,7 @@ fn text_comes_in_pieces() {
     ]);
     assert_eq!(reply.text, "Hello \u{1F600}");
     assert_eq!(reply.finish_reason.as_deref(), Some("stop"));
-    assert!(reply.done && reply.is_whole());
+    assert!(reply.done && reply.is_complete());
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn of_several_answers_only_the_first_counts() {
         ] }),
     ]);
     assert_eq!(reply.text, "first");
-    assert!(reply.is_whole());
+    assert!(reply.is_complete());
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_stream_may_hold_a_message_and_a_body_a_delta() {
 fn an_empty_reason_is_none() {
     let reply = streamed(&[delta(json!({ "content": "a" })), finish("")]);
     assert_eq!(reply.finish_reason, None);
-    assert!(!reply.is_whole());
+    assert!(!reply.is_complete());
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn only_a_known_reason_makes_a_reply_whole() {
         "end_turn",
         "eos",
     ] {
-        assert!(streamed(&[finish(reason)]).is_whole(), "{reason}");
+        assert!(streamed(&[finish(reason)]).is_complete(), "{reason}");
     }
     for reason in [
         "length",
@@ -148,13 +148,13 @@ fn only_a_known_reason_makes_a_reply_whole() {
         "server_error",
         "something_new",
     ] {
-        assert!(!streamed(&[finish(reason)]).is_whole(), "{reason:?}");
+        assert!(!streamed(&[finish(reason)]).is_complete(), "{reason:?}");
     }
     let number = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": 1 }] });
     let reply = streamed(&[number]);
     assert_eq!(reply.finish_reason.as_deref(), Some("1"));
-    assert!(!reply.is_whole());
-    assert!(!streamed(&[]).is_whole());
+    assert!(!reply.is_complete());
+    assert!(!streamed(&[]).is_complete());
     let cut = |reason: &str| streamed(&[finish(reason)]).cut();
     assert_eq!(cut(" length "), Some(Cut::Length));
     assert_eq!(cut("something_new"), None);
@@ -187,15 +187,15 @@ fn a_reply_that_goes_on_after_its_reason_is_not_whole_until_it_ends_again() {
         super::decode(None, stream.as_bytes()).unwrap()
     };
     let done = "data: [DONE]\n\n";
-    assert!(read(&[call(), finish("stop")], "").is_whole());
-    assert!(!read(&[finish("stop"), call()], "").is_whole());
-    assert!(!read(&[finish("stop"), delta(json!({ "content": "a" }))], "").is_whole());
-    assert!(read(&[finish("stop"), call()], done).is_whole());
-    assert!(read(&[finish("stop"), call(), finish("stop")], "").is_whole());
+    assert!(read(&[call(), finish("stop")], "").is_complete());
+    assert!(!read(&[finish("stop"), call()], "").is_complete());
+    assert!(!read(&[finish("stop"), delta(json!({ "content": "a" }))], "").is_complete());
+    assert!(read(&[finish("stop"), call()], done).is_complete());
+    assert!(read(&[finish("stop"), call(), finish("stop")], "").is_complete());
     // What says nothing does not go on.
     let usage = json!({ "choices": [], "usage": { "prompt_tokens": 1, "completion_tokens": 1 } });
     let blank = delta(json!({ "content": "", "tool_calls": [] }));
-    assert!(read(&[call(), finish("stop"), blank, usage], "").is_whole());
+    assert!(read(&[call(), finish("stop"), blank, usage], "").is_complete());
 }
 
 #[test]

@@ -9,7 +9,7 @@ fn usage(usage: &Value) -> (u64, u64, Option<u64>, u64) {
     (
         usage.input_tokens,
         usage.output_tokens,
-        reply.cached_told.then_some(usage.cached_input_tokens),
+        reply.cached_reported.then_some(usage.cached_input_tokens),
         usage.reasoning_tokens,
     )
 }
@@ -23,7 +23,7 @@ fn usage_may_come_in_a_chunk_of_its_own() {
     ]);
     let usage = reply.usage.unwrap();
     assert_eq!((usage.input_tokens, usage.output_tokens), (3, 1));
-    assert!(reply.is_whole());
+    assert!(reply.is_complete());
 }
 
 #[test]

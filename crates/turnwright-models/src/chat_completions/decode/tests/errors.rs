@@ -158,7 +158,7 @@ fn what_cannot_be_read_is_named_and_shown_in_part() {
     let error = error_of(None, "data: {\"choices\":5}\n\n");
     assert_eq!(
         error.message(),
-        "an event of the response cannot be read: invalid type: integer `5`, expected a list of choices at line 1 column 12"
+        "an event of the response cannot be read: invalid type: integer `5`, expected a list at line 1 column 12"
     );
 }
 

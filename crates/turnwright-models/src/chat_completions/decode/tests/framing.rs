@@ -14,7 +14,7 @@ fn a_stream_may_end_lines_in_any_way_and_have_comments_and_a_mark() {
             for content_type in [None, Some("text/event-stream"), Some("application/json")] {
                 let reply = decode(content_type, text.as_bytes()).unwrap();
                 assert_eq!(reply.text, "a", "{text:?}");
-                assert!(reply.is_whole() && reply.done);
+                assert!(reply.is_complete() && reply.done);
             }
         }
     }
@@ -29,7 +29,7 @@ fn a_stream_needs_neither_done_nor_a_last_blank_line() {
     );
     let reply = decode(None, text.as_bytes()).unwrap();
     assert_eq!(reply.text, "a");
-    assert!(reply.is_whole());
+    assert!(reply.is_complete());
     assert!(!reply.done);
 }
 

@@ -1,0 +1,11 @@
+//! What the benchmarks share: options of the command line, interleaved timing, memory of this process, Markdown tables.
+
+mod memory;
+mod options;
+mod table;
+mod timing;
+
+pub use memory::{peak_memory_kib, resident_memory_kib};
+pub use options::{Plan, number};
+pub use table::{Row, grouped, header, locked, rustc, verdict};
+pub use timing::{MEDIAN, MIN, Statistic, Subject, Summary, Timing, Timings, measure};

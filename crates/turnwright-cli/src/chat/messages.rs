@@ -1,0 +1,81 @@
+//! What the program itself says in a chat.
+
+use std::time::Duration;
+
+use turnwright::prelude::*;
+
+use super::input::{COMMANDS, HINTS};
+use crate::show::{Show, Shown};
+use crate::storage;
+use crate::terminal::{Screen, plain, style, wrap};
+use crate::units::count;
+
+/// What helps here against what went wrong: the kit's own words are for whoever writes a program with it.
+fn advice(error: &Error) -> Option<&'static str> {
+    if let Some(trouble) = storage::trouble_of(error) {
+        return storage::helps(trouble);
+    }
+    let cause = error.cause().unwrap_or(error);
+    Some(match cause.code() {
+        ErrorCode::ContextWindow => "/new begins anew; --last N sends the last N exchanges alone",
+        ErrorCode::ModelServer if cause.kind() == ErrorKind::Denied => {
+            "the key is what OPENAI_API_KEY holds"
+        }
+        ErrorCode::ModelUnreachable => "--base-url names the server",
+        ErrorCode::ResponseIncomplete => "ask for less at once, or say: go on",
+        _ => return None,
+    })
+}
+
+/// Says what helps, if there is no answer.
+pub(super) fn advise(show: &mut Show, shown: &Shown) -> anyhow::Result<()> {
+    let advice = shown.outcome.error().as_ref().and_then(advice);
+    if let Some(advice) = advice.filter(|_| !shown.interrupted) {
+        let text = format!("what helps: {advice}");
+        show.screen.paragraph(style::CARE, "", &text)?;
+    }
+    Ok(())
+}
+
+/// What a turn took, and what operators should know.
+pub(super) fn after(show: &mut Show, shown: &Shown, took: Duration) -> anyhow::Result<()> {
+    advise(show, shown)?;
+    for warning in show.tally().take_warnings() {
+        let warning = format!("note: {}", plain(&warning));
+        show.screen.paragraph(style::CARE, "", &warning)?;
+    }
+    let used = shown.outcome.usage;
+    let seconds = format!("{:.1} s", took.as_secs_f64());
+    let line = match used.input_tokens.saturating_add(used.output_tokens) {
+        0 if !shown.outcome.is_answered() => return Ok(()),
+        0 => seconds,
+        _ => {
+            let cached = match used.cached_input_tokens {
+                0 => String::new(),
+                cached => format!(" ({} cached)", count(cached)),
+            };
+            let (read, written) = (count(used.input_tokens), count(used.output_tokens));
+            format!("{read} tokens read{cached}, {written} written · {seconds}")
+        }
+    };
+    show.screen.paragraph(style::DIM, "", &line)?;
+    Ok(())
+}
+
+/// The room that a command has in the list of them.
+const COMMAND: &str = "        ";
+
+pub(super) fn help(screen: &mut Screen) -> anyhow::Result<()> {
+    for (command, does) in COMMANDS {
+        let room = screen
+            .width()
+            .map(|width| width.saturating_sub(COMMAND.len()));
+        let does = wrap(does, room, "").replace('\n', &format!("\n{COMMAND}"));
+        let command = style::paint(style::NAME, format_args!("{command:<8}"));
+        screen.line(format_args!("{command}{does}"))?;
+    }
+    for hint in HINTS {
+        screen.paragraph(style::DIM, "", hint)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! Names of conversations. A conversation that is restarted continues as its next part: `shop`, `shop~2`, `shop~3`.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use turnwright::store::{ConversationFilter, ConversationId, Query, Store as _};
+
+use super::{ChatNote, Storage, files};
+use crate::exit::misuse;
+
+/// The longest name of a conversation.
+const LONGEST_NAME: usize = 64;
+
+/// Separates the name from the number of the part.
+const MARK: char = '~';
+
+/// A part of a conversation. Parts do not see each other's messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ConversationPart {
+    pub(crate) name: String,
+    /// Counted from 1.
+    pub(crate) number: u64,
+}
+
+impl ConversationPart {
+    /// Parses a name. Without a number it is the first part.
+    pub(crate) fn named(text: &str) -> Self {
+        let parts = text.rsplit_once(MARK);
+        let numbered = parts.and_then(|(name, number)| {
+            // Only the canonical form: `shop~02` is another conversation.
+            let read: u64 = number.parse().ok()?;
+            let same = read >= 1 && read.to_string() == number;
+            same.then(|| ConversationPart {
+                name: name.to_owned(),
+                number: read,
+            })
+        });
+        numbered.unwrap_or_else(|| ConversationPart {
+            name: text.to_owned(),
+            number: 1,
+        })
+    }
+
+    /// The name of its records in the store.
+    pub(crate) fn conversation_id(&self) -> ConversationId {
+        ConversationId::new(self.to_string())
+    }
+
+    /// The next part.
+    pub(crate) fn next(&self) -> Self {
+        ConversationPart {
+            name: self.name.clone(),
+            number: self.number.saturating_add(1),
+        }
+    }
+
+    /// The part to continue: the one that is named, or the last one.
+    pub(crate) async fn current(storage: &Storage, options: &str) -> anyhow::Result<Self> {
+        let named = ConversationPart::named(options);
+        if options.contains(MARK) {
+            return match is_empty(storage, &named.conversation_id()).await? {
+                false => Ok(named),
+                true => Err(misuse(format!(
+                    "there is no conversation `{options}`; `turnwright turns list` shows which there are"
+                ))),
+            };
+        }
+        let last = parts_of(storage, &named.name).await?.pop();
+        Ok(last.unwrap_or(named))
+    }
+
+    /// The part for a restart: the last one if it is empty, otherwise the one after it.
+    pub(crate) async fn next_empty(&self, storage: &Storage) -> anyhow::Result<Self> {
+        let last = parts_of(storage, &self.name).await?.pop();
+        let last = last.unwrap_or_else(|| self.clone());
+        let records = storage
+            .store
+            .load(&last.conversation_id(), &Query::all().limit(2))
+            .await
+            .map_err(|error| storage.explain(error))?;
+        match records.into_records().all(|record| ChatNote::is(&record)) {
+            true => Ok(last),
+            false => Ok(last.next()),
+        }
+    }
+}
+
+/// The name in the store and on the command line.
+impl std::fmt::Display for ConversationPart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.number {
+            1 => f.write_str(&self.name),
+            number => write!(f, "{}{MARK}{number}", self.name),
+        }
+    }
+}
+
+async fn is_empty(storage: &Storage, conversation_id: &ConversationId) -> anyhow::Result<bool> {
+    let loaded = storage
+        .store
+        .load(conversation_id, &Query::all().limit(1))
+        .await;
+    let loaded = loaded.map_err(|error| storage.explain(error))?;
+    Ok(loaded.records.is_empty())
+}
+
+/// The parts of a conversation, in order. Parts after the first need a note of a chat.
+pub(crate) async fn parts_of(
+    storage: &Storage,
+    name: &str,
+) -> anyhow::Result<Vec<ConversationPart>> {
+    let filter = ConversationFilter::all().prefix(name);
+    let conversation_ids = storage.store.conversations(&filter).await;
+    let mut parts = Vec::new();
+    for conversation_id in conversation_ids.map_err(|error| storage.explain(error))? {
+        let part = ConversationPart::named(conversation_id.as_str());
+        if part.name != name || part.conversation_id() != conversation_id {
+            continue;
+        }
+        if part.number == 1 || ChatNote::of(storage, &conversation_id).await?.is_some() {
+            parts.push(part);
+        }
+    }
+    parts.sort_by_key(|part| part.number);
+    Ok(parts)
+}
+
+/// The lock and the input history of a conversation. One chat holds the lock at a time.
+pub(crate) struct ChatLock {
+    history: PathBuf,
+    place: PathBuf,
+    /// Held as long as this lives.
+    _lock: File,
+}
+
+/// The number of attempts to lock a file that another process removes.
+const TRIES: usize = 16;
+
+impl ChatLock {
+    /// Takes the lock. Returns `None` if another program holds it.
+    pub(crate) fn take(storage: &Storage, name: &str) -> anyhow::Result<Option<Self>> {
+        let folder = storage.place.chats();
+        let shown = folder.display();
+        let place = path(&folder, name, "lock");
+        for _ in 0..TRIES {
+            let lock = files::make_folder(&folder)
+                .and_then(|()| files::lock_file(&place))
+                .with_context(|| format!("the folder `{shown}` cannot be written to"))?;
+            match lock.try_lock() {
+                Ok(()) if files::is_at(&lock, &place) => {
+                    return Ok(Some(ChatLock {
+                        history: path(&folder, name, "history"),
+                        place,
+                        _lock: lock,
+                    }));
+                }
+                // Whoever had it took its file away: others have another one, or will.
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => {
+                    return Err(error)
+                        .with_context(|| format!("the folder `{shown}` cannot be locked"));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The conversations that chats have open now.
+    pub(crate) fn all_taken(storage: &Storage) -> anyhow::Result<Vec<String>> {
+        let Ok(entries) = fs::read_dir(storage.place.chats()) else {
+            return Ok(Vec::new());
+        };
+        let mut taken = Vec::new();
+        for entry in entries {
+            let file = entry?.file_name();
+            let name = file.to_str().and_then(|file| file.strip_suffix(".lock"));
+            if let Some(name) = name.filter(|name| check_name(name).is_ok())
+                && ChatLock::take(storage, name)?.is_none()
+            {
+                taken.push(name.to_owned());
+            }
+        }
+        taken.sort_unstable();
+        Ok(taken)
+    }
+
+    /// Where the lines are kept that were typed.
+    pub(crate) fn history(&self) -> PathBuf {
+        self.history.clone()
+    }
+
+    /// Leaves nothing of it: neither what was typed nor the conversation's name.
+    pub(crate) fn clear(self) -> std::io::Result<()> {
+        files::remove(&self.history)?;
+        // Where it cannot be told whether a lock is that of its file, the file stays.
+        match files::IS_TOLD_APART {
+            true => files::remove(&self.place),
+            false => Ok(()),
+        }
+    }
+}
+
+fn path(folder: &Path, name: &str, what: &str) -> PathBuf {
+    folder.join(format!("{name}.{what}"))
+}
+
+/// Refuses names that could lead elsewhere, or be taken for another.
+pub(crate) fn check_name(options: &str) -> anyhow::Result<()> {
+    let name = ConversationPart::named(options).name;
+    let sign = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '_' | '-');
+    let plain = !name.is_empty()
+        && name.len() <= LONGEST_NAME
+        && name.chars().all(sign)
+        && !name.starts_with('.')
+        && !name.contains("..");
+    match plain {
+        true => Ok(()),
+        false => Err(misuse(format!(
+            "a conversation's name has 1 to {LONGEST_NAME} of the signs A-Z a-z 0-9 . _ - and begins with no dot"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stays_in_its_folder() {
+        for name in ["default", "a", "2026-01-31_x.y", "a~2"] {
+            assert!(check_name(name).is_ok(), "{name}");
+        }
+        let long = "a".repeat(65);
+        for name in [
+            "", ".", "..", "a..b", ".hidden", "a/b", "a\\b", "ä", "a b", &long, "a~", "a~0",
+            "a~02", "~2", "a~1~2", "a~-1",
+        ] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_part_is_named_as_it_is_kept() {
+        let part = ConversationPart::named("shop~12");
+        assert_eq!((part.name.as_str(), part.number), ("shop", 12));
+        assert_eq!(part.to_string(), "shop~12");
+        assert_eq!(part.next().to_string(), "shop~13");
+        assert_eq!(ConversationPart::named("shop~1").to_string(), "shop");
+        assert_eq!(ConversationPart::named("shop").next().to_string(), "shop~2");
+        assert_eq!(
+            ConversationPart::named("shop~18446744073709551616").number,
+            1
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_two_names_are_kept_under_one(one in "[ab]{1,2}(~[0-3]{1,2})?", other in "[ab]{1,2}(~[0-3]{1,2})?") {
+            proptest::prop_assume!(check_name(&one).is_ok() && check_name(&other).is_ok());
+            let (first, second) = (ConversationPart::named(&one), ConversationPart::named(&other));
+            // Only the first part has two names: its own, and that with its number.
+            let same = one == other || first == second;
+            proptest::prop_assert_eq!(first.conversation_id() == second.conversation_id(), same);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A call as machines read it: one object.
+
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use serde_json::{Value, json};
+use turnwright::record::ToolResults;
+use turnwright::{Media, ToolCall};
+
+use super::account::Facts;
+
+/// All of a call, and whether it went well.
+pub(super) async fn render(call: &ToolCall, facts: Facts) -> anyhow::Result<Value> {
+    match call.is_error() || !call.is_complete() {
+        true => Ok(failure(call, facts).await),
+        false => result(call, facts).await,
+    }
+}
+
+async fn result(call: &ToolCall, facts: Facts) -> anyhow::Result<Value> {
+    let mut text = None;
+    let mut bytes = None;
+    let mut media = None;
+    match call.results() {
+        ToolResults::Media(all) => media = Some(all.iter().map(written).collect::<Vec<_>>()),
+        ToolResults::Artifacts(artifacts) => {
+            let mut all = Vec::new();
+            for artifact in artifacts {
+                all.extend_from_slice(&artifact.as_bytes().await?);
+            }
+            // JSON cannot hold what is not text.
+            match String::from_utf8(all) {
+                Ok(all) => text = Some(all),
+                Err(all) => bytes = Some(BASE64_STANDARD.encode(all.as_bytes())),
+            }
+        }
+        _ => text = call.text().await,
+    }
+    let kind = match call.results() {
+        ToolResults::Artifacts(artifacts) => artifacts.first().map(|artifact| artifact.kind()),
+        _ => None,
+    };
+    Ok(json!({
+        "ok": true,
+        "checksum": call.checksum(),
+        "tool": call.tool(),
+        "args": facts.args,
+        "repairs": facts.repairs,
+        "kind": kind,
+        "inline": call.is_inline(),
+        "truncated": call.is_truncated(),
+        "trusted": call.is_trusted(),
+        "result": text,
+        "resultBase64": bytes,
+        "media": media,
+        "durationMs": facts.took.map(|took| took.as_secs_f64() * 1e3),
+        "events": facts.events,
+    }))
+}
+
+async fn failure(call: &ToolCall, facts: Facts) -> Value {
+    let ended = match call.results() {
+        ToolResults::Failure(_) => "failed",
+        ToolResults::Refusal(_) => "refused",
+        _ => "notRun",
+    };
+    json!({
+        "ok": false,
+        "checksum": call.checksum(),
+        "tool": call.tool(),
+        "args": facts.args.unwrap_or_else(|| call.args().to_value()),
+        "repairs": facts.repairs,
+        "ended": ended,
+        "code": facts.code,
+        "message": facts.message,
+        "faults": facts.faults,
+        "told": call.text().await,
+        "durationMs": facts.took.map(|took| took.as_secs_f64() * 1e3),
+        "events": facts.events,
+    })
+}
+
+fn written(media: &Media) -> Value {
+    json!({
+        "mimeType": media.mime_type(),
+        "filename": media.filename(),
+        "bytes": media.byte_length(),
+    })
+}

@@ -1,0 +1,169 @@
+//! A call as people read it: its id, what was repaired, how it goes, all that came of it.
+
+use std::io;
+use std::time::Duration;
+
+use turnwright::record::ToolResults;
+use turnwright::render::{Part, Renderer};
+use turnwright::trust::ConversationSecret;
+use turnwright::{ToolCall, TurnEvent};
+
+use super::View;
+use super::account::Facts;
+use crate::show::repair;
+use crate::terminal::style::{self, paint};
+use crate::terminal::{fit, json, one_line};
+use crate::units::size;
+
+/// How much of a line is shown where nobody counts columns.
+const LINE: usize = 160;
+
+impl View {
+    pub(super) fn print_event(&mut self, event: &TurnEvent) -> io::Result<()> {
+        match event {
+            TurnEvent::ToolCallStarted { tool, .. } => {
+                self.screen.busy(&format!("{} runs", one_line(tool, LINE)));
+            }
+            TurnEvent::ToolCallProgress { message, .. } => {
+                // Handlers tell of progress once they run, and then it is known what runs.
+                if !self.is_named {
+                    self.name(&self.account.facts())?;
+                }
+                let message = one_line(message, LINE);
+                self.fact("progress", style::DIM, &message)?;
+                self.screen.busy(&message);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(super) async fn print_result(
+        &mut self,
+        call: &ToolCall,
+        facts: &Facts,
+    ) -> anyhow::Result<()> {
+        if facts.checksum.is_none() {
+            self.fact("checksum", style::NAME, call.checksum())?;
+        }
+        self.name(facts)?;
+        match call.is_error() || !call.is_complete() {
+            true => self.failure(call, facts).await?,
+            false => self.result(call).await?,
+        }
+        if let Some(took) = facts.took {
+            self.fact("took", style::DIM, &time(took))?;
+        }
+        Ok(())
+    }
+
+    /// Which call it is and what runs, once.
+    fn name(&mut self, facts: &Facts) -> io::Result<()> {
+        let Some(checksum) = facts.checksum.as_ref().filter(|_| !self.is_named) else {
+            return Ok(());
+        };
+        self.is_named = true;
+        self.fact("checksum", style::NAME, checksum)?;
+        let columns = self.screen.width().unwrap_or(LINE);
+        if let Some(args) = &facts.args {
+            let args = fit(&json(args), columns.saturating_sub(10).max(8));
+            self.fact("arguments", style::NAME, &args)?;
+        }
+        for repair in &facts.repairs {
+            let (name, look) = match repair::is_default(repair) {
+                true => ("filled in", style::DIM),
+                false => ("repaired", style::CARE),
+            };
+            self.fact(name, look, &repair::in_words(repair))?;
+        }
+        Ok(())
+    }
+
+    async fn result(&mut self, call: &ToolCall) -> anyhow::Result<()> {
+        match call.results() {
+            ToolResults::Artifacts(artifacts) => {
+                let how = match call.is_inline() {
+                    true => "which a model reads itself",
+                    false => "of which a model gets a handle",
+                };
+                for artifact in artifacts {
+                    let (kind, bytes) = (artifact.kind(), size(artifact.byte_length()));
+                    let cut = match call.is_truncated() {
+                        true => ", cut off: the tool returned more",
+                        false => "",
+                    };
+                    let about = format!("{kind}, {bytes}, {how}{cut}");
+                    self.fact("result", style::GOOD, &about)?;
+                    self.screen.line("")?;
+                    if call.is_inline() || self.raw {
+                        self.screen.content(&artifact.as_bytes().await?)?;
+                    }
+                }
+                if !call.is_inline() && !self.raw {
+                    self.handle(call).await?;
+                }
+            }
+            ToolResults::Media(media) => {
+                for media in media {
+                    let name = one_line(media.filename(), LINE);
+                    let about = format!("media {}, {name}", media.mime_type());
+                    self.fact("result", style::GOOD, &about)?;
+                }
+            }
+            _ => {
+                let text = call.text().await.unwrap_or_default();
+                self.screen.line("")?;
+                self.screen.content(text.as_bytes())?;
+            }
+        }
+        self.screen.line("")?;
+        Ok(())
+    }
+
+    /// What a model reads of a result that is kept for it.
+    async fn handle(&mut self, call: &ToolCall) -> anyhow::Result<()> {
+        let renderer = Renderer::new(ConversationSecret::random()?);
+        for part in renderer.tool_call(call).await {
+            if let Part::Text(text) = part {
+                self.screen.content(text.as_bytes())?;
+            }
+        }
+        let hint =
+            "That is what a model reads of it; it asks for the rest. --raw writes all of it here.";
+        self.screen.paragraph(style::DIM, "", hint)?;
+        Ok(())
+    }
+
+    async fn failure(&mut self, call: &ToolCall, facts: &Facts) -> anyhow::Result<()> {
+        let what = match call.results() {
+            ToolResults::Failure(_) => "failed",
+            ToolResults::Refusal(_) => "refused",
+            _ => "did not run",
+        };
+        let code = facts.code.unwrap_or("it was called off");
+        self.fact(what, style::BAD, code)?;
+        // What is wrong with arguments is said in full to the model already.
+        if let (Some(message), true) = (&facts.message, facts.faults.is_empty()) {
+            self.fact("why", style::BAD, &one_line(message, 2_000))?;
+        }
+        if let Some(options) = call.text().await {
+            self.screen.line("")?;
+            self.screen.line(paint(style::DIM, "the model is told"))?;
+            self.screen.content(options.as_bytes())?;
+            self.screen.line("")?;
+        }
+        Ok(())
+    }
+
+    fn fact(&mut self, name: &str, look: anstyle::Style, is: &str) -> io::Result<()> {
+        let name = paint(look, format_args!("{name:9}"));
+        self.screen.line(format_args!("{name} {is}"))
+    }
+}
+
+fn time(took: Duration) -> String {
+    match took.as_secs_f64() {
+        seconds @ 1.0.. => format!("{seconds:.1} s"),
+        seconds => format!("{:.1} ms", seconds * 1e3),
+    }
+}

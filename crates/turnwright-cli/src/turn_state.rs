@@ -1,0 +1,118 @@
+//! The state of a turn, as shown to users.
+
+use std::fmt;
+
+use anstyle::Style;
+use clap::ValueEnum;
+use turnwright::record::TurnState;
+
+use crate::terminal::style;
+
+/// The state of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum State {
+    /// A program runs it.
+    Running,
+    /// A program runs it, and waits for somebody to answer.
+    Waiting,
+    /// Its program came to its end before it did.
+    Interrupted,
+    /// It has its answer.
+    Answered,
+    /// Its dispatch was refused.
+    Refused,
+    /// It was called off.
+    Aborted,
+    /// It could not go on.
+    Failed,
+    /// It came to a limit.
+    Limit,
+    /// It was interrupted, and the conversation went on without it.
+    Abandoned,
+}
+
+impl State {
+    /// From the recorded state, whether a process holds the conversation, and whether a gate is open.
+    pub(crate) fn of(recorded: TurnState, held: bool, waits: bool) -> Self {
+        match recorded {
+            TurnState::Running if held && waits => State::Waiting,
+            TurnState::Running if held => State::Running,
+            TurnState::Answered => State::Answered,
+            TurnState::Refused => State::Refused,
+            TurnState::Aborted => State::Aborted,
+            TurnState::Failed => State::Failed,
+            TurnState::Limit => State::Limit,
+            TurnState::Abandoned => State::Abandoned,
+            _ => State::Interrupted,
+        }
+    }
+
+    /// Whether a program is running it.
+    pub(crate) fn is_live(self) -> bool {
+        matches!(self, State::Running | State::Waiting)
+    }
+
+    /// Whether it can be resumed, if it is the last of its conversation.
+    pub(crate) fn can_go_on(self) -> bool {
+        matches!(
+            self,
+            State::Interrupted | State::Aborted | State::Failed | State::Limit
+        )
+    }
+
+    pub(crate) fn style(self) -> Style {
+        match self {
+            State::Answered => style::GOOD,
+            State::Running | State::Waiting => style::NAME,
+            State::Interrupted | State::Aborted | State::Limit => style::CARE,
+            State::Refused | State::Failed => style::BAD,
+            State::Abandoned => style::DIM,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Waiting => "waiting",
+            State::Interrupted => "interrupted",
+            State::Answered => "answered",
+            State::Refused => "refused",
+            State::Aborted => "aborted",
+            State::Failed => "failed",
+            State::Limit => "limit",
+            State::Abandoned => "abandoned",
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_that_nobody_runs_was_interrupted() {
+        let running = |held, waits| State::of(TurnState::Running, held, waits);
+        assert_eq!(running(true, false), State::Running);
+        assert_eq!(running(true, true), State::Waiting);
+        assert_eq!(running(false, true), State::Interrupted);
+        // One that has ended is what it ended as, whoever runs another.
+        assert_eq!(State::of(TurnState::Failed, true, true), State::Failed);
+    }
+
+    #[test]
+    fn a_state_is_asked_for_as_it_is_shown() {
+        for state in State::value_variants() {
+            let asked = state.to_possible_value();
+            assert_eq!(
+                asked.map(|item| item.get_name().to_owned()),
+                Some(state.to_string())
+            );
+        }
+    }
+}

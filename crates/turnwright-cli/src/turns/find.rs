@@ -1,0 +1,110 @@
+//! Finds a turn by a prefix of its id.
+
+use super::summary::{TurnSummary, turns};
+use crate::exit::misuse;
+use crate::storage::Storage;
+use crate::terminal::one_line;
+
+/// The minimum length of a shortened id.
+const SHORTEST: usize = 8;
+/// The most turns listed for an ambiguous prefix.
+const NAMED: usize = 4;
+
+/// The turn with this id, or the only one whose id has this prefix.
+pub(super) async fn find(storage: &Storage, options: &str) -> anyhow::Result<TurnSummary> {
+    let found = turns(storage, None).await?;
+    let mut all = found.turns;
+    let signs = short(all.iter().map(TurnSummary::id));
+    let exact = all.iter().any(|summary| summary.id() == options);
+    all.retain(|summary| match exact {
+        true => summary.id() == options,
+        // The empty prefix matches nothing.
+        false => !options.is_empty() && summary.id().starts_with(options),
+    });
+    let shown = one_line(options, 64);
+    if all.len() > 1 {
+        let named = all.iter().take(NAMED);
+        let named: Vec<String> = named
+            .map(|summary| {
+                let (id, conversation_id) = (
+                    shortened(summary.id(), signs),
+                    one_line(summary.conversation_id.as_str(), 64),
+                );
+                format!("{id} in {conversation_id}")
+            })
+            .collect();
+        let more = match all.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        return Err(misuse(format!(
+            "several turns begin with `{shown}`: {}{more}",
+            named.join(", ")
+        )));
+    }
+    all.pop().ok_or_else(|| {
+        let option = storage.place.option();
+        let unread = match found.damaged.len() {
+            0 => String::new(),
+            1 => " in what can be read (1 record is damaged)".to_owned(),
+            many => format!(" in what can be read ({many} records are damaged)"),
+        };
+        misuse(format!(
+            "there is no turn that begins with `{shown}`{unread}; `turnwright turns list{option}` shows which there are"
+        ))
+    })
+}
+
+/// The length at which all shortened ids are unique.
+pub(super) fn short<'s>(ids: impl Iterator<Item = &'s str>) -> usize {
+    let mut ids: Vec<&str> = ids.collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let alike = |pair: &[&str]| match pair {
+        [one, other] => {
+            let signs = one.chars().zip(other.chars());
+            signs.take_while(|(one, other)| one == other).count()
+        }
+        _ => 0,
+    };
+    let most = ids.windows(2).map(alike).max();
+    most.map_or(SHORTEST, |alike| SHORTEST.max(alike + 1))
+}
+
+/// A shortened id, without a trailing dash.
+pub(super) fn shortened(id: &str, signs: usize) -> String {
+    let cut: String = id.chars().take(signs).collect();
+    one_line(cut.trim_end_matches('-'), 64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_much_of_an_id_is_shown_as_names_it() {
+        let length = |ids: &[&str]| short(ids.iter().copied());
+        assert_eq!(length(&[]), 8);
+        assert_eq!(length(&["019a8c3e-7f21-7aaa"]), 8);
+        assert_eq!(length(&["019a8c3e-7f21-7aaa", "119a8c3e-7f21-7aaa"]), 8);
+        assert_eq!(length(&["019a8c3e-7f21-7aaa", "019a8c3e-7f22-7aaa"]), 13);
+        // One that is the beginning of another is whole.
+        assert_eq!(length(&["turn-1", "turn-12", "turn-2"]), 8);
+        assert_eq!(length(&["äöüäöüäöüa", "äöüäöüäöüb"]), 10);
+        assert_eq!(shortened("019a8c3e-7f21", 9), "019a8c3e");
+        assert_eq!(shortened("a\u{1b}[2J", 13), "a\\u{1b}[2J");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_shown_of_an_id_is_the_beginning_of_no_other(ids in proptest::collection::btree_set("[ab]{1,14}", 0..20)) {
+            let signs = short(ids.iter().map(String::as_str));
+            for id in &ids {
+                let shown: String = id.chars().take(signs).collect();
+                let meant = ids.iter().filter(|other| other.starts_with(&shown)).count();
+                // A whole id means itself, whatever others begin with.
+                proptest::prop_assert!(meant == 1 || shown == *id, "{shown} of {ids:?}");
+            }
+        }
+    }
+}

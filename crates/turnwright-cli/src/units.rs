@@ -1,0 +1,221 @@
+//! Numbers, sizes and times: parsed from options, and formatted for output.
+
+use std::str::FromStr;
+use std::time::{Duration, SystemTime};
+
+/// A span of time: `90s`, `30m`, `12h`, `30d`, `8w`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span(pub(crate) Duration);
+
+/// A number of bytes: `500`, `10kB`, `1.5GB`, `2GiB`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bytes(pub(crate) u64);
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let digits = text.trim_end_matches(|sign: char| !sign.is_ascii_digit());
+        let unit = match text.get(digits.len()..).unwrap_or_default().trim() {
+            "s" => 1,
+            "m" | "min" => MINUTE,
+            "h" => HOUR,
+            "d" => DAY,
+            "w" => 7 * DAY,
+            _ => return Err("write it like 90s, 30m, 12h, 30d or 8w".to_owned()),
+        };
+        let number: u64 = digits
+            .parse()
+            .map_err(|_| "it begins with a whole number".to_owned())?;
+        let seconds = number.checked_mul(unit).ok_or("it is too long")?;
+        Ok(Span(Duration::from_secs(seconds)))
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let number = text.trim_end_matches(|sign: char| !sign.is_ascii_digit());
+        let unit = text.get(number.len()..).unwrap_or_default().trim();
+        let unit: u64 = match unit.to_ascii_lowercase().as_str() {
+            "" | "b" => 1,
+            "k" | "kb" => 1_000,
+            "m" | "mb" => 1_000_000,
+            "g" | "gb" => 1_000_000_000,
+            "t" | "tb" => 1_000_000_000_000,
+            "kib" => 1 << 10,
+            "mib" => 1 << 20,
+            "gib" => 1 << 30,
+            "tib" => 1 << 40,
+            _ => return Err("write it like 500000, 500MB, 1.5GB or 2GiB".to_owned()),
+        };
+        let (integer, part) = number.split_once('.').unwrap_or((number, "0"));
+        let digits = |text: &str| {
+            let all = text.bytes().all(|item| item.is_ascii_digit());
+            // More of them belong to no number of bytes.
+            all && (1..=19).contains(&text.len())
+        };
+        if !digits(integer) || !digits(part) {
+            return Err("it begins with a number such as 500 or 1.5".to_owned());
+        }
+        // Neither can overflow: at most nineteen digits, times less than 2^41.
+        let times_unit = |text: &str| text.parse::<u128>().unwrap_or(0) * u128::from(unit);
+        let part = part.bytes().rev().fold(0_u128, |sum, digit| {
+            (sum + u128::from(digit - b'0') * u128::from(unit)) / 10
+        });
+        u64::try_from(times_unit(integer) + part)
+            .map(Bytes)
+            .map_err(|_| "it is too large".to_owned())
+    }
+}
+
+/// How long ago it was, for people.
+pub(crate) fn ago(at: SystemTime) -> String {
+    match SystemTime::now()
+        .duration_since(at)
+        .map(|item| item.as_secs())
+    {
+        Ok(0..5) => "just now".to_owned(),
+        Ok(seconds @ 5..100) => format!("{seconds} s ago"),
+        Ok(seconds @ 100..6_000) => format!("{} min ago", seconds / MINUTE),
+        Ok(seconds @ 6_000..172_800) => format!("{} h ago", seconds / HOUR),
+        Ok(seconds) => format!("{} days ago", seconds / DAY),
+        Err(_) => "in the future".to_owned(),
+    }
+}
+
+/// How long it took, for people.
+pub(crate) fn took(time: Duration) -> String {
+    match time.as_secs() {
+        0..100 => format!("{:.1} s", time.as_secs_f64()),
+        seconds @ 100..6_000 => format!("{} min", seconds / MINUTE),
+        seconds => format!("{} h", seconds / HOUR),
+    }
+}
+
+/// A number with its thousands apart.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number of bytes, for people.
+pub(crate) fn size(bytes: u64) -> String {
+    match bytes {
+        1 => "1 byte".to_owned(),
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_for_people() {
+        assert_eq!(
+            [0, 999, 1_000, 1_234_567].map(count),
+            ["0", "999", "1,000", "1,234,567"]
+        );
+        assert_eq!(
+            [999, 1_500, 31_400_000].map(size),
+            ["999 bytes", "1.5 kB", "31.4 MB"]
+        );
+    }
+
+    #[test]
+    fn spans_are_read_as_people_write_them() {
+        let seconds = |text: &str| Span::from_str(text).map(|span| span.0.as_secs());
+        assert_eq!(seconds("90s"), Ok(90));
+        assert_eq!(seconds("30 m"), Ok(1_800));
+        assert_eq!(seconds("30d"), Ok(2_592_000));
+        assert_eq!(seconds("8w"), Ok(8 * 7 * 86_400));
+        for wrong in [
+            "",
+            "30",
+            "d",
+            "-1d",
+            "1.5d",
+            "30x",
+            "99999999999999999999d",
+            "9999999999999999w",
+        ] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        let bytes = |text: &str| Bytes::from_str(text).map(|bytes| bytes.0);
+        assert_eq!(bytes("500"), Ok(500));
+        assert_eq!(bytes("10kB"), Ok(10_000));
+        assert_eq!(bytes("1.5 GB"), Ok(1_500_000_000));
+        assert_eq!(bytes("1.05k"), Ok(1_050));
+        assert_eq!(bytes("2GiB"), Ok(2 << 30));
+        for wrong in [
+            "",
+            "MB",
+            "-5",
+            "1.",
+            ".5",
+            "1.2.3",
+            "5 XB",
+            "99999999999999999999",
+            "99999999TiB",
+        ] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_are_written_for_people() {
+        let before = |seconds| ago(SystemTime::now() - Duration::from_secs(seconds));
+        assert_eq!(before(0), "just now");
+        assert_eq!(before(3_601), "60 min ago");
+        assert_eq!(before(86_400), "24 h ago");
+        assert_eq!(before(40 * DAY), "40 days ago");
+        assert_eq!(
+            ago(SystemTime::now() + Duration::from_secs(60)),
+            "in the future"
+        );
+        assert_eq!(took(Duration::from_millis(1_240)), "1.2 s");
+        assert_eq!(took(Duration::from_secs(150)), "2 min");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_is_written_is_read_or_refused(text in "[-0-9. kKmMgGtTiIbBdhwsx]{0,40}") {
+            let (bytes, span) = (Bytes::from_str(&text), Span::from_str(&text));
+            // What is whole and without a unit is itself.
+            if let Ok(number) = text.parse::<u64>().map(Bytes)
+                && text.len() <= 19
+            {
+                proptest::prop_assert_eq!(bytes, Ok(number));
+                proptest::prop_assert!(span.is_err());
+            }
+        }
+
+        #[test]
+        fn a_part_of_a_unit_is_that_part(integer in 0_u64..1_000_000, part in 0_u64..1_000) {
+            let text = format!("{integer}.{part:03}MB");
+            proptest::prop_assert_eq!(Bytes::from_str(&text), Ok(Bytes(integer * 1_000_000 + part * 1_000)));
+        }
+    }
+}

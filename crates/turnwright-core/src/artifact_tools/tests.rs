@@ -1,0 +1,450 @@
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::artifact::*;
+use crate::error::Error;
+use crate::record::{Retrievable, ToolCall, ToolResults};
+use crate::spool::{ByteReader, ByteStream};
+use crate::trust::TrustTier;
+use crate::{
+    DispatchContext, Effects, ErrorCode, MergePolicy, OnCollision, Tool, ToolBuilder, ToolContext,
+    ToolError, ToolRegistry,
+};
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Row {
+    /// Which row.
+    row: usize,
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Nothing {}
+
+static ROWS: LazyLock<Vec<Query>> = LazyLock::new(|| {
+    vec![
+        Query::new(
+            "artifact_rows_get",
+            "One row.",
+            |artifact: SpooledArtifact, asked: Row| async move {
+                let all = artifact.as_bytes().await?;
+                let row = all.split(|byte| *byte == b'\n').nth(asked.row);
+                let row = row.ok_or_else(|| Error::bad_artifact_query("there is no such row"))?;
+                Ok::<_, Error>(String::from_utf8_lossy(row).into_owned())
+            },
+        ),
+        Query::new(
+            "artifact_rows_all",
+            "All rows, unbounded.",
+            |artifact: SpooledArtifact, _: Nothing| async move {
+                let all = artifact.as_bytes().await?;
+                Ok::<_, Error>(String::from_utf8_lossy(&all).into_owned())
+            },
+        ),
+    ]
+});
+const ROWS_KIND: ArtifactKind = ArtifactKind::new("rows", || &ROWS);
+
+fn handle(id: &str, text: &str, kind: ArtifactKind) -> Arc<ToolCall> {
+    ToolCall::builder("made_by_hand", "{}")
+        .id(id)
+        .results(ToolResults::Artifacts(vec![SpooledArtifact::in_memory(
+            text.to_owned(),
+            kind,
+        )]))
+        .build()
+        .unwrap()
+}
+
+fn names(registry: &ToolRegistry) -> Vec<String> {
+    let all = registry.all();
+    all.iter().map(|tool| tool.name().to_owned()).collect()
+}
+
+fn base() -> Vec<String> {
+    let queries = text::queries().iter();
+    queries.map(|query| query.name().to_owned()).collect()
+}
+
+fn noop(name: &str) -> ToolBuilder<Value> {
+    Tool::dynamic(name, json!({ "type": "object" }))
+        .description("Does nothing.")
+        .handler(|_: Value, _: ToolContext| async { "" })
+}
+
+async fn ask(registry: &ToolRegistry, tool: &str, args: Value) -> Result<String, Error> {
+    let ctx = DispatchContext::standalone();
+    let tool = registry.get(tool).expect("the tool was forged");
+    let output = tool.executor(&ctx).call(args).await?;
+    Ok(output.as_text().unwrap().to_owned())
+}
+
+#[test]
+fn no_artifact_no_tools_and_a_kind_brings_its_own_beside_those_of_text() {
+    let ctx = DispatchContext::standalone();
+    assert!(names(&forge_tools(&ctx).unwrap()).is_empty());
+    ctx.add_tool_call(handle("a", "x", ArtifactKind::TEXT));
+    assert_eq!(names(&forge_tools(&ctx).unwrap()), base());
+    ctx.add_tool_call(handle("b", "x", ROWS_KIND));
+    let mut all = base();
+    all.extend([
+        "artifact_rows_get".to_owned(),
+        "artifact_rows_all".to_owned(),
+    ]);
+    assert_eq!(names(&forge_tools(&ctx).unwrap()), all);
+    assert_eq!(
+        base(),
+        [
+            "artifact_head",
+            "artifact_tail",
+            "artifact_grep",
+            "artifact_cat",
+            "artifact_byte_length",
+            "artifact_line_count",
+            "artifact_estimate_tokens",
+        ]
+    );
+}
+
+#[test]
+fn forged_tools_are_ephemeral_replace_on_collision_only_read_and_are_never_trusted() {
+    let ctx = DispatchContext::standalone();
+    ctx.add_tool_call(handle("a", "x", ROWS_KIND));
+    for policy in [ForgePolicy::Enumerated, ForgePolicy::Stable] {
+        for tool in policy.forge(&ctx).unwrap().all() {
+            assert!(tool.is_ephemeral() && tool.is_artifact_tool() && !tool.is_trusted());
+            assert_eq!(tool.on_collision(), OnCollision::Replace);
+            assert_eq!(tool.effects(), Effects::ReadOnly);
+        }
+    }
+    // Forging again and again and merging is silent.
+    let merged = ToolRegistry::merge(
+        [&forge_tools(&ctx).unwrap(), &forge_tools(&ctx).unwrap()],
+        MergePolicy::Error,
+    );
+    assert_eq!(merged.unwrap().all().len(), base().len() + 2);
+}
+
+#[test]
+fn the_schema_names_the_readable_calls_or_stays_as_it_is() {
+    let ctx = DispatchContext::standalone();
+    ctx.add_tool_call(handle("a", "x", ArtifactKind::TEXT));
+    let fingerprints = |policy: ForgePolicy| -> Vec<String> {
+        let tools = policy.forge(&ctx).unwrap().all();
+        tools
+            .iter()
+            .map(|tool| tool.fingerprint().to_owned())
+            .collect()
+    };
+    let checksum = |policy: ForgePolicy| {
+        let tool = policy.forge(&ctx).unwrap().get("artifact_head").unwrap();
+        let document = tool.schema().document();
+        assert_eq!(document["required"], json!(["callId"]));
+        document["properties"]["callId"].clone()
+    };
+    let (stable, enumerated) = (
+        fingerprints(ForgePolicy::Stable),
+        fingerprints(ForgePolicy::Enumerated),
+    );
+    assert_eq!(checksum(ForgePolicy::Enumerated)["enum"], json!(["a"]));
+    assert_eq!(checksum(ForgePolicy::Stable)["enum"], Value::Null);
+    ctx.add_tool_call(handle("b", "x", ArtifactKind::TEXT));
+    assert_eq!(checksum(ForgePolicy::Enumerated)["enum"], json!(["a", "b"]));
+    assert_eq!(fingerprints(ForgePolicy::Stable), stable);
+    assert_ne!(fingerprints(ForgePolicy::Enumerated), enumerated);
+}
+
+#[test]
+fn stable_tools_come_with_the_first_tool_that_promises_a_handle() {
+    let tools = ToolRegistry::new([noop("small")
+        .artifact_kind(ArtifactKind::JSON)
+        .build()
+        .unwrap()]);
+    let ctx = DispatchContext::builder().tools(tools.unwrap()).build();
+    assert!(names(&ForgePolicy::Stable.forge(&ctx).unwrap()).is_empty());
+    let large = noop("large").artifact_kind(ROWS_KIND).inline(Inline::Never);
+    ctx.tools().register(large.build().unwrap()).unwrap();
+    let promised = names(&ForgePolicy::Stable.forge(&ctx).unwrap());
+    assert_eq!(promised.len(), base().len() + 2);
+    assert!(
+        names(&forge_tools(&ctx).unwrap()).is_empty(),
+        "enumerated: nothing to name"
+    );
+    ctx.add_tool_call(handle("a", "x", ROWS_KIND));
+    assert_eq!(names(&ForgePolicy::Stable.forge(&ctx).unwrap()), promised);
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_be_read_is_refused_with_those_that_can() {
+    let ctx = DispatchContext::standalone();
+    ctx.add_tool_call(handle("text-1", "one\ntwo", ArtifactKind::TEXT));
+    ctx.add_tool_call(handle("rows-1", "a\nb", ROWS_KIND));
+    for policy in [ForgePolicy::Enumerated, ForgePolicy::Stable] {
+        let forged = policy.forge(&ctx).unwrap();
+        let got = ask(
+            &forged,
+            "artifact_rows_get",
+            json!({ "callId": "rows-1", "row": 1 }),
+        )
+        .await;
+        assert_eq!(got.unwrap(), "b");
+        for wrong in ["text-1", "nobody"] {
+            let asked = json!({ "callId": wrong, "row": 0 });
+            let error = ask(&forged, "artifact_rows_get", asked).await.unwrap_err();
+            assert_eq!(error.code(), ErrorCode::InvalidToolArgs);
+            assert_eq!(error.faults()[0].pointer, "/callId");
+            let told = error.model_text();
+            assert!(told.contains("\"rows-1\""), "{told}");
+        }
+    }
+    let promised = noop("later").artifact_kind(ROWS_KIND).inline(Inline::Never);
+    let tools = ToolRegistry::new([promised.build().unwrap()]).unwrap();
+    let ctx = DispatchContext::builder().tools(tools).build();
+    let forged = ForgePolicy::Stable.forge(&ctx).unwrap();
+    let error = ask(&forged, "artifact_head", json!({ "callId": "x" }))
+        .await
+        .unwrap_err();
+    assert!(error.model_text().contains("there is none so far"));
+}
+
+#[tokio::test]
+async fn several_artifacts_of_one_call_are_told_apart_by_index() {
+    let ctx = DispatchContext::standalone();
+    let mixed = ToolResults::Artifacts(vec![
+        SpooledArtifact::in_memory("zero", ROWS_KIND),
+        SpooledArtifact::in_memory("one", ArtifactKind::TEXT),
+    ]);
+    let call = ToolCall::builder("t", "{}").id("c").results(mixed).build();
+    ctx.add_tool_call(call.unwrap());
+    let forged = forge_tools(&ctx).unwrap();
+    let rows = |index: u64| {
+        let args = json!({ "callId": "c", "index": index, "row": 0 });
+        let forged = forged.clone();
+        async move { ask(&forged, "artifact_rows_get", args).await }
+    };
+    let plain = ask(
+        &forged,
+        "artifact_rows_get",
+        json!({ "callId": "c", "row": 0 }),
+    )
+    .await;
+    assert_eq!(plain.unwrap(), "zero");
+    assert_eq!(
+        rows(1).await.unwrap_err().model_text(),
+        "That artifact is of kind text, which this tool cannot read."
+    );
+    assert_eq!(
+        rows(2).await.unwrap_err().model_text(),
+        "There is no artifact 2: that result has 2, counted from 0."
+    );
+    let head = ask(
+        &forged,
+        "artifact_head",
+        json!({ "callId": "c", "index": 1 }),
+    )
+    .await;
+    assert!(head.unwrap().contains("one"));
+}
+
+#[tokio::test]
+async fn answers_of_artifact_tools_are_text_and_cannot_be_read_by_one() {
+    let ctx = DispatchContext::standalone();
+    ctx.add_tool_call(handle("a", &"x\n".repeat(9000), ROWS_KIND));
+    let forged = forge_tools(&ctx).unwrap();
+    let tool = forged.get("artifact_rows_all").unwrap();
+    let record = tool.executor(&ctx).settle(json!({ "callId": "a" })).await;
+    assert!(record.from_artifact_tool() && record.is_inline() && !record.is_trusted());
+    let ToolResults::Text(answer) = record.results() else {
+        panic!("{record:?}")
+    };
+    assert!(
+        answer.len() <= 8 * 1024,
+        "bounded, though the query did not bound it"
+    );
+    assert!(
+        answer.ends_with("more bytes left out: an answer has at most 8192. Ask for less at once.]"),
+        "{answer}"
+    );
+    assert_eq!(Readable::of(&ctx).unwrap().ids().collect::<Vec<_>>(), ["a"]);
+}
+
+#[tokio::test]
+async fn a_tool_reads_the_calls_of_the_moment_at_which_it_was_forged_and_keeps_no_context() {
+    let ctx = DispatchContext::standalone();
+    ctx.add_tool_call(handle("a", "first", ROWS_KIND));
+    let forged = ForgePolicy::Stable.forge(&ctx).unwrap();
+    ctx.add_tool_call(handle("b", "second", ROWS_KIND));
+    let weak = ctx.downgrade();
+    drop(ctx);
+    assert!(
+        weak.upgrade().is_none(),
+        "the tools do not hold the dispatch"
+    );
+    let first = ask(
+        &forged,
+        "artifact_rows_get",
+        json!({ "callId": "a", "row": 0 }),
+    )
+    .await;
+    assert_eq!(first.unwrap(), "first");
+    let second = ask(
+        &forged,
+        "artifact_rows_get",
+        json!({ "callId": "b", "row": 0 }),
+    )
+    .await;
+    assert_eq!(second.unwrap_err().code(), ErrorCode::InvalidToolArgs);
+}
+
+#[tokio::test]
+async fn retrievables_that_are_not_inline_can_be_asked_and_may_not_share_an_id_with_a_call() {
+    let ctx = DispatchContext::standalone();
+    let document = |id: &str, inline: bool| {
+        let artifact = SpooledArtifact::in_memory("page", ROWS_KIND);
+        Retrievable::artifact(artifact, TrustTier::FirstParty)
+            .id(id)
+            .inline(inline)
+            .build()
+            .unwrap()
+    };
+    ctx.add_retrievable(document("doc", false));
+    ctx.add_retrievable(document("shown", true));
+    ctx.add_tool_call(handle("a", "x", ArtifactKind::TEXT));
+    let forged = forge_tools(&ctx).unwrap();
+    assert_eq!(
+        Readable::of(&ctx).unwrap().ids().collect::<Vec<_>>(),
+        ["a", "doc"]
+    );
+    let page = ask(
+        &forged,
+        "artifact_rows_get",
+        json!({ "callId": "doc", "row": 0 }),
+    )
+    .await;
+    assert_eq!(page.unwrap(), "page");
+    ctx.add_retrievable(document("a", false));
+    let error = forge_tools(&ctx).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ArtifactIdCollision);
+    assert!(error.message().contains("\"a\"") && !error.is_fatal());
+}
+
+#[test]
+fn a_query_that_takes_our_names_or_cannot_be_described_is_refused_when_it_is_forged() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Taken {
+        #[expect(dead_code, reason = "its name is what matters")]
+        index: u8,
+    }
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    #[expect(dead_code, reason = "its type is what matters")]
+    struct Vast {
+        n: u128,
+    }
+    static BAD: LazyLock<Vec<Query>> = LazyLock::new(|| {
+        let answer = || std::future::ready(Ok::<_, ToolError>(String::new()));
+        vec![
+            Query::new("taken", "x", move |_, _: Taken| answer()),
+            Query::new("vast", "x", move |_, _: Vast| answer()),
+        ]
+    });
+    for (query, why) in BAD.iter().zip(["`index` is no name", "n"]) {
+        for policy in [ForgePolicy::Enumerated, ForgePolicy::Stable] {
+            let error = ArtifactTool::forge(query, &Readable::default(), policy).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::InvalidTool);
+            let message = error.message();
+            assert!(
+                message.contains(query.name()) && message.contains(why),
+                "{message}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_stands_in_the_prompt_is_decided_by_size_and_by_the_tool() {
+    let output = |bytes: usize, inline: Inline| {
+        noop("t")
+            .inline(inline)
+            .handler(move |_: Value, _: ToolContext| async move { "x".repeat(bytes) })
+            .build()
+            .unwrap()
+    };
+    let standard = DispatchContext::standalone();
+    let small = DispatchContext::builder().inline_limit(10).build();
+    for (ctx, bytes, inline, stands) in [
+        (&standard, 4096, Inline::ByLimit, true),
+        (&standard, 4097, Inline::ByLimit, false),
+        (&small, 10, Inline::ByLimit, true),
+        (&small, 11, Inline::ByLimit, false),
+        (&small, 100_000, Inline::Always, true),
+        (&standard, 1, Inline::Never, false),
+        (&standard, 0, Inline::Never, false),
+        (&small, 20, Inline::UpTo(20), true),
+        (&standard, 21, Inline::UpTo(20), false),
+    ] {
+        let record = output(bytes, inline).executor(ctx).settle("{}").await;
+        assert_eq!(record.is_inline(), stands, "{bytes} {inline:?}");
+        assert_eq!(record.handles().is_empty(), stands);
+    }
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_handles_however_small() {
+    let ctx = DispatchContext::standalone();
+    let settled = |bytes: &'static [u8], stream: bool| {
+        let tool = noop("t").handler(move |_: Value, _: ToolContext| async move {
+            let (sender, pieces) = ByteStream::channel(4);
+            if stream {
+                sender.send(bytes).await.unwrap();
+                return Ok(crate::ToolOutput::from(crate::Body::Stream(pieces)));
+            }
+            Ok::<_, ToolError>(crate::ToolOutput::bytes(bytes))
+        });
+        let ctx = ctx.clone();
+        async move { tool.build().unwrap().executor(&ctx).settle("{}").await }
+    };
+    for stream in [false, true] {
+        assert!(settled(b"text", stream).await.is_inline());
+        assert!(!settled(b"\xff\xfe", stream).await.is_inline());
+    }
+}
+
+#[tokio::test]
+async fn an_error_of_reading_says_what_to_do_even_through_a_parser() {
+    let artifact = SpooledArtifact::new(Arc::new(Broken), ArtifactKind::TEXT);
+    let error = artifact.as_bytes().await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ArtifactUnreadable);
+    let parsed: Result<String, ToolError> = artifact
+        .read_with(|read: ArtifactRead| Ok(io::read_to_string(read)?))
+        .await;
+    let error = parsed.unwrap_err();
+    assert_eq!(
+        error.model_text(),
+        "The artifact could not be read at byte 0 of 10; nothing of it was changed. Try again, or ask for another part."
+    );
+    assert!(!error.model_text().contains("secret-host"));
+    let panicked: Result<(), Error> = artifact.read_with(|_| panic!("oh")).await;
+    assert_eq!(panicked.unwrap_err().code(), ErrorCode::ArtifactUnreadable);
+}
+
+#[derive(Debug)]
+struct Broken;
+
+#[async_trait::async_trait]
+impl ByteReader for Broken {
+    fn len(&self) -> u64 {
+        10
+    }
+
+    async fn read(&self, _: Range<u64>) -> io::Result<Bytes> {
+        Err(io::Error::other("secret-host refused"))
+    }
+
+    fn read_now(&self, _at: u64, _into: &mut [u8]) -> Option<io::Result<usize>> {
+        None
+    }
+}

@@ -1,0 +1,233 @@
+//! A tool made from a query.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::readable::Current;
+use super::{ForgePolicy, Readable};
+use crate::artifact::{Query, SpooledArtifact};
+use crate::effects::{Effects, OnCollision};
+use crate::error::{Error, ErrorCode, ToolError};
+use crate::schema::{ExternalCheck, IntoSchema, Rejection, Schema};
+use crate::tool::context::ToolContext;
+use crate::tool::{Handler, Tool, ToolBuilder};
+
+/// Says which artifact is meant.
+pub(super) const CALL_ID: &str = "callId";
+/// Says which of several artifacts of one call is meant.
+pub(super) const INDEX: &str = "index";
+
+/// Makes tools that read artifacts. Such a tool lives for one dispatch, replaces another of its name, only reads, is never
+/// trusted, and answers with text that cannot itself be read by one.
+#[derive(Clone, Copy, Debug)]
+pub struct ArtifactTool;
+
+impl ArtifactTool {
+    /// Forges a tool from a query, over a snapshot of what can be read: [`forge_tools`](super::forge_tools) does this for
+    /// all of a dispatch.
+    ///
+    /// # Errors
+    /// `E_INVALID_INITIAL_TOOL_VALUE` if the query is not well defined.
+    pub fn forge(
+        query: &'static Query,
+        all: &Readable,
+        policy: ForgePolicy,
+    ) -> Result<Tool, Error> {
+        let current = Arc::new(Current::new(all.clone()));
+        match policy {
+            ForgePolicy::Enumerated => {
+                let readable = all.for_query(query);
+                let ids: Vec<&str> = readable.ids().collect();
+                ArtifactTool::naming(query, &ids, &current)
+            }
+            ForgePolicy::Stable => ArtifactTool::stable(query, &current),
+        }
+    }
+
+    /// A tool whose schema names these ids.
+    pub(super) fn naming(
+        query: &'static Query,
+        ids: &[impl Serialize],
+        current: &Arc<Current>,
+    ) -> Result<Tool, Error> {
+        let schema = query.document(&("enum", json!(ids)))?.into_schema()?;
+        let current = Arc::clone(current);
+        definition(query, schema)
+            .handler(move |args: Value, _: ToolContext| answer(query, current.now(), args))
+            .build()
+    }
+
+    /// A tool that looks up what can be read when it is called.
+    pub(super) fn stable(query: &'static Query, current: &Arc<Current>) -> Result<Tool, Error> {
+        Ok(query.stable_tool()?.over(query, current))
+    }
+}
+
+fn definition(query: &Query, schema: Schema) -> ToolBuilder<Value> {
+    Tool::dynamic(query.name(), schema)
+        .description(query.description())
+        .effects(Effects::ReadOnly)
+        .ephemeral(true)
+        .on_collision(OnCollision::Replace)
+        .artifact_tool()
+}
+
+/// What all tools of a query have in common whose schema does not change: made once.
+pub(super) struct StableTool {
+    tool: Tool,
+    rule: Arc<str>,
+}
+
+impl StableTool {
+    fn of(query: &Query) -> Result<Self, Error> {
+        let schema = query.document(&("minLength", json!(1)))?.into_schema();
+        let schema = schema.map_err(|error| query.ill_defined(&error.to_string()))?;
+        let nothing_yet =
+            |_: Value, _: ToolContext| std::future::ready(Err::<String, _>(no_artifact(0, 0)));
+        Ok(StableTool {
+            tool: definition(query, schema).handler(nothing_yet).build()?,
+            rule: "readable_call".into(),
+        })
+    }
+
+    /// The tool over what can be read: the readable calls are checked from outside of the document.
+    fn over(&self, query: &'static Query, current: &Arc<Current>) -> Tool {
+        let readable = Arc::clone(current);
+        let check = ExternalCheck::new(Arc::clone(&self.rule), move |args| {
+            let readable = readable.now();
+            let id = args.get(CALL_ID).and_then(Value::as_str);
+            let answer = match id.is_some_and(|id| readable.answers(query, id)) {
+                true => Ok(()),
+                false => {
+                    let told = readable.for_query(query).refusal();
+                    Err(Rejection::at(format!("/{CALL_ID}"), told))
+                }
+            };
+            std::future::ready(answer)
+        });
+        let readable = Arc::clone(current);
+        let handler = Handler::from_values(move |args| answer(query, readable.now(), args));
+        self.tool.reaching(check, handler)
+    }
+}
+
+async fn answer(query: &Query, readable: Readable, mut args: Value) -> Result<String, ToolError> {
+    let mut own = |name: &str| {
+        args.as_object_mut()
+            .and_then(|args| args.shift_remove(name))
+    };
+    let (id, index) = (own(CALL_ID), own(INDEX));
+    let artifact = chosen(&readable, id.as_ref(), index.as_ref())?;
+    if !query.fits(artifact.kind()) {
+        let kind = artifact.kind();
+        let told = format!("That artifact is of kind {kind}, which this tool cannot read.");
+        return Err(ToolError::invalid_arguments(told.clone()).for_model(told));
+    }
+    let limit = artifact.limits().answer;
+    match query.ask(artifact, args).await {
+        Ok(text) => Ok(bounded(text, limit)),
+        Err(error) => {
+            let told = bounded(error.model_text().to_owned(), limit);
+            Err(error.for_model(told))
+        }
+    }
+}
+
+fn chosen(
+    readable: &Readable,
+    id: Option<&Value>,
+    index: Option<&Value>,
+) -> Result<SpooledArtifact, ToolError> {
+    let artifacts = id
+        .and_then(Value::as_str)
+        .and_then(|id| readable.get(id))
+        .unwrap_or_default();
+    let index = index.and_then(Value::as_u64).unwrap_or(0);
+    let chosen = usize::try_from(index).ok().and_then(|at| artifacts.get(at));
+    chosen
+        .cloned()
+        .ok_or_else(|| no_artifact(index, artifacts.len()))
+}
+
+fn no_artifact(index: u64, of: usize) -> ToolError {
+    let told = format!("There is no artifact {index}: that result has {of}, counted from 0.");
+    ToolError::not_found(told.clone()).for_model(told)
+}
+
+/// Room for saying that an answer was cut.
+const CUT_NOTE: usize = 128;
+
+/// Cuts what a query did not bound itself: at a line, or inside an overlong one at a character.
+fn bounded(mut text: String, limit: usize) -> String {
+    if text.len() <= limit {
+        return text;
+    }
+    let room = text.floor_char_boundary(limit.saturating_sub(CUT_NOTE));
+    let kept = match text.get(..room).and_then(|kept| kept.rfind('\n')) {
+        Some(line_end) if line_end > 0 => line_end,
+        _ => room,
+    };
+    let left_out = text.len() - kept;
+    text.truncate(kept);
+    text.push_str(&format!(
+        "\n[{left_out} more bytes left out: an answer has at most {limit}. Ask for less at once.]"
+    ));
+    text
+}
+
+impl Query {
+    /// The query's own document with the arguments that say which artifact is meant; `limit` is what bounds `callId`.
+    fn document(&self, limit: &(&str, Value)) -> Result<Value, Error> {
+        let own = self.own_document();
+        let mut document = own
+            .map_err(|error| self.ill_defined(&error.to_string()))?
+            .clone();
+        let own = |keyword: &str| document.get(keyword).cloned().unwrap_or_default();
+        let (own_properties, own_required) = (own("properties"), own("required"));
+        let own_properties = own_properties.as_object();
+        let is_own = |name: &&str| own_properties.is_some_and(|own| own.contains_key(*name));
+        if let Some(taken) = [CALL_ID, INDEX].into_iter().find(is_own) {
+            let why = format!("`{taken}` is no name for an argument of its own");
+            return Err(self.ill_defined(&why));
+        }
+        let says_which = json!({
+            "type": "string", limit.0: limit.1,
+            "description": "Which result to read: the callId that its handle names.",
+        });
+        let says_which_of_several = json!({
+            "type": "integer", "minimum": 0, "default": 0,
+            "description": "Which artifact, where the result has several.",
+        });
+        let mut properties = Map::from_iter([(CALL_ID.to_owned(), says_which)]);
+        properties.extend(
+            own_properties
+                .into_iter()
+                .flatten()
+                .map(|(k, v)| (k.clone(), v.clone())),
+        );
+        properties.insert(INDEX.to_owned(), says_which_of_several);
+        let mut required = vec![json!(CALL_ID)];
+        required.extend(own_required.as_array().into_iter().flatten().cloned());
+        if let Some(document) = document.as_object_mut() {
+            document.insert("properties".to_owned(), Value::Object(properties));
+            document.insert("required".to_owned(), Value::Array(required));
+        }
+        Ok(document)
+    }
+
+    fn stable_tool(&self) -> Result<&StableTool, Error> {
+        match self.memo(|| StableTool::of(self)) {
+            Some(made) => made.as_ref().map_err(Error::clone),
+            None => Err(self.ill_defined("it has a memo of another type")),
+        }
+    }
+
+    pub(super) fn ill_defined(&self, why: &str) -> Error {
+        Error::new(
+            ErrorCode::InvalidTool,
+            format!("the query `{}` is not well defined: {why}", self.name()),
+        )
+    }
+}

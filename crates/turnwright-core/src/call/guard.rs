@@ -1,0 +1,170 @@
+//! Sees to it that a call that was begun is accounted for.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::runtime::Handle;
+
+use super::proposed::tell_refused;
+use super::run::cancelled;
+use crate::error::{Error, ErrorCode};
+use crate::record::{CallState, LedgerEntry, Record, Settled, ToolCall, ToolResults};
+use crate::task::Alive;
+use crate::telemetry::here;
+use crate::tool::Tool;
+use crate::tool::context::DispatchContext;
+
+/// What stands in the records of a call that is on its way. Dropped before the call is settled, it closes the call
+/// honestly: as one that was cut off.
+pub(super) struct CallGuard(Option<Box<Open>>);
+
+struct Open {
+    ctx: DispatchContext,
+    /// The record as it was opened; a call that nobody wants a record of has none.
+    record: Option<Arc<ToolCall>>,
+    /// The line of the ledger, for a call that may change the world.
+    entry: Option<Arc<LedgerEntry>>,
+    tool: Option<Tool>,
+    /// The arguments that it runs with, where they are not those that came.
+    edited: Option<Value>,
+    /// What the model is told, where it was refused.
+    refusal: Option<String>,
+    /// Its handler was reached.
+    started: bool,
+    runtime: Option<Handle>,
+    /// The turn does not end before the call is settled.
+    _open: Alive,
+}
+
+impl CallGuard {
+    pub(super) fn new(ctx: &DispatchContext, record: Option<Arc<ToolCall>>) -> Self {
+        CallGuard(Some(Box::new(Open {
+            ctx: ctx.clone(),
+            record,
+            entry: None,
+            tool: None,
+            edited: None,
+            refusal: None,
+            started: false,
+            runtime: ctx.runtime(),
+            _open: ctx.open_calls().hold(),
+        })))
+    }
+
+    /// It is about to run.
+    pub(super) fn begun(
+        &mut self,
+        tool: &Tool,
+        edited: Option<Value>,
+        entry: Option<Arc<LedgerEntry>>,
+    ) {
+        if let Some(open) = &mut self.0 {
+            (open.tool, open.edited, open.entry) = (Some(tool.clone()), edited, entry);
+        }
+    }
+
+    /// Somebody else closes the call.
+    pub(super) fn disarm(mut self) {
+        self.0 = None;
+    }
+
+    /// It was refused, and that was told; its record is not made yet.
+    pub(super) fn refused(&mut self, told: &str) {
+        if let Some(open) = &mut self.0 {
+            open.refusal = Some(told.to_owned());
+        }
+    }
+
+    /// Its handler is reached.
+    pub(super) fn started(&mut self) {
+        if let Some(open) = &mut self.0 {
+            open.started = true;
+        }
+    }
+
+    /// Settles the call: stores what came of it, with the line of the ledger, and reports it.
+    pub(super) async fn settle(
+        mut self,
+        settled: Settled,
+        state: CallState,
+    ) -> Option<Arc<ToolCall>> {
+        let open = self.0.take()?;
+        open.settle(settled, state).await
+    }
+
+    /// Notes the end of a call that nobody wants a record of.
+    pub(super) async fn end(mut self, state: CallState) {
+        if let Some(open) = self.0.take() {
+            let entry = open.entry.as_ref().map(|entry| entry.ended(state));
+            let records = entry.map(Record::Ledger).into_iter().collect();
+            open.ctx.put_on_record(records).await;
+        }
+    }
+}
+
+impl Open {
+    async fn settle(self, settled: Settled, state: CallState) -> Option<Arc<ToolCall>> {
+        let mut records = Vec::with_capacity(2);
+        let record = self.record.map(|record| record.closed(settled));
+        records.extend(self.entry.map(|entry| Record::Ledger(entry.ended(state))));
+        records.extend(record.clone().map(Record::ToolCall));
+        self.ctx.put_on_record(records).await;
+        record
+    }
+
+    /// What is true of a call that was cut off here. One whose handler was reached has told its end already.
+    fn cut_off(&self) -> (Settled, CallState) {
+        if let Some(told) = &self.refusal {
+            return (Settled::refusal(told), CallState::Failed);
+        }
+        let told = match &self.tool {
+            Some(tool) => cancelled(tool, self.started),
+            None => Error::new(ErrorCode::ToolCancelled, "the call was dropped")
+                .with_model_text("The call was cancelled. Nothing was run."),
+        };
+        if let Some(record) = self.record.as_ref().filter(|_| !self.started) {
+            let ids = (record.id(), record.checksum());
+            tell_refused(&self.ctx, ids, record.tool(), &told);
+        }
+        let told = told.model_text().to_owned();
+        let (results, state) = match self.started {
+            true => (ToolResults::Failure(told), CallState::Unknown),
+            false => (ToolResults::Refusal(told), CallState::Failed),
+        };
+        let mut settled = Settled::framework(results);
+        settled.edited.clone_from(&self.edited);
+        (settled, state)
+    }
+}
+
+impl Drop for CallGuard {
+    fn drop(&mut self) {
+        if let Some(open) = self.0.take()
+            && let Some(runtime) = open.runtime.clone()
+            && (open.record.is_some() || open.entry.is_some())
+        {
+            let tasks = open.ctx.tasks().clone();
+            let (settled, state) = open.cut_off();
+            tasks.spawn_on(
+                here().around(async move { drop(open.settle(settled, state).await) }),
+                &runtime,
+            );
+        }
+    }
+}
+
+impl DispatchContext {
+    /// Stores what is known of calls, and says whether that went well.
+    pub(super) async fn put_on_record(&self, records: Vec<Record>) -> bool {
+        if records.is_empty() {
+            return true;
+        }
+        self.write(records).await.is_ok()
+    }
+}
+
+impl std::fmt::Debug for CallGuard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Closer")
+    }
+}

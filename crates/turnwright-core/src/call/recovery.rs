@@ -1,0 +1,275 @@
+//! Calls that were on their way when their process ended.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use futures_util::FutureExt as _;
+use futures_util::future::join_all;
+use tokio::time::Instant;
+
+use super::admitted::AdmittedCall;
+use super::guard::CallGuard;
+use super::proposed::ProposedCall;
+use super::run::RawOutcome;
+use crate::deadline::{TimeLimit, within};
+use crate::ids::Id;
+use crate::panic::text_of;
+use crate::record::{CallRequest, CallState, LedgerEntry, Record, Settled, ToolCall, ToolResults};
+use crate::tool::ToolOutput;
+use crate::tool::context::DispatchContext;
+use crate::tool::reconcile::{Finding, Reconcile, UnknownCall};
+
+/// What the model is told of a call that its process left open.
+pub(crate) fn left_open(begun: bool) -> Settled {
+    let told = match begun {
+        true => {
+            "The process ended while the call ran. It may have taken effect or not: find out before you repeat it."
+        }
+        false => {
+            "The process ended before anything came of the call. Nothing was changed by it: repeat it if you need it."
+        }
+    };
+    Settled::framework(ToolResults::Failure(told.to_owned()))
+}
+
+/// The calls that a turn left open.
+#[derive(Default)]
+pub(crate) struct OpenCalls {
+    /// In their order.
+    calls: Vec<Arc<ToolCall>>,
+    /// The lines of the ledger that were begun, by the ids of their calls.
+    begun: HashMap<String, Arc<LedgerEntry>>,
+    next_ordinal: u64,
+}
+
+/// What is done with a call that was left open.
+enum Then {
+    /// It is taken all the way, once more or at last.
+    Run(ProposedCall),
+    /// Nobody knows what became of it.
+    Unknown(Option<Arc<ToolCall>>, Arc<LedgerEntry>),
+    /// It was done.
+    Done(Arc<ToolCall>, Arc<LedgerEntry>, ToolOutput),
+    /// It cannot be run, and never was.
+    Never(Arc<ToolCall>),
+}
+
+impl OpenCalls {
+    pub(crate) fn add_line(&mut self, line: Arc<LedgerEntry>) {
+        let ordinal = line
+            .ordinal()
+            .map_or(0, |ordinal| ordinal.saturating_add(1));
+        self.next_ordinal = self.next_ordinal.max(ordinal);
+        if line.is_begun() {
+            self.begun.insert(line.tool_call().to_owned(), line);
+        }
+    }
+
+    pub(crate) fn add_call(&mut self, call: &Arc<ToolCall>) {
+        let ordinal = call
+            .ordinal()
+            .map_or(0, |ordinal| ordinal.saturating_add(1));
+        self.next_ordinal = self.next_ordinal.max(ordinal);
+        if call.is_open() {
+            self.calls.push(Arc::clone(call));
+        }
+    }
+
+    /// From which on calls of the turn are counted.
+    pub(crate) fn next_ordinal(&self) -> u64 {
+        self.next_ordinal
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.begun.is_empty()
+    }
+}
+
+impl DispatchContext {
+    /// Brings the calls that a turn left open to their end: asks what became of those that may have changed the world, and
+    /// takes the others all the way.
+    pub(crate) async fn settle_left(&self, left: OpenCalls) {
+        let OpenCalls {
+            calls, mut begun, ..
+        } = left;
+        let mut steps: Vec<_> = Vec::with_capacity(calls.len());
+        for call in calls {
+            let line = begun.remove(call.id());
+            steps.push(self.look_into(Some(call), line).boxed());
+        }
+        // Calls of which nobody wanted a record have their line all the same.
+        let mut unrecorded: Vec<_> = begun.into_values().collect();
+        unrecorded.sort_by(|one, other| one.id().cmp(other.id()));
+        for line in unrecorded {
+            steps.push(self.look_into(None, Some(line)).boxed());
+        }
+        let (mut run, mut records) = (Vec::new(), Vec::new());
+        let mut done = Vec::new();
+        let steps = join_all(steps).await;
+        if self.cancellation().is_cancelled() {
+            // Whoever was asked had no time to say: all of it stays as it is, for the next who takes the turn up or gives it up.
+            self.note_unwritten();
+            return;
+        }
+        for then in steps.into_iter().flatten() {
+            let closed = match then {
+                Then::Run(call) => {
+                    run.push(call);
+                    continue;
+                }
+                Then::Done(call, line, output) => {
+                    done.push((call, line, output));
+                    continue;
+                }
+                Then::Unknown(call, line) => {
+                    records.push(Record::from(line.ended(CallState::Unknown)));
+                    let gates = self.recorded_gates().closed_of(line.tool_call());
+                    records.extend(gates.into_iter().map(Record::from));
+                    call.map(|call| call.closed(left_open(true)))
+                }
+                Then::Never(call) => Some(call.closed(left_open(false))),
+            };
+            records.extend(closed.map(Record::from));
+        }
+        self.put_on_record(records).await;
+        for (call, line, output) in done {
+            self.settle_done(call, line, output).await;
+        }
+        self.call_tools(run).await;
+    }
+
+    /// Says what is to be done with a call, and asks where that is not plain.
+    async fn look_into(
+        &self,
+        call: Option<Arc<ToolCall>>,
+        line: Option<Arc<LedgerEntry>>,
+    ) -> Option<Then> {
+        let again = |call: Arc<ToolCall>| match ProposedCall::again(self, &call) {
+            Some(proposed) => Then::Run(proposed),
+            None => Then::Never(call),
+        };
+        let Some(line) = line else {
+            return call.map(again);
+        };
+        let finding = self.reconcile(&line).await;
+        Some(match (finding, call) {
+            (Finding::NotDone, Some(call)) => match again(call) {
+                Then::Never(call) => Then::Unknown(Some(call), line),
+                then => then,
+            },
+            (Finding::Done(output), Some(call)) => Then::Done(call, line, output),
+            (_, call) => Then::Unknown(call, line),
+        })
+    }
+
+    /// Asks the tool, and then whoever the runner was given.
+    async fn reconcile(&self, line: &Arc<LedgerEntry>) -> Finding {
+        let tool = self.tools().get(line.tool());
+        let timeout = tool.as_ref().and_then(crate::Tool::timeout);
+        if let Some(own) = tool.as_ref().and_then(crate::Tool::finds_out) {
+            match self
+                .ask_one(&**own, line, TimeLimit::from_now(timeout))
+                .await
+            {
+                Finding::Unknown => {}
+                found => return found,
+            }
+        }
+        match &self.setup().unknown_calls {
+            Some(policy) => self.ask_one(&**policy, line, TimeLimit::none()).await,
+            None => Finding::Unknown,
+        }
+    }
+
+    async fn ask_one(
+        &self,
+        policy: &dyn Reconcile,
+        line: &Arc<LedgerEntry>,
+        time: TimeLimit<'_>,
+    ) -> Finding {
+        let asked = async { policy.reconcile(UnknownCall::new(self, line)).await };
+        let asked = AssertUnwindSafe(asked).catch_unwind();
+        let why = match within(time, self.cancellation(), asked).await {
+            Ok(Ok(Ok(finding))) => return finding,
+            Ok(Ok(Err(error))) => error.to_string(),
+            Ok(Err(panic)) => format!("it panicked: {}", text_of(panic)),
+            Err(cut) => super::run::why(cut),
+        };
+        let tool = line.tool();
+        self.warn(format!(
+            "what became of a call of `{tool}` could not be found out: {why}"
+        ));
+        Finding::Unknown
+    }
+
+    /// Makes the record of a call that is known to have taken effect.
+    async fn settle_done(&self, call: Arc<ToolCall>, line: Arc<LedgerEntry>, output: ToolOutput) {
+        let proposed = ProposedCall::again(self, &call);
+        let checked = proposed.and_then(|proposed| proposed.check_alone(None).ok());
+        let checked = match checked {
+            // A policy or a person had changed them.
+            Some(checked) if checked.args() != line.args() => {
+                checked.recheck(line.args().clone().into()).await.ok()
+            }
+            checked => checked,
+        };
+        let Some(checked) = checked else {
+            let told = "The call took effect. What came of it cannot be shown: its tool is not what it was.";
+            let settled = Settled::framework(ToolResults::Failure(told.to_owned()));
+            let closed = call.closed(settled);
+            let records = vec![line.ended(CallState::Done).into(), closed.into()];
+            self.put_on_record(records).await;
+            return;
+        };
+        checked
+            .admitted()
+            .was_done(call, line, output)
+            .settle()
+            .await;
+    }
+}
+
+impl AdmittedCall {
+    /// The outcome of a call that ran in another process.
+    fn was_done(
+        self,
+        call: Arc<ToolCall>,
+        line: Arc<LedgerEntry>,
+        output: ToolOutput,
+    ) -> RawOutcome {
+        let mut closer = CallGuard::new(&self.checked.call.ctx, Some(call));
+        closer.begun(self.tool(), None, Some(line));
+        closer.started();
+        let (facts, _) = self.into_facts(Instant::now());
+        RawOutcome {
+            facts,
+            result: Ok(output),
+            closer: Some(closer),
+            state: CallState::Done,
+            started: true,
+        }
+    }
+}
+
+impl ProposedCall {
+    /// The call that a record was opened for, under the same ids. `None` if the record is none of the call path's.
+    fn again(ctx: &DispatchContext, record: &ToolCall) -> Option<Self> {
+        let id = <[u8; 10]>::try_from(record.id().as_bytes()).ok()?;
+        let age = SystemTime::now().duration_since(record.created_at());
+        let created = Instant::now().checked_sub(age.unwrap_or_default());
+        let request = CallRequest {
+            id: id.is_ascii().then(|| Id::new(id))?,
+            ordinal: record.ordinal()?,
+            provider_id: record.provider_id().map(Arc::from),
+            provider_state: record.provider_state().cloned(),
+            name: record.tool().into(),
+            raw: record.args().clone(),
+            created: created.unwrap_or_else(Instant::now),
+            // It stood in a response that was whole.
+            empty_args_as_object: true,
+        };
+        Some(ProposedCall::of(ctx.clone(), request))
+    }
+}

@@ -1,0 +1,56 @@
+//! Why a turn stops early.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::error::{Error, ErrorCode};
+
+/// A limit that a turn came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// So many iterations.
+    Iterations(u32),
+    /// So many tokens.
+    Tokens(u64),
+    /// So much time.
+    Time(Duration),
+    /// The same call, so often.
+    RepeatedCall {
+        /// The tool's name.
+        tool: String,
+        /// How often.
+        times: u32,
+    },
+    /// One of yours.
+    Other(String),
+}
+
+/// Why a turn stops before its time.
+#[derive(Clone, Debug)]
+pub(crate) enum Stop {
+    Aborted(String),
+    Limit(Limit),
+    Failed(Error),
+}
+
+impl Limit {
+    /// As an error, for whoever wanted an answer.
+    pub(crate) fn to_error(&self) -> Error {
+        Error::new(ErrorCode::TurnLimit, format!("the turn came to {self}"))
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::Iterations(most) => write!(f, "its limit of {most} iterations"),
+            Limit::Tokens(most) => write!(f, "its limit of {most} tokens"),
+            Limit::Time(most) => write!(f, "its limit of {most:?}"),
+            Limit::RepeatedCall { tool, times } => {
+                write!(f, "the same call of `{tool}` {times} times")
+            }
+            Limit::Other(what) => write!(f, "a limit: {what}"),
+        }
+    }
+}

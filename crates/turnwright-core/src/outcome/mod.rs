@@ -1,0 +1,195 @@
+//! What came of a turn.
+
+mod limit;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use limit::Limit;
+
+pub(crate) use limit::Stop;
+
+use crate::error::{Error, ErrorCode};
+use crate::record::{Message, Record, Thought, ToolCall, TurnFailure, TurnState};
+use crate::usage::Usage;
+
+/// What came of a turn: how it ended, what was said, what was stored, what it used.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct TurnOutcome {
+    /// The turn.
+    pub turn_id: Arc<str>,
+    /// The conversation that it belongs to. A generated id if the input named none; nothing is stored under it.
+    pub conversation: Arc<str>,
+    /// How it ended.
+    pub ended: TurnStatus,
+    /// The last words of the model in this turn, complete ones; empty if there are none.
+    pub text: String,
+    /// What the turn stored, in order: what the store holds of it if its conversation was named, save for the books that it keeps
+    /// ([`RecordKind::is_bookkeeping`](crate::RecordKind::is_bookkeeping)).
+    pub records: Vec<Record>,
+    /// What it used of the model.
+    pub usage: Usage,
+    /// The iterations that it took, of all its dispatches.
+    pub iterations: u32,
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum TurnStatus {
+    /// The dispatch was acknowledged.
+    Answered,
+    /// The dispatch was refused, with this error.
+    Refused(Error),
+    /// It was aborted, or called off from outside.
+    #[non_exhaustive]
+    Aborted {
+        /// Why.
+        reason: String,
+    },
+    /// It could not go on.
+    Failed(Error),
+    /// It came to a limit.
+    Limit(Limit),
+}
+
+impl TurnOutcome {
+    /// Of a turn of which nothing is left but why.
+    pub(crate) fn unbegun(turn_id: Arc<str>, conversation: Arc<str>, error: Error) -> Self {
+        TurnOutcome {
+            turn_id,
+            conversation,
+            ended: TurnStatus::Failed(error),
+            text: String::new(),
+            records: Vec::new(),
+            usage: Usage::default(),
+            iterations: 0,
+        }
+    }
+
+    /// Whether the model answered.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        matches!(self.ended, TurnStatus::Answered)
+    }
+
+    /// Why there is no answer, if there is none.
+    #[must_use]
+    pub fn error(&self) -> Option<Error> {
+        self.ended.error()
+    }
+
+    /// The answer, or why there is none.
+    ///
+    /// # Errors
+    /// The error that it was refused or failed with, `E_TURN_ABORTED` or `E_TURN_LIMIT`.
+    pub fn into_answer(self) -> Result<String, Error> {
+        match self.error() {
+            None => Ok(self.text),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// What was said in this turn, by whomever.
+    pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
+        self.records.iter().filter_map(|record| match record {
+            Record::Message(message) => Some(message),
+            _ => None,
+        })
+    }
+
+    /// What the model thought in this turn.
+    pub fn thoughts(&self) -> impl Iterator<Item = &Arc<Thought>> {
+        self.records.iter().filter_map(|record| match record {
+            Record::Thought(thought) => Some(thought),
+            _ => None,
+        })
+    }
+
+    /// The calls of this turn.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &Arc<ToolCall>> {
+        self.records.iter().filter_map(|record| match record {
+            Record::ToolCall(call) => Some(call),
+            _ => None,
+        })
+    }
+}
+
+impl TurnStatus {
+    /// The name under which it is told.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            TurnStatus::Answered => "answered",
+            TurnStatus::Refused(_) => "refused",
+            TurnStatus::Aborted { .. } => "aborted",
+            TurnStatus::Failed(_) => "failed",
+            TurnStatus::Limit(_) => "limit",
+        }
+    }
+
+    /// Why there is no answer, as an error.
+    #[must_use]
+    pub fn error(&self) -> Option<Error> {
+        match self {
+            TurnStatus::Answered => None,
+            TurnStatus::Refused(error) | TurnStatus::Failed(error) => Some(error.clone()),
+            TurnStatus::Aborted { reason } => Some(Error::new(
+                ErrorCode::TurnAborted,
+                format!("the turn was aborted: {reason}"),
+            )),
+            TurnStatus::Limit(limit) => Some(limit.to_error()),
+        }
+    }
+}
+
+impl fmt::Display for TurnStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.error() {
+            None => f.write_str(self.name()),
+            Some(error) => write!(f, "{}: {error}", self.name()),
+        }
+    }
+}
+
+impl From<Stop> for TurnStatus {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Aborted(reason) => TurnStatus::Aborted { reason },
+            Stop::Limit(limit) => TurnStatus::Limit(limit),
+            Stop::Failed(error) => TurnStatus::Failed(error),
+        }
+    }
+}
+
+impl fmt::Debug for TurnOutcome {
+    /// What was said may be secret: it is not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnOutcome")
+            .field("turn_id", &self.turn_id)
+            .field("ended", &self.ended)
+            .field("records", &self.records.len())
+            .field("usage", &self.usage)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TurnStatus {
+    pub(crate) fn state(&self) -> TurnState {
+        match self {
+            TurnStatus::Answered => TurnState::Answered,
+            TurnStatus::Refused(_) => TurnState::Refused,
+            TurnStatus::Aborted { .. } => TurnState::Aborted,
+            TurnStatus::Failed(_) => TurnState::Failed,
+            TurnStatus::Limit(_) => TurnState::Limit,
+        }
+    }
+
+    pub(crate) fn failure(&self) -> Option<TurnFailure> {
+        self.error().map(|error| TurnFailure {
+            code: error.code().as_str().to_owned(),
+            message: error.message().to_owned(),
+        })
+    }
+}

@@ -1,0 +1,285 @@
+//! Finds the bytes that stored records refer to.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::{fmt, io};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::sync::OnceCell;
+
+use crate::artifact::ArtifactKind;
+use crate::checksum::Hex;
+use crate::media::{MediaDescriptor, MediaReader};
+use crate::spool::{ByteReader, ByteStream, Spool, Spooled, digest_of};
+
+type FindMedia = dyn Fn(MediaDescriptor) -> BoxFuture<'static, io::Result<Option<Arc<dyn MediaReader>>>>
+    + Send
+    + Sync;
+
+/// Finds the bytes that stored records refer to: those of artifacts in a spool, those of media with your function. Cheap to
+/// clone.
+///
+/// ```
+/// use std::sync::Arc;
+/// use turnwright_core::media::{MediaDescriptor, MediaReader};
+/// use turnwright_core::record::ByteResolver;
+/// use turnwright_core::spool::{MemorySpool, Spool};
+///
+/// let spool: Arc<dyn Spool> = Arc::new(MemorySpool::default());
+/// let uploads = Arc::clone(&spool);
+/// let resolver = ByteResolver::new(spool).media(move |media: MediaDescriptor| {
+///     let uploads = Arc::clone(&uploads);
+///     async move {
+///         let reader = uploads.open(media.id()).await?;
+///         Ok(reader.map(|reader| Arc::new(reader) as Arc<dyn MediaReader>))
+///     }
+/// });
+/// ```
+#[derive(Clone)]
+pub struct ByteResolver {
+    spool: Arc<dyn Spool>,
+    kinds: Vec<ArtifactKind>,
+    unknown_as_text: bool,
+    media: Option<Arc<FindMedia>>,
+    verified: Arc<Verified>,
+}
+
+impl ByteResolver {
+    /// Finds artifacts, and media that a turn stored, in this spool. Knows the artifact kinds that [`ArtifactKind`] names.
+    #[must_use]
+    pub fn new(spool: Arc<dyn Spool>) -> Self {
+        ByteResolver {
+            spool,
+            kinds: vec![
+                ArtifactKind::TEXT,
+                ArtifactKind::JSON,
+                ArtifactKind::JSON_LINES,
+                ArtifactKind::JSON5,
+                ArtifactKind::MARKDOWN,
+            ],
+            unknown_as_text: false,
+            media: None,
+            verified: Arc::default(),
+        }
+    }
+
+    /// The spool. A store that loads records with this resolver returns it from
+    /// [`Store::spool`](crate::store::Store::spool).
+    #[must_use]
+    pub fn spool(&self) -> &Arc<dyn Spool> {
+        &self.spool
+    }
+
+    /// Adds an artifact kind of your own.
+    ///
+    /// A record with an artifact of an unknown kind does not load: loaded as text, it would be stored as text the next time,
+    /// and its kind would be lost.
+    #[must_use]
+    pub fn kind(mut self, kind: ArtifactKind) -> Self {
+        self.kinds.retain(|known| *known != kind);
+        self.kinds.push(kind);
+        self
+    }
+
+    /// Reads artifacts of unknown kinds as text: for kinds that you no longer use.
+    #[must_use]
+    pub fn unknown_kinds_as_text(mut self) -> Self {
+        self.unknown_as_text = true;
+        self
+    }
+
+    /// Sets the function that finds the bytes of media that no spool stores. It runs each time that the bytes are read, not
+    /// when a record is loaded. Return `None` if the bytes are gone.
+    #[must_use]
+    pub fn media<F, Found>(mut self, find: F) -> Self
+    where
+        F: Fn(MediaDescriptor) -> Found + Send + Sync + 'static,
+        Found: Future<Output = io::Result<Option<Arc<dyn MediaReader>>>> + Send + 'static,
+    {
+        self.media = Some(Arc::new(move |described| find(described).boxed()));
+        self
+    }
+
+    pub(super) fn kind_named(&self, name: &str) -> Option<ArtifactKind> {
+        let known = self.kinds.iter().find(|kind| kind.as_str() == name);
+        let known = known.copied();
+        known.or(self.unknown_as_text.then_some(ArtifactKind::TEXT))
+    }
+}
+
+impl fmt::Debug for ByteResolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ByteResolver")
+            .field("kinds", &self.kinds)
+            .field("media", &self.media.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Bytes in a spool, opened when they are first read: a conversation with ten thousand results loads without opening one.
+pub(super) struct SpoolReader {
+    spool: Arc<dyn Spool>,
+    spooled: Spooled,
+    length: u64,
+    verified: Arc<Verified>,
+    opened: OnceCell<Arc<dyn ByteReader>>,
+}
+
+/// Readers whose bytes have the digest in their record. A conversation is loaded again for each of its turns: bytes that were
+/// verified once are not hashed again, because readers notice if their file is replaced.
+#[derive(Default)]
+struct Verified(Mutex<HashMap<Box<str>, VerifiedReader>>);
+
+type VerifiedReader = (Hex, Arc<dyn ByteReader>);
+
+impl Verified {
+    /// When there are more, all are hashed again.
+    const MAX: usize = 1024;
+
+    fn get(&self, id: &str, digest: Hex) -> Option<Arc<dyn ByteReader>> {
+        let readers = self.0.lock();
+        let (verified, reader) = readers.get(id)?;
+        (*verified == digest).then(|| Arc::clone(reader))
+    }
+
+    fn put(&self, id: &str, digest: Hex, reader: &Arc<dyn ByteReader>) {
+        let mut readers = self.0.lock();
+        // Dropped after the lock is released: readers may be foreign code.
+        let _gone = match readers.len() >= Verified::MAX {
+            true => std::mem::take(&mut *readers),
+            false => HashMap::new(),
+        };
+        let _replaced = readers.insert(id.into(), (digest, Arc::clone(reader)));
+        drop(readers);
+    }
+}
+
+impl SpoolReader {
+    pub(super) fn open_later(
+        resolver: &ByteResolver,
+        spooled: &Spooled,
+        length: u64,
+    ) -> Arc<dyn ByteReader> {
+        Arc::new(SpoolReader {
+            spool: Arc::clone(&resolver.spool),
+            spooled: spooled.clone(),
+            length,
+            verified: Arc::clone(&resolver.verified),
+            opened: OnceCell::new(),
+        })
+    }
+
+    async fn open(&self) -> io::Result<Arc<dyn ByteReader>> {
+        let Spooled { id, digest } = &self.spooled;
+        if let Some(digest) = digest
+            && let Some(reader) = self.verified.get(id, *digest)
+            && reader.read(0..1).await.is_ok()
+        {
+            return Ok(reader);
+        }
+        let Some(reader) = self.spool.open(id).await? else {
+            let gone = format!("the spool keeps nothing under {id:?} any more");
+            return Err(io::Error::new(io::ErrorKind::NotFound, gone));
+        };
+        let (found, expected) = (reader.len(), self.length);
+        if found != expected {
+            let other = format!(
+                "the spool keeps {found} bytes under {id:?}, where the record speaks of {expected}"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, other));
+        }
+        if let Some(digest) = digest {
+            let found = digest_of(&reader).await?;
+            if found != *digest {
+                let (found, digest) = (found.as_str(), digest.as_str());
+                let other = format!(
+                    "the bytes under {id:?} in the spool are not those that were stored: their SHA-256 is {found}, \
+                     the record says {digest}"
+                );
+                return Err(io::Error::new(io::ErrorKind::InvalidData, other));
+            }
+            self.verified.put(id, *digest, &reader);
+        }
+        Ok(reader)
+    }
+}
+
+#[async_trait]
+impl ByteReader for SpoolReader {
+    fn len(&self) -> u64 {
+        self.length
+    }
+
+    async fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let reader = self.opened.get_or_try_init(|| self.open()).await?;
+        reader.read(range).await
+    }
+
+    fn read_now(&self, at: u64, into: &mut [u8]) -> Option<io::Result<usize>> {
+        self.opened.get()?.read_now(at, into)
+    }
+}
+
+impl fmt::Debug for SpoolReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "SpoolReader({:?}, {} bytes)",
+            self.spooled.id, self.length
+        )
+    }
+}
+
+/// The bytes of a media that no spool stores, looked for when they are read.
+pub(super) struct MediaElsewhere {
+    descriptor: MediaDescriptor,
+    bytes: Option<u64>,
+    find: Option<Arc<FindMedia>>,
+}
+
+impl MediaElsewhere {
+    pub(super) fn new(
+        descriptor: MediaDescriptor,
+        bytes: Option<u64>,
+        resolver: &ByteResolver,
+    ) -> Self {
+        MediaElsewhere {
+            descriptor,
+            bytes,
+            find: resolver.media.clone(),
+        }
+    }
+}
+
+#[async_trait]
+impl MediaReader for MediaElsewhere {
+    fn len_hint(&self) -> Option<u64> {
+        self.bytes
+    }
+
+    async fn open(&self) -> io::Result<ByteStream> {
+        let id = self.descriptor.id();
+        let gone = |why: &str| {
+            let message = format!("the bytes of the media {id:?} are not in its record: {why}");
+            io::Error::new(io::ErrorKind::NotFound, message)
+        };
+        let Some(find) = &self.find else {
+            return Err(gone("say with `ByteResolver::media` where they are"));
+        };
+        match find(self.descriptor.clone()).await? {
+            Some(reader) => reader.open().await,
+            None => Err(gone("and they are no longer where they were")),
+        }
+    }
+}
+
+impl fmt::Debug for MediaElsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MediaElsewhere({:?})", self.descriptor.id())
+    }
+}

@@ -1,0 +1,155 @@
+//! Artifacts: where a spool stores their bytes, or the bytes themselves where none does.
+
+use serde::{Deserialize, Serialize};
+
+use super::field::{Base64, Digest, Encoded, Text};
+use super::invalid::unstorable;
+use super::{Invalid, bytes};
+use crate::artifact::{ArtifactLimits, Place, SpooledArtifact};
+use crate::error::Error;
+use crate::record::byte_resolver::SpoolReader;
+use crate::record::{ByteResolver, RecordKind};
+use crate::spool::Spooled;
+
+/// The most bytes of an artifact that are stored in its record.
+const MAX_INLINE_BYTES: u64 = 1024 * 1024;
+
+#[derive(Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+pub(super) struct StoredArtifact<'a> {
+    kind: Text<'a>,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spool: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base64: Option<Base64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limits: Option<StoredLimits>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredLimits {
+    answer: u64,
+    parse: u64,
+}
+
+impl<'a> StoredArtifact<'a> {
+    pub(super) fn new(kind: RecordKind, artifact: &'a SpooledArtifact) -> Result<Self, Error> {
+        let mut stored = StoredArtifact::described(artifact);
+        let unstorable = |reason: String| unstorable(kind, &reason);
+        match artifact.place() {
+            Place::Spool(_) => {}
+            Place::Memory(bytes) => {
+                check_length(artifact).map_err(unstorable)?;
+                (stored.text, stored.base64) = bytes::write(bytes);
+            }
+            Place::Reader => {
+                let bytes = read_now(artifact).map_err(unstorable)?;
+                match String::from_utf8(bytes) {
+                    Ok(text) => stored.text = Some(text.into()),
+                    Err(error) => stored.base64 = Some(Encoded(error.into_bytes())),
+                }
+            }
+        }
+        let limits = artifact.limits();
+        stored.limits = (limits != ArtifactLimits::default()).then_some(StoredLimits {
+            answer: limits.answer as u64,
+            parse: limits.parse,
+        });
+        Ok(stored)
+    }
+
+    /// The kind and the length of an artifact, and where a spool stores its bytes, if one does.
+    pub(super) fn described(artifact: &'a SpooledArtifact) -> Self {
+        let spooled = match artifact.place() {
+            Place::Spool(spooled) => Some(spooled),
+            Place::Memory(_) | Place::Reader => None,
+        };
+        StoredArtifact {
+            kind: artifact.kind().as_str().into(),
+            bytes: artifact.byte_length(),
+            spool: spooled.map(|spooled| (*spooled.id).into()),
+            sha256: spooled.and_then(|spooled| spooled.digest).map(Encoded),
+            text: None,
+            base64: None,
+            limits: None,
+        }
+    }
+
+    pub(super) fn read(self, resolver: &ByteResolver) -> Result<SpooledArtifact, Invalid> {
+        let Some(kind) = resolver.kind_named(&self.kind) else {
+            let name = crate::schema::quote(&(*self.kind).into());
+            let reason = format!(
+                "there is no artifact kind {name} here: add it with `ByteResolver::kind`, \
+                 or read artifacts of unknown kinds as text with `ByteResolver::unknown_kinds_as_text`"
+            );
+            return Err(Invalid::new("kind", reason));
+        };
+        let artifact = match spooled(self.spool, self.sha256) {
+            Some(spooled) => {
+                let reader = SpoolReader::open_later(resolver, &spooled, self.bytes);
+                SpooledArtifact::placed(Place::Spool(spooled), reader, kind)
+            }
+            None => {
+                let bytes = bytes::read(self.text, self.base64)?;
+                if bytes.len() as u64 != self.bytes {
+                    return Err(Invalid::new(
+                        "bytes",
+                        "is not the number of the stored bytes",
+                    ));
+                }
+                SpooledArtifact::in_memory(bytes, kind)
+            }
+        };
+        let Some(StoredLimits { answer, parse }) = self.limits else {
+            return Ok(artifact);
+        };
+        let answer = usize::try_from(answer).unwrap_or(usize::MAX);
+        Ok(artifact.with_limits(ArtifactLimits::default().answer(answer).parse(parse)))
+    }
+}
+
+/// Where a spool stores bytes, if one does.
+pub(super) fn spooled(id: Option<Text<'_>>, digest: Option<Digest>) -> Option<Spooled> {
+    id.map(|id| Spooled {
+        id: (*id).into(),
+        digest: digest.map(|digest| digest.0),
+    })
+}
+
+const ADVICE: &str =
+    "put it into one with `SpooledArtifact::keep`, or give the runner one with `spool`";
+
+/// The length of an artifact that is in no spool, if it is not too long.
+fn check_length(artifact: &SpooledArtifact) -> Result<u64, String> {
+    match artifact.byte_length() {
+        length if length > MAX_INLINE_BYTES => Err(format!(
+            "an artifact of {length} bytes is in no spool, and a record holds {MAX_INLINE_BYTES} at most: {ADVICE}"
+        )),
+        length => Ok(length),
+    }
+}
+
+/// The bytes of an artifact that is in no spool, if they are few and can be read at once.
+fn read_now(artifact: &SpooledArtifact) -> Result<Vec<u8>, String> {
+    let length = check_length(artifact)?;
+    let mut all = vec![0; usize::try_from(length).unwrap_or_default()];
+    let mut filled = 0;
+    while let Some(rest) = all.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match artifact.reader().read_now(filled as u64, rest) {
+            None => {
+                return Err(format!(
+                    "an artifact is in no spool, and its bytes cannot be read at once: {ADVICE}"
+                ));
+            }
+            Some(Ok(0)) => return Err("an artifact has fewer bytes than it says".to_owned()),
+            Some(Ok(count)) => filled += count,
+            Some(Err(error)) => return Err(format!("an artifact cannot be read: {error}")),
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,128 @@
+//! Messages.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, Unexpected, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::bytes::StoredState;
+use super::field::{Encoded, Kind, Text, Time, VERSION};
+use super::media::{StoredMedia, read_media};
+use super::{Invalid, Stored, stamp};
+use crate::record::{Author, ByteResolver, Message, Record, RecordKind};
+use crate::trust::TrustTier;
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+pub(super) struct StoredMessage<'a> {
+    v: u64,
+    kind: Kind,
+    id: Text<'a>,
+    created_at: Time,
+    updated_at: Time,
+    author: StoredAuthor<'a>,
+    text: Text<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media: Option<Vec<StoredMedia<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider_state: Option<StoredState<'a>>,
+}
+
+/// A word, or an object for an agent.
+struct StoredAuthor<'a>(Cow<'a, Author>);
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+struct StoredAgent<'a> {
+    agent: Text<'a>,
+    trust_tier: TrustTier,
+}
+
+impl Serialize for StoredAuthor<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &*self.0 {
+            Author::User => serializer.serialize_str("user"),
+            Author::Assistant => serializer.serialize_str("assistant"),
+            Author::Framework => serializer.serialize_str("framework"),
+            Author::Agent { name, tier } => {
+                let (agent, trust_tier) = (name.as_str().into(), *tier);
+                StoredAgent { agent, trust_tier }.serialize(serializer)
+            }
+        }
+    }
+}
+
+/// By hand: an untagged enum would hold a copy of everything in the object, however deep, and name no field in its errors.
+impl<'de> Deserialize<'de> for StoredAuthor<'_> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let author = deserializer.deserialize_any(AuthorVisitor)?;
+        Ok(StoredAuthor(Cow::Owned(author)))
+    }
+}
+
+struct AuthorVisitor;
+
+impl<'de> Visitor<'de> for AuthorVisitor {
+    type Value = Author;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "\"user\", \"assistant\", \"framework\" or an agent with `agent` and `trustTier`",
+        )
+    }
+
+    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Author, E> {
+        match word {
+            "user" => Ok(Author::User),
+            "assistant" => Ok(Author::Assistant),
+            "framework" => Ok(Author::Framework),
+            _ => Err(E::invalid_value(Unexpected::Other("text"), &self)),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Author, A::Error> {
+        let stored = StoredAgent::deserialize(MapAccessDeserializer::new(fields))?;
+        Ok(Author::Agent {
+            name: stored.agent.into_owned(),
+            tier: stored.trust_tier,
+        })
+    }
+}
+
+impl<'a> From<&'a Message> for StoredMessage<'a> {
+    fn from(message: &'a Message) -> Self {
+        let media = message.media();
+        StoredMessage {
+            v: VERSION,
+            kind: Encoded(RecordKind::Message),
+            id: message.id().into(),
+            created_at: Encoded(message.created_at()),
+            updated_at: Encoded(message.updated_at()),
+            author: StoredAuthor(Cow::Borrowed(message.author())),
+            text: message.text().into(),
+            media: (!media.is_empty()).then(|| media.iter().map(StoredMedia::from).collect()),
+            provider_state: message.provider_state().map(StoredState::from),
+        }
+    }
+}
+
+impl Stored for StoredMessage<'_> {
+    fn header(&self) -> (u64, RecordKind) {
+        (self.v, self.kind.0)
+    }
+
+    fn read(self, resolver: &ByteResolver) -> Result<Record, Invalid> {
+        let stamp = stamp(self.id, self.created_at, self.updated_at);
+        let author = self.author.0.into_owned();
+        let mut builder = Message::stamped(author, self.text.into_owned(), stamp);
+        for media in read_media(self.media.unwrap_or_default(), "media", resolver)? {
+            builder = builder.media(media);
+        }
+        if let Some(state) = self.provider_state {
+            builder = builder.provider_state(state.try_into()?);
+        }
+        Ok(builder.build()?.into())
+    }
+}

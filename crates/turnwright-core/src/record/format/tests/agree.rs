@@ -1,0 +1,194 @@
+//! Text and value are two ways to the same record.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{random, resolver};
+use crate::error::{ErrorCode, ErrorKind};
+use crate::record::{Memory, Message, Record, RecordKind};
+
+/// What came of reading: the record as it is written again, or why there is none.
+fn outcome(read: Result<Record, crate::error::Error>) -> Result<Value, String> {
+    match read {
+        Ok(record) => Ok(record.to_value().unwrap()),
+        Err(error) => {
+            let sort = (error.code(), error.kind());
+            assert_eq!(sort, (ErrorCode::Store, ErrorKind::Internal));
+            Err(error.message().to_owned())
+        }
+    }
+}
+
+fn by_text(kind: RecordKind, text: &str) -> Result<Value, String> {
+    outcome(Record::from_json(kind, text, &resolver()))
+}
+
+fn by_value(kind: RecordKind, value: &Value) -> Result<Value, String> {
+    outcome(Record::from_value(kind, value, &resolver()))
+}
+
+fn memory() -> Record {
+    Memory::new("words").id("m").build().unwrap().into()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn a_record_is_the_same_by_text_and_by_value(record in random::record()) {
+        let (text, value) = (record.to_json().unwrap(), record.to_value().unwrap());
+        prop_assert_eq!(&text, &value.to_string());
+        let read = by_text(record.kind(), &text);
+        prop_assert_eq!(&read, &by_value(record.kind(), &value));
+        prop_assert_eq!(read, Ok(value));
+    }
+
+    #[test]
+    fn what_was_changed_is_read_or_refused_alike(
+        record in random::record(),
+        place in any::<prop::sample::Index>(),
+        instead in random::value(),
+        pretty in any::<bool>(),
+    ) {
+        let mut value = record.to_value().unwrap();
+        let all = super::hostile::places(&value);
+        let place: &String = place.get(&all);
+        *value.pointer_mut(place).unwrap() = instead;
+        let text = match pretty {
+            true => serde_json::to_string_pretty(&value).unwrap(),
+            false => value.to_string(),
+        };
+        prop_assert_eq!(by_text(record.kind(), &text), by_value(record.kind(), &value));
+    }
+
+    #[test]
+    fn a_text_that_was_cut_or_damaged_is_read_as_its_value_or_refused(
+        record in random::record(),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+        cut in any::<bool>(),
+    ) {
+        let mut bytes = record.to_json().unwrap().into_bytes();
+        let at = at.index(bytes.len());
+        match cut {
+            true => bytes.truncate(at),
+            false => bytes[at] = byte,
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let read = by_text(record.kind(), &text);
+        match serde_json::from_str(&text) {
+            Ok(value) => prop_assert_eq!(read, by_value(record.kind(), &value)),
+            Err(_) => {
+                let expected = format!("the stored {} cannot be read: it is no JSON text", record.kind());
+                prop_assert_eq!(read, Err(expected));
+            }
+        }
+    }
+
+    #[test]
+    fn any_text_is_refused(text in any::<String>()) {
+        for kind in RecordKind::ALL {
+            prop_assert!(by_text(*kind, &text).is_err());
+        }
+    }
+}
+
+#[test]
+fn of_a_name_that_stands_twice_the_last_one_counts() {
+    let text = memory().to_json().unwrap();
+    let twice = text.replacen('{', r#"{"text":7,"id":"other","v":9,"#, 1);
+    assert_eq!(
+        by_text(RecordKind::Memory, &twice),
+        by_text(RecordKind::Memory, &text)
+    );
+    let wrong = text.replace('}', r#","text":7}"#);
+    let expected = "the stored memory \"m\" cannot be read: text: expected a string";
+    assert_eq!(
+        by_text(RecordKind::Memory, &wrong),
+        Err(expected.to_owned())
+    );
+    let nothing = text.replace('}', r#","text":null}"#);
+    let expected = "the stored memory \"m\" cannot be read: text: is missing";
+    assert_eq!(
+        by_text(RecordKind::Memory, &nothing),
+        Err(expected.to_owned())
+    );
+}
+
+#[test]
+fn a_name_in_escapes_is_that_name() {
+    let text = memory().to_json().unwrap();
+    let escaped = text.replace("\"text\"", r#""t\u0065xt""#);
+    assert_ne!(escaped, text);
+    assert_eq!(
+        by_text(RecordKind::Memory, &escaped),
+        by_text(RecordKind::Memory, &text)
+    );
+}
+
+/// However deep it is: neither way recurses into what it passes over.
+#[test]
+fn what_a_later_release_adds_may_be_of_any_depth() {
+    let text = memory().to_json().unwrap();
+    for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+        for levels in [15, 16, 17, 127, 128, 200_000] {
+            let deep = format!("{}1{}", open.repeat(levels), close.repeat(levels));
+            let with = text.replacen('{', &format!(r#"{{"later":{deep},"#), 1);
+            assert_eq!(
+                by_text(RecordKind::Memory, &with),
+                by_text(RecordKind::Memory, &text),
+                "{levels}"
+            );
+            // Passed over, yet it must be JSON.
+            let broken = with.replacen(close, "", 1);
+            assert!(by_text(RecordKind::Memory, &broken).is_err());
+        }
+    }
+    let mut value = memory().to_value().unwrap();
+    let before = by_value(RecordKind::Memory, &value);
+    value["later"] = (0..200_000).fold(json!(1), |inner, _| Value::Array(vec![inner]));
+    assert_eq!(by_value(RecordKind::Memory, &value), before);
+    // Dropping a value of such depth takes care too.
+    let mut left = vec![value["later"].take()];
+    while let Some(next) = left.pop() {
+        if let Value::Array(items) = next {
+            left.extend(items);
+        }
+    }
+}
+
+#[test]
+fn what_is_too_deep_where_something_is_expected_is_refused_alike() {
+    let message = Message::agent("a", "words").id("m").build().unwrap();
+    let mut value = Record::from(message).to_value().unwrap();
+    let deep = (0..40).fold(json!("x"), |inner, _| json!([inner]));
+    for pointer in ["/text", "/author", "/author/agent", "/id", "/v"] {
+        let mut changed = value.clone();
+        *changed.pointer_mut(pointer).unwrap() = deep.clone();
+        let expected = by_value(RecordKind::Message, &changed);
+        assert!(expected.is_err());
+        assert_eq!(by_text(RecordKind::Message, &changed.to_string()), expected);
+    }
+    value["media"] = json!([{
+        "id": "c", "kind": "image", "mimeType": "image/png", "filename": "c.png",
+        "trustTier": "first-party", "modalityHazard": "inert", "source": deep,
+    }]);
+    let expected = by_value(RecordKind::Message, &value).unwrap_err();
+    assert!(
+        expected.contains("media[0].source: expected a string"),
+        "{expected}"
+    );
+    assert_eq!(
+        by_text(RecordKind::Message, &value.to_string()),
+        Err(expected)
+    );
+}
+
+#[test]
+fn a_text_behind_which_more_stands_is_none() {
+    let text = memory().to_json().unwrap();
+    for more in ["x", "{}", "\u{feff}", "null"] {
+        assert!(by_text(RecordKind::Memory, &format!("{text}{more}")).is_err());
+    }
+    assert!(by_text(RecordKind::Memory, &format!(" {text}\n")).is_ok());
+}

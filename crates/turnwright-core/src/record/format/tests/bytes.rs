@@ -1,0 +1,393 @@
+//! Bytes that stay, that go, and that were never kept.
+
+use std::io;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{again, resolver};
+use crate::artifact::{ArtifactKind, Inline, SpooledArtifact};
+use crate::error::ErrorCode;
+use crate::media::{Media, MediaDescriptor, MediaKind, MediaReader};
+use crate::record::{ByteResolver, Message, Record, ToolCall, ToolResults};
+use crate::spool::{Body, ByteReader, ByteStream, DiskSpool, MemoryReader, MemorySpool, Spool};
+use crate::tool::context::DispatchContext;
+use crate::tool::{Tool, ToolOutput};
+
+const INI: ArtifactKind = ArtifactKind::new("ini", || &[]);
+
+fn call_with(artifact: SpooledArtifact) -> Record {
+    let call = ToolCall::builder("t", "{}").id("c");
+    let call = call.results(ToolResults::Artifacts(vec![artifact]));
+    call.build().unwrap().into()
+}
+
+fn artifact_of(record: &Record) -> SpooledArtifact {
+    let Record::ToolCall(call) = record else {
+        panic!()
+    };
+    let ToolResults::Artifacts(artifacts) = call.results() else {
+        panic!()
+    };
+    artifacts[0].clone()
+}
+
+#[tokio::test]
+async fn a_result_is_stored_by_its_place_in_the_spool_and_found_there_again() {
+    let spool = MemorySpool::default();
+    let tool = Tool::dynamic("log", json!({ "type": "object" }))
+        .description("Gives a log.")
+        .artifact_kind(INI)
+        .handler(|_: serde_json::Value, _| async { "a\nb\n".repeat(5_000) })
+        .build()
+        .unwrap();
+    let ctx = DispatchContext::builder().spool(spool.clone()).build();
+    let call = tool.executor(&ctx).settle("{}").await;
+    let record = Record::from(Arc::clone(&call));
+    let kept = record
+        .artifacts()
+        .iter()
+        .filter_map(SpooledArtifact::spool_id);
+    assert_eq!(kept.collect::<Vec<_>>(), spool.list().await.unwrap());
+    assert!(record.to_value().unwrap().to_string().len() < 1_000);
+
+    let resolver = ByteResolver::new(Arc::new(spool.clone())).kind(INI);
+    let read = artifact_of(&again(&record, &resolver).unwrap());
+    let spool_id = record.artifacts()[0].spool_id().unwrap();
+    assert_eq!((read.kind(), read.spool_id()), (INI, Some(spool_id)));
+    assert!(spool_id.ends_with(call.id()));
+    assert_eq!(read.byte_length(), 20_000);
+    assert_eq!(read.as_bytes().await.unwrap(), "a\nb\n".repeat(5_000));
+
+    // A record loads without its bytes, and says so when they are asked for. If they come back, so do they.
+    spool.delete(spool_id).await.unwrap();
+    let bereft = artifact_of(&again(&record, &resolver).unwrap());
+    assert_eq!(bereft.byte_length(), 20_000);
+    let error = bereft.as_bytes().await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ArtifactUnreadable);
+    let gone = format!("the spool keeps nothing under \"{spool_id}\" any more");
+    assert!(error.message().contains(&gone), "{error}");
+    let back = Body::Text("a\nb\n".repeat(5_000));
+    spool.put(spool_id, back).await.unwrap();
+    assert_eq!(bereft.as_bytes().await.unwrap().len(), 20_000);
+
+    // Something else under the same id is not taken for it.
+    spool
+        .put(spool_id, Body::Text("other".into()))
+        .await
+        .unwrap();
+    let other = artifact_of(&again(&record, &resolver).unwrap());
+    let error = other.as_bytes().await.unwrap_err();
+    assert!(error.message().contains("keeps 5 bytes"), "{error}");
+}
+
+#[tokio::test]
+async fn a_result_that_no_spool_keeps_goes_into_its_record() {
+    let tool = Tool::dynamic("log", json!({ "type": "object" }))
+        .description("Gives a log.")
+        .handler(|_: serde_json::Value, _| async { vec![0xff_u8; 9_000] })
+        .build()
+        .unwrap();
+    let ctx = DispatchContext::standalone();
+    let call = tool.executor(&ctx).settle("{}").await;
+    let read = again(&call.into(), &resolver()).unwrap();
+    let read = artifact_of(&read).as_bytes().await.unwrap();
+    assert_eq!(read, vec![0xff; 9_000]);
+}
+
+#[test]
+fn what_is_too_large_for_a_record_and_in_no_spool_says_what_to_do() {
+    let most = 1024 * 1024;
+    let fits = SpooledArtifact::in_memory(vec![b'x'; most], ArtifactKind::TEXT);
+    assert!(call_with(fits).to_value().is_ok());
+    let large = SpooledArtifact::in_memory(vec![b'x'; most + 1], ArtifactKind::TEXT);
+    let error = call_with(large).to_value().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Store);
+    assert_eq!(
+        error.message(),
+        "the tool_call cannot be stored: an artifact of 1048577 bytes is in no spool, and a record \
+         holds 1048576 at most: put it into one with `SpooledArtifact::keep`, or give the \
+         runner one with `spool`"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_at_once_and_is_in_no_spool_says_what_to_do() {
+    #[derive(Debug)]
+    struct Far;
+    #[async_trait]
+    impl ByteReader for Far {
+        fn len(&self) -> u64 {
+            3
+        }
+        async fn read(&self, _: std::ops::Range<u64>) -> io::Result<bytes::Bytes> {
+            Ok("abc".into())
+        }
+
+        fn read_now(&self, _at: u64, _into: &mut [u8]) -> Option<io::Result<usize>> {
+            None
+        }
+    }
+    let far = SpooledArtifact::new(Arc::new(Far), ArtifactKind::TEXT);
+    let error = call_with(far).to_value().unwrap_err();
+    assert!(
+        error.message().contains("cannot be read at once: put it"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_kind_that_nobody_named_is_an_error_that_names_it_unless_it_was_given_up() {
+    let record = call_with(SpooledArtifact::in_memory("[a]", INI));
+    let error = again(&record, &resolver()).unwrap_err();
+    assert_eq!(
+        error.message(),
+        "the stored tool_call \"c\" cannot be read: results.artifacts[0].kind: there is no artifact kind \
+         \"ini\" here: add it with `ByteResolver::kind`, or read artifacts of unknown kinds as text with \
+         `ByteResolver::unknown_kinds_as_text`"
+    );
+    let lenient = resolver().unknown_kinds_as_text();
+    let read = artifact_of(&again(&record, &lenient).unwrap());
+    assert_eq!(read.kind(), ArtifactKind::TEXT);
+    let known = artifact_of(&again(&record, &lenient.kind(INI)).unwrap());
+    assert_eq!(known.kind(), INI);
+}
+
+fn message_with_media() -> Record {
+    let media = MemoryReader::new("pixels");
+    let media = Media::user_attachment(MediaKind::Image, "image/png", "a.png", media).id("pic");
+    let message = Message::user("see").media(media.build().unwrap());
+    message.build().unwrap().into()
+}
+
+fn media_of(record: &Record) -> Media {
+    let Record::Message(message) = record else {
+        panic!()
+    };
+    message.media()[0].clone()
+}
+
+#[tokio::test]
+async fn media_load_without_their_bytes_and_say_so_when_these_are_read() {
+    let read = media_of(&again(&message_with_media(), &resolver()).unwrap());
+    assert_eq!(read.byte_length(), Some(6));
+    let error = read.bytes().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the bytes of the media \"pic\" are not in its record: say with `ByteResolver::media` where they are"
+    );
+    let nowhere = resolver().media(|_| async { Ok(None) });
+    let read = media_of(&again(&message_with_media(), &nowhere).unwrap());
+    let error = read.bytes().await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("they are no longer where they were"),
+        "{error}"
+    );
+    let broken = resolver().media(|_| async { Err(io::Error::other("disk on fire")) });
+    let read = media_of(&again(&message_with_media(), &broken).unwrap());
+    assert_eq!(read.bytes().await.unwrap_err().to_string(), "disk on fire");
+}
+
+#[tokio::test]
+async fn media_find_their_bytes_where_they_are_said_to_be() {
+    let found = resolver().media(|media: MediaDescriptor| async move {
+        let bytes = format!("bytes of {} ({})", media.id(), media.mime_type());
+        Ok(Some(
+            Arc::new(MemoryReader::new(bytes)) as Arc<dyn MediaReader>
+        ))
+    });
+    let read = media_of(&again(&message_with_media(), &found).unwrap());
+    assert_eq!(read.bytes().await.unwrap(), "bytes of pic (image/png)");
+    assert_eq!(read.bytes().await.unwrap(), "bytes of pic (image/png)");
+}
+
+/// A folder of its own, gone with it.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let name = format!("turnwright-bytes-{}", crate::ids::new_id());
+        Folder(std::env::temp_dir().join(name))
+    }
+
+    fn spool(&self) -> Arc<dyn Spool> {
+        Arc::new(DiskSpool::at(&self.0))
+    }
+
+    fn files(&self) -> Vec<std::path::PathBuf> {
+        match std::fs::read_dir(&self.0) {
+            Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The record of a call that returns this.
+async fn settled(spool: &Arc<dyn Spool>, inline: Inline, output: Body) -> Record {
+    let output = parking_lot::Mutex::new(Some(output));
+    let tool = Tool::dynamic("give", json!({ "type": "object" }))
+        .description("Returns something.")
+        .inline(inline)
+        .handler(move |_: serde_json::Value, _| {
+            let output = output.lock().take().unwrap();
+            async move { ToolOutput::from(output) }
+        })
+        .build()
+        .unwrap();
+    let ctx = DispatchContext::builder().spool(Arc::clone(spool)).build();
+    tool.executor(&ctx).settle("{}").await.into()
+}
+
+fn in_pieces(content: &[u8], size: usize) -> Body {
+    let (sender, stream) = ByteStream::channel(1);
+    let pieces: Vec<Vec<u8>> = content.chunks(size).map(<[u8]>::to_vec).collect();
+    tokio::spawn(async move {
+        for piece in pieces {
+            if sender.send(piece).await.is_err() {
+                return;
+            }
+        }
+    });
+    Body::Stream(stream)
+}
+
+fn is_inline(record: &Record) -> bool {
+    matches!(record, Record::ToolCall(call) if call.is_inline())
+}
+
+#[tokio::test]
+async fn small_results_are_in_their_record_and_need_no_file() {
+    let folder = Folder::new();
+    let spool = folder.spool();
+    let text = "twelve bytes";
+    let large = "x".repeat(60_000);
+    let cases = [
+        (Inline::ByLimit, Body::Text(text.into()), true),
+        (Inline::ByLimit, Body::Bytes(text.into()), true),
+        (Inline::ByLimit, in_pieces(text.as_bytes(), 5), true),
+        (Inline::Never, Body::Text(text.into()), false),
+        (Inline::ByLimit, Body::Bytes(vec![0xff; 4096].into()), false),
+        (Inline::Always, Body::Bytes(vec![0xff; 4096].into()), true),
+        (Inline::Always, Body::Text(large.clone()), true),
+        (
+            Inline::UpTo(60_000),
+            in_pieces(large.as_bytes(), 7_000),
+            true,
+        ),
+        (Inline::ByLimit, Body::Text(String::new()), true),
+    ];
+    for (case, (inline, body, is)) in cases.into_iter().enumerate() {
+        let record = settled(&spool, inline, body).await;
+        assert_eq!(is_inline(&record), is, "case {case}");
+        assert_eq!(artifact_of(&record).spool_id(), None, "case {case}");
+        let read = again(&record, &ByteResolver::new(Arc::clone(&spool))).unwrap();
+        let before = artifact_of(&record).as_bytes().await.unwrap();
+        assert_eq!(artifact_of(&read).as_bytes().await.unwrap(), before);
+        assert_eq!(is_inline(&read), is, "case {case}");
+    }
+    assert_eq!(folder.files(), Vec::<std::path::PathBuf>::new());
+    // However it is shown: what is large goes to the spool.
+    let huge = Body::Text("x".repeat(70_000));
+    let huge = settled(&spool, Inline::Always, huge).await;
+    assert!(is_inline(&huge));
+    let handle = Body::Text("x".repeat(5_000));
+    let handle = settled(&spool, Inline::Never, handle).await;
+    assert_eq!(handle.spool_ids().count() + huge.spool_ids().count(), 2);
+    assert_eq!(folder.files().len(), 2);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_a_tool_returns_is_read_back_from_its_record(
+        length in prop_oneof![0..200_usize, 4_090..4_100_usize, 65_530..65_545_usize, 90_000..300_000_usize],
+        fill in prop_oneof![Just(b'a'), Just(0xff_u8)],
+        form in 0..3_u8,
+        size in 1_000..100_000_usize,
+        inline in prop_oneof![
+            Just(Inline::ByLimit), Just(Inline::Always), Just(Inline::Never), Just(Inline::UpTo(65_536)), Just(Inline::UpTo(200_000))
+        ],
+    ) {
+        let folder = Folder::new();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let content: Vec<u8> = (0..length).map(|at| if at % 61 == 0 { b'\n' } else { fill }).collect();
+        let is_text = std::str::from_utf8(&content).is_ok();
+        let (record, read) = runtime.block_on(async {
+            let spool = folder.spool();
+            let body = match form {
+                0 if is_text => Body::Text(String::from_utf8(content.clone()).unwrap()),
+                0 | 1 => Body::Bytes(content.clone().into()),
+                _ => in_pieces(&content, size),
+            };
+            let record = settled(&spool, inline, body).await;
+            let read = again(&record, &ByteResolver::new(spool)).unwrap();
+            let read = artifact_of(&read).as_bytes().await.unwrap();
+            (record, read)
+        });
+        prop_assert_eq!(&read[..], &content[..]);
+        let expected = match inline {
+            Inline::Always => true,
+            Inline::Never => false,
+            Inline::UpTo(most) => is_text && length as u64 <= most,
+            _ => is_text && length <= 4096,
+        };
+        prop_assert_eq!(is_inline(&record), expected);
+        let spooled = length > if expected { 65_536 } else { 4_096 };
+        prop_assert_eq!(record.spool_ids().count(), usize::from(spooled));
+        let digest = record.to_value().unwrap()["results"]["artifacts"][0]["sha256"].is_string();
+        prop_assert_eq!(digest, spooled);
+    }
+}
+
+#[tokio::test]
+async fn bytes_that_were_replaced_by_others_of_equal_length_are_not_read() {
+    for form in 0..2 {
+        let folder = Folder::new();
+        let spool = folder.spool();
+        let content = "a result of the tool\n".repeat(10_000);
+        let body = match form {
+            0 => Body::Text(content.clone()),
+            _ => in_pieces(content.as_bytes(), 30_000),
+        };
+        let record = settled(&spool, Inline::ByLimit, body).await;
+        let resolver = ByteResolver::new(Arc::clone(&spool));
+        let read = artifact_of(&again(&record, &resolver).unwrap());
+        assert_eq!(read.as_bytes().await.unwrap(), content);
+
+        let forged = "b".repeat(content.len());
+        std::fs::write(&folder.files()[0], &forged).unwrap();
+        // Written into the same file: it is another process that notices.
+        let later = ByteResolver::new(Arc::clone(&spool));
+        let error = artifact_of(&again(&record, &later).unwrap());
+        let error = error.as_bytes().await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::ArtifactUnreadable);
+        assert!(
+            error.message().contains("not those that were stored"),
+            "{error}"
+        );
+        // Another file in its place: this process notices too.
+        let file = folder.files().remove(0);
+        std::fs::write(folder.0.join("forged"), &forged).unwrap();
+        std::fs::rename(folder.0.join("forged"), file).unwrap();
+        let again_here = artifact_of(&again(&record, &resolver).unwrap());
+        assert!(again_here.as_bytes().await.is_err());
+
+        // A record of an earlier release has no digest, and is read.
+        let mut old = record.to_value().unwrap();
+        let artifact = old["results"]["artifacts"][0].as_object_mut().unwrap();
+        assert!(artifact.remove("sha256").is_some());
+        let old = Record::from_value(record.kind(), &old, &later).unwrap();
+        assert_eq!(artifact_of(&old).as_bytes().await.unwrap(), forged);
+    }
+}

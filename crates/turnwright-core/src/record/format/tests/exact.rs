@@ -1,0 +1,302 @@
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use super::super::time;
+use super::{again, resolver};
+use crate::artifact::{ArtifactKind, SpooledArtifact};
+use crate::checksum::checksum;
+use crate::media::{Media, MediaKind};
+use crate::record::{
+    Message, ProviderState, Record, RecordKind, Retrievable, ToolCall, ToolResults,
+};
+use crate::spool::MemoryReader;
+use crate::tool::Tool;
+use crate::tool::context::DispatchContext;
+use crate::trust::TrustTier;
+
+fn at(nanos: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_nanos(nanos)
+}
+
+#[test]
+fn the_shape_of_version_one_is_this() {
+    let chart = MemoryReader::new("…");
+    let chart = Media::tool_generated(MediaKind::Image, "image/png", "c.png", chart).id("c");
+    let message = Message::agent("helper", "Look!")
+        .id("m")
+        .tier(TrustTier::FirstParty)
+        .created_at(at(1))
+        .media(chart.build().unwrap())
+        .provider_state(ProviderState::new("p", vec![0xff]))
+        .build()
+        .unwrap();
+    assert_eq!(
+        Record::from(message).to_value().unwrap(),
+        json!({
+            "v": 1, "kind": "message", "id": "m",
+            "createdAt": "1970-01-01T00:00:00.000000001Z",
+            "updatedAt": "1970-01-01T00:00:00.000000001Z",
+            "author": { "agent": "helper", "trustTier": "first-party" },
+            "text": "Look!",
+            "media": [{
+                "id": "c", "kind": "image", "mimeType": "image/png", "filename": "c.png",
+                "trustTier": "first-party", "modalityHazard": "opaque-perceptual", "bytes": 3,
+            }],
+            "providerState": { "protocol": "p", "base64": "/w==" },
+        })
+    );
+    let kept = Arc::new(MemoryReader::new("12345"));
+    let call = ToolCall::builder("t", json!({ "n": 1.0 }))
+        .id("call")
+        .provider_id("p-1")
+        .edited_args(json!([7]))
+        .created_at(at(0))
+        .updated_at(at(2_000_000_000))
+        .results(ToolResults::Artifacts(vec![
+            SpooledArtifact::spooled("call", kept, ArtifactKind::JSON),
+            SpooledArtifact::in_memory("text", ArtifactKind::TEXT),
+        ]))
+        .build()
+        .unwrap();
+    assert_eq!(
+        Record::from(call).to_value().unwrap(),
+        json!({
+            "v": 1, "kind": "tool_call", "id": "call",
+            "createdAt": "1970-01-01T00:00:00.000000000Z",
+            "updatedAt": "1970-01-01T00:00:02.000000000Z",
+            "completedAt": "1970-01-01T00:00:02.000000000Z",
+            "providerId": "p-1",
+            "tool": "t",
+            "args": { "json": "{\"n\":1.0}" },
+            "editedArgs": "[7]",
+            "checksum": checksum("t", json!({ "n": 1 })),
+            "results": { "artifacts": [
+                { "kind": "json", "bytes": 5, "spool": "call" },
+                { "kind": "text", "bytes": 4, "text": "text" },
+            ] },
+            "trusted": false, "inline": false, "fromArtifactTool": false,
+        })
+    );
+    let found = Retrievable::text("p", TrustTier::ThirdPartyPublic)
+        .source("s")
+        .id("r");
+    let found = found.created_at(at(0)).build().unwrap();
+    assert_eq!(
+        Record::from(found).to_value().unwrap(),
+        json!({
+            "v": 1, "kind": "retrievable", "id": "r",
+            "createdAt": "1970-01-01T00:00:00.000000000Z",
+            "updatedAt": "1970-01-01T00:00:00.000000000Z",
+            "trustTier": "third-party-public", "inline": true, "source": "s", "text": "p",
+        })
+    );
+}
+
+#[test]
+fn times_are_dates_as_people_write_them() {
+    let day = |days: i64| match days < 0 {
+        true => SystemTime::UNIX_EPOCH - Duration::from_secs(days.unsigned_abs() * 86_400),
+        false => SystemTime::UNIX_EPOCH + Duration::from_secs(days.unsigned_abs() * 86_400),
+    };
+    for (days, date) in [
+        (0, "1970-01-01"),
+        (59, "1970-03-01"),
+        (11_016, "2000-02-29"),
+        (19_782, "2024-02-29"),
+        (47_540, "2100-02-28"),
+        (47_541, "2100-03-01"),
+        (-1, "1969-12-31"),
+        (-719_468, "0000-03-01"),
+        (2_932_894, "9999-12-29"),
+        (-719_529, "-000001-12-31"),
+    ] {
+        let text = format!("{date}T00:00:00.000000000Z");
+        assert_eq!(time::format(day(days)), text);
+        assert_eq!(time::parse(&text), Some(day(days)));
+    }
+    let before = SystemTime::UNIX_EPOCH - Duration::from_nanos(1);
+    assert_eq!(time::format(before), "1969-12-31T23:59:59.999999999Z");
+    for (text, nanos) in [
+        ("1970-01-01T00:00:00Z", 0),
+        ("1970-01-01T00:00:00.5Z", 500_000_000),
+    ] {
+        assert_eq!(time::parse(text), Some(at(nanos)));
+    }
+}
+
+#[test]
+fn a_time_outside_of_the_range_becomes_the_end_of_the_range() {
+    let (first, last) = (
+        "-009999-01-02T01:59:59.000000000Z",
+        "9999-12-30T22:00:00.999999999Z",
+    );
+    let beyond = Duration::from_secs(1 << 60);
+    for (time, end) in [
+        (SystemTime::UNIX_EPOCH + beyond, last),
+        (SystemTime::UNIX_EPOCH - beyond, first),
+    ] {
+        assert_eq!(time::format(time), end);
+    }
+    // Earlier releases wrote these.
+    for (text, end) in [
+        ("9999-12-31T23:59:59.999999999Z", last),
+        ("+010000-02-29T00:00:00.000000000Z", last),
+        ("+146138512313-01-01T00:00:00.000000000Z", last),
+        ("-009999-01-01T00:00:00.000000000Z", first),
+        ("-146138512313-12-31T23:59:59.000000000Z", first),
+    ] {
+        assert_eq!(
+            time::parse(text).map(time::format).as_deref(),
+            Some(end),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_time_is_none() {
+    for text in [
+        "",
+        "Z",
+        "T",
+        "TZ",
+        "1970-01-01",
+        "1970-01-01T00:00:00",
+        "1970-02-29T00:00:00Z",
+        "1970-13-01T00:00:00Z",
+        "1970-00-01T00:00:00Z",
+        "1970-01-00T00:00:00Z",
+        "1970-01-32T00:00:00Z",
+        "1970-1-1T00:00:00Z",
+        "1970-01-01T24:00:00Z",
+        "1970-01-01T00:60:00Z",
+        "1970-01-01T00:00:00:00Z",
+        "1970-01-01T00:00:00.Z",
+        "1970-01-01T00:00:00.0000000000Z",
+        "1970-01-01T00:00:00.-1Z",
+        "+010000-02-30T00:00:00Z",
+        "99999999999999999999-01-01T00:00:00Z",
+        "é-01-01T00:00:00Z",
+    ] {
+        assert_eq!(time::parse(text), None, "{text}");
+    }
+}
+
+#[test]
+fn what_came_as_text_comes_back_as_text_json_or_not() {
+    for text in ["", "{", "{\"a\" : 1.0 , \"a\":2}", "null", "\u{0}"] {
+        let call = ToolCall::builder("t", text).build().unwrap();
+        let Record::ToolCall(read) = again(&call.into(), &resolver()).unwrap() else {
+            panic!()
+        };
+        assert_eq!(read.args().text(), Some(text));
+        assert_eq!(read.checksum(), checksum("t", text));
+    }
+}
+
+#[test]
+fn a_value_of_128_levels_comes_back_through_a_parser_that_stops_at_127() {
+    let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    let call = ToolCall::builder("t", nested(128));
+    let call = call.edited_args(nested(128)).build().unwrap();
+    let Record::ToolCall(read) = again(&call.into(), &resolver()).unwrap() else {
+        panic!()
+    };
+    assert_eq!(read.args().to_value(), nested(128));
+    assert_eq!(read.edited_args(), Some(&nested(128)));
+}
+
+#[test]
+fn a_value_that_is_too_deep_to_run_is_kept_as_what_can_be_said_of_it() {
+    let deep = (0..100_000).fold(json!(1), |inner, _| Value::Array(vec![inner]));
+    let call = ToolCall::builder("t", deep).build().unwrap();
+    let Record::ToolCall(read) = again(&Arc::clone(&call).into(), &resolver()).unwrap() else {
+        panic!()
+    };
+    assert_eq!(read.args().to_value(), call.args().to_value());
+    assert_eq!(read.checksum(), call.checksum());
+}
+
+#[tokio::test]
+async fn whatever_the_call_path_records_can_be_read_again() {
+    let tool = Tool::dynamic("echo", json!({ "type": "object" }))
+        .description("Says it again.")
+        .handler(|args: Value, _| async move { args.to_string() })
+        .build()
+        .unwrap();
+    let ctx = DispatchContext::standalone();
+    let huge = format!("\"{}\"", "x".repeat(2_000_000));
+    let cases: [crate::RawArgs; 6] = [
+        "{\"a\":1}".into(),
+        "no json".into(),
+        huge.as_str().into(),
+        vec![b'{', 0xff].into(),
+        json!({ "a": [1.5, u64::MAX] }).into(),
+        (0..200).fold(json!(1), |inner, _| json!([inner])).into(),
+    ];
+    for args in cases {
+        let call = tool.executor(&ctx).settle(args).await;
+        let Record::ToolCall(read) = again(&Arc::clone(&call).into(), &resolver()).unwrap() else {
+            panic!()
+        };
+        assert_eq!((read.id(), read.checksum()), (call.id(), call.checksum()));
+        assert_eq!(read.args().to_value(), call.args().to_value());
+        assert_eq!(read.text().await, call.text().await);
+        assert_eq!(read.completed_at(), call.completed_at());
+    }
+    // A model may propose a tool without a name; the record of it is a record.
+    let nameless = ToolCall::builder("x", "{}").id("n").build().unwrap();
+    let mut value = Record::from(nameless).to_value().unwrap();
+    value["tool"] = json!("");
+    Record::from_value(RecordKind::ToolCall, &value, &resolver()).unwrap();
+}
+
+/// Records as the release before the serde types wrote them, with fields that it left out and fields of a later one.
+#[test]
+fn texts_of_the_previous_release_are_read_and_two_fields_get_new_names() {
+    let at = "2026-01-31T23:59:59.000000001Z";
+    let stamp = format!(r#""createdAt":"{at}","updatedAt":"{at}""#);
+    let digest = "0".repeat(64);
+    let texts = [
+        format!(
+            r#"{{"v":1,"kind":"thought","id":"t",{stamp},"text":"hm","providerState":{{"protocol":"p","base64":"/w=="}}}}"#
+        ),
+        format!(
+            r#"{{"v":1,"kind":"tool_call","id":"c",{stamp},"completedAt":"{at}","providerId":"p","tool":"t","args":{{"text":"{{}}"}},"editedArgs":"[18446744073709551615,-9223372036854775808,0.1]","checksum":"{digest}","results":{{"artifacts":[{{"kind":"text","bytes":3,"spool":"s","sha256":"{digest}","limits":{{"answer":2048,"parse":18446744073709551615}}}}]}},"trusted":true,"inline":false,"fromArtifactTool":false,"truncated":true,"ordinal":7}}"#
+        ),
+        format!(
+            r#"{{"v":1,"kind":"ledger","id":"k","turnId":"","toolCall":"c","callId":"d","ordinal":0,"tool":"t","fingerprint":"","args":"{{\"a\":1.0}}","state":"done","begunAt":"{at}","endedAt":"{at}"}}"#
+        ),
+        format!(
+            r#"{{"v":1,"kind":"turn","id":"t","state":"failed","stash":[{{"path":"a","value":"1e+300"}}],"outerTiers":["first-party"],"answer":"m","nonce":"n","runs":2,"iterations":3,"usage":{{"requests":1,"inputTokens":18446744073709551615,"cachedInputTokens":2,"outputTokens":3,"reasoningTokens":4}},"error":{{"code":"E","message":"m"}},"beganAt":"{at}","endedAt":"{at}"}}"#
+        ),
+        format!(
+            r#"{{"v":1,"kind":"gate","id":"g","turnId":"t","gateId":"g","name":"n","toolCall":"c","question":"null","state":"resolved","answer":"true","openedAt":"{at}","closedAt":"{at}"}}"#
+        ),
+        format!(
+            r#"{{"v":1,"kind":"gate","id":"g","turnId":"t","gateId":"g","name":"n","question":"null","state":"rejected","reason":"no","openedAt":"{at}","closedAt":"{at}"}}"#
+        ),
+        format!(
+            r#"{{"v":1,"kind":"lease","id":"lease","turnId":"t","owner":"o","fence":18446744073709551615,"until":"{at}","termMs":30000,"renewals":1}}"#
+        ),
+    ];
+    for text in texts {
+        let value: Value = serde_json::from_str(&text).unwrap();
+        let kind = RecordKind::named(value["kind"].as_str().unwrap()).unwrap();
+        let record = Record::from_json(kind, &text, &resolver()).unwrap();
+        // Two fields have other names now.
+        let renamed = text.replace(r#""callId":"#, r#""checksum":"#);
+        let renamed = renamed.replace(r#""fence":"#, r#""fencingToken":"#);
+        assert_eq!(record.to_json().unwrap(), renamed);
+        let again = Record::from_json(kind, &renamed, &resolver()).unwrap();
+        assert_eq!(again.to_json().unwrap(), renamed);
+    }
+    // Earlier releases had no renewals.
+    let lease = format!(
+        r#"{{"v":1,"kind":"lease","id":"lease","owner":"o","fence":1,"until":"{at}","termMs":0}}"#
+    );
+    let lease = Record::from_json(RecordKind::Lease, &lease, &resolver()).unwrap();
+    assert_eq!(lease.into_lease().unwrap().renewals(), 0);
+}

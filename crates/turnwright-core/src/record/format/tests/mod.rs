@@ -1,0 +1,26 @@
+mod agree;
+mod bad;
+mod bytes;
+mod exact;
+mod hostile;
+mod random;
+mod round_trip;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::record::{ByteResolver, Record};
+use crate::spool::MemorySpool;
+
+fn resolver() -> ByteResolver {
+    ByteResolver::new(Arc::new(MemorySpool::default()))
+}
+
+/// The record after it was written as text and read again.
+fn again(record: &Record, resolver: &ByteResolver) -> Result<Record, Error> {
+    let text = record.to_value()?.to_string();
+    let value: Value = serde_json::from_str(&text).unwrap();
+    Record::from_value(record.kind(), &value, resolver)
+}

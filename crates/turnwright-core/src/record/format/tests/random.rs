@@ -1,0 +1,291 @@
+//! Records of every kind with anything in them.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use serde_json::{Map, Number, Value};
+
+use crate::artifact::{ArtifactKind, ArtifactLimits, SpooledArtifact};
+use crate::media::{Media, MediaKind, ModalityHazard};
+use crate::record::{
+    CallState, LedgerEntry, Memory, Message, ProviderState, Record, Retrievable,
+    StandingInstruction, Thought, ToolCall, ToolResults,
+};
+use crate::schema::RawArgs;
+use crate::spool::MemoryReader;
+use crate::trust::TrustTier;
+
+pub(super) fn time() -> impl Strategy<Value = SystemTime> {
+    let near = (0..4_000_000_000_u64, 0..1_000_000_000_u32);
+    let near = near.prop_map(|(s, n)| SystemTime::UNIX_EPOCH + Duration::new(s, n));
+    // The years -9998 to 9998.
+    let far = (-377_673_580_800..253_370_764_800_i64, 0..1_000_000_000_u32).prop_map(|(s, n)| {
+        let whole = Duration::from_secs(s.unsigned_abs());
+        let whole = match s < 0 {
+            true => SystemTime::UNIX_EPOCH - whole,
+            false => SystemTime::UNIX_EPOCH + whole,
+        };
+        whole + Duration::new(0, n)
+    });
+    prop_oneof![4 => near, 1 => far]
+}
+
+/// The earlier first.
+fn times() -> impl Strategy<Value = (SystemTime, SystemTime)> {
+    (time(), time()).prop_map(|(a, b)| (a.min(b), a.max(b)))
+}
+
+fn id() -> impl Strategy<Value = String> {
+    "[a-zA-Z0-9%_'\"\\\\ äß漢🎉-]{1,40}"
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![any::<String>(), "[ -~\n\u{0}\u{202e}é]{0,60}"]
+}
+
+fn words() -> impl Strategy<Value = String> {
+    text().prop_map(|text| format!("{text}x"))
+}
+
+fn tier() -> impl Strategy<Value = TrustTier> {
+    prop_oneof![
+        Just(TrustTier::FirstParty),
+        Just(TrustTier::ThirdPartyPrivate),
+        Just(TrustTier::ThirdPartyPublic),
+    ]
+}
+
+fn state() -> impl Strategy<Value = Option<ProviderState>> {
+    let state = (text(), vec(any::<u8>(), 0..40));
+    option::of(state.prop_map(|(protocol, state)| ProviderState::new(protocol, state)))
+}
+
+pub(super) fn value() -> impl Strategy<Value = Value> {
+    let float = any::<f64>().prop_map(|n| Number::from_f64(n).map_or(Value::Null, Value::Number));
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        float,
+        text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 40, 6, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..6).prop_map(Value::from),
+            vec((text(), inner), 0..6)
+                .prop_map(|all| Value::Object(all.into_iter().collect::<Map<_, _>>())),
+        ]
+    })
+}
+
+fn args() -> impl Strategy<Value = RawArgs> {
+    prop_oneof![
+        text().prop_map(RawArgs::from),
+        value().prop_map(|value| RawArgs::from(value.to_string())),
+        value().prop_map(RawArgs::from),
+        vec(any::<u8>(), 0..30).prop_map(RawArgs::from),
+    ]
+}
+
+fn media() -> impl Strategy<Value = Media> {
+    let kind = prop_oneof![
+        Just(MediaKind::Image),
+        Just(MediaKind::Audio),
+        Just(MediaKind::Video),
+        Just(MediaKind::Document),
+    ];
+    let hazard = prop_oneof![
+        Just(ModalityHazard::Inert),
+        Just(ModalityHazard::ExtractableInstructions),
+        Just(ModalityHazard::OpaquePerceptual),
+    ];
+    let derived = vec((words(), text(), tier()), 0..3);
+    let facts = (kind, hazard, tier(), id(), words(), option::of(text()));
+    (facts, derived, 0..20_usize).prop_map(|(facts, derived, length)| {
+        let (kind, hazard, tier, id, filename, source) = facts;
+        let reader = MemoryReader::new(vec![7; length]);
+        let mime = "application/x-test; a=b";
+        let mut media = Media::labelled(kind, tier, hazard, mime, filename, reader).id(id);
+        if let Some(source) = source {
+            media = media.source(source);
+        }
+        for (name, text, tier) in derived {
+            media = media.derived(name, text, tier);
+        }
+        media.build().unwrap()
+    })
+}
+
+fn artifact() -> impl Strategy<Value = SpooledArtifact> {
+    let kind = prop_oneof![Just(ArtifactKind::TEXT), Just(ArtifactKind::MARKDOWN)];
+    let limits = option::of((0..100_000_usize, any::<u64>()));
+    let spooled = option::of(text());
+    (kind, vec(any::<u8>(), 0..60), limits, spooled).prop_map(|(kind, bytes, limits, spooled)| {
+        let artifact = match spooled {
+            None => SpooledArtifact::in_memory(bytes, kind),
+            Some(id) => SpooledArtifact::spooled(id, Arc::new(MemoryReader::new(bytes)), kind),
+        };
+        match limits {
+            None => artifact,
+            Some((answer, parse)) => {
+                artifact.with_limits(ArtifactLimits::default().answer(answer).parse(parse))
+            }
+        }
+    })
+}
+
+fn message() -> impl Strategy<Value = Record> {
+    (
+        (0..4_u8, words(), tier()),
+        words(),
+        id(),
+        times(),
+        vec(media(), 0..3),
+        state(),
+    )
+        .prop_map(
+            |((author, name, tier), text, id, (created, updated), media, state)| {
+                let builder = match author {
+                    0 => Message::user(text),
+                    1 => Message::assistant(text),
+                    2 => Message::framework(text),
+                    _ => Message::agent(name, text).tier(tier),
+                };
+                let mut builder = builder.id(id).created_at(created).updated_at(updated);
+                for media in media {
+                    builder = builder.media(media);
+                }
+                if let Some(state) = state {
+                    builder = builder.provider_state(state);
+                }
+                builder.build().unwrap().into()
+            },
+        )
+}
+
+fn of_words() -> impl Strategy<Value = Record> {
+    (0..3, words(), id(), times(), state()).prop_map(
+        |(which, text, id, (created, updated), state)| match which {
+            0 => {
+                let record = Memory::new(text).id(id).created_at(created);
+                record.updated_at(updated).build().unwrap().into()
+            }
+            1 => {
+                let record = StandingInstruction::new(text).id(id).created_at(created);
+                record.updated_at(updated).build().unwrap().into()
+            }
+            _ => {
+                let record = Thought::new(text).id(id).created_at(created);
+                let mut record = record.updated_at(updated);
+                if let Some(state) = state {
+                    record = record.provider_state(state);
+                }
+                record.build().unwrap().into()
+            }
+        },
+    )
+}
+
+fn retrievable() -> impl Strategy<Value = Record> {
+    let passage = (words(), tier()).prop_map(|(text, tier)| Retrievable::text(text, tier));
+    let asked = (artifact(), tier(), any::<bool>());
+    let asked = asked.prop_map(|(it, tier, inline)| Retrievable::artifact(it, tier).inline(inline));
+    let seen = media().prop_map(Retrievable::media);
+    let found = prop_oneof![passage, asked, seen];
+    (found, id(), times(), option::of(text())).prop_map(
+        |(found, id, (created, updated), source)| {
+            let mut found = found.id(id).created_at(created).updated_at(updated);
+            if let Some(source) = source {
+                found = found.source(source);
+            }
+            found.build().unwrap().into()
+        },
+    )
+}
+
+fn results() -> impl Strategy<Value = ToolResults> {
+    prop_oneof![
+        Just(ToolResults::Nothing),
+        text().prop_map(ToolResults::Text),
+        text().prop_map(ToolResults::Failure),
+        text().prop_map(ToolResults::Refusal),
+        vec(media(), 0..3).prop_map(ToolResults::Media),
+        vec(artifact(), 1..4).prop_map(ToolResults::Artifacts),
+    ]
+}
+
+fn tool_call() -> impl Strategy<Value = Record> {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let told = (
+        id(),
+        words(),
+        args(),
+        option::of(text()),
+        option::of(value()),
+    );
+    (told, results(), flags, times(), time(), state()).prop_map(
+        |(told, results, flags, (created, updated), completed, state)| {
+            let (id, tool, args, provider_id, edited) = told;
+            let (trusted, inline, from_artifact_tool, settled) = flags;
+            let artifacts = matches!(results, ToolResults::Artifacts(_));
+            let complete = !matches!(results, ToolResults::Nothing);
+            let mut call = ToolCall::builder(tool, args)
+                .id(id)
+                .created_at(created)
+                .updated_at(updated)
+                .results(results)
+                .trusted(trusted && !from_artifact_tool)
+                .inline(inline || !artifacts)
+                .from_artifact_tool(from_artifact_tool && !artifacts);
+            if complete && settled {
+                call = call.completed_at(completed.max(created));
+            }
+            if let Some(id) = provider_id {
+                call = call.provider_id(id);
+            }
+            if let Some(edited) = edited {
+                call = call.edited_args(edited);
+            }
+            if let Some(state) = state {
+                call = call.provider_state(state);
+            }
+            call.build().unwrap().into()
+        },
+    )
+}
+
+fn ledger() -> impl Strategy<Value = Record> {
+    let state = prop_oneof![
+        Just(CallState::Begun),
+        Just(CallState::Done),
+        Just(CallState::Failed),
+        Just(CallState::Unknown),
+    ];
+    let names = (words(), text(), words(), words(), words(), text());
+    (names, value(), state, time(), time()).prop_map(|(names, args, state, begun_at, ended)| {
+        let (idempotency_key, turn_id, tool_call, checksum, tool, fingerprint) = names;
+        let entry = LedgerEntry {
+            ordinal: None,
+            idempotency_key,
+            turn_id: turn_id.into(),
+            tool_call,
+            checksum,
+            tool: tool.into(),
+            fingerprint,
+            args,
+            state,
+            begun_at,
+            ended_at: (state != CallState::Begun).then_some(ended.max(begun_at)),
+        };
+        Arc::new(entry).into()
+    })
+}
+
+/// Any record of any kind.
+pub(super) fn record() -> impl Strategy<Value = Record> {
+    prop_oneof![message(), of_words(), retrievable(), tool_call(), ledger()]
+}

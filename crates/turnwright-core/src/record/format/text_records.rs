@@ -1,0 +1,68 @@
+//! Standing instructions, memories and thoughts.
+
+use serde::{Deserialize, Serialize};
+
+use super::bytes::StoredState;
+use super::field::{Encoded, Kind, Text, Time, VERSION};
+use super::{Invalid, Stored, stamp};
+use crate::record::stamp::Stamp;
+use crate::record::{
+    ByteResolver, Memory, ProviderState, Record, RecordKind, StandingInstruction, Thought,
+};
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+pub(super) struct StoredText<'a> {
+    v: u64,
+    kind: Kind,
+    id: Text<'a>,
+    created_at: Time,
+    updated_at: Time,
+    text: Text<'a>,
+    /// Only thoughts have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider_state: Option<StoredState<'a>>,
+}
+
+impl<'a> StoredText<'a> {
+    pub(super) fn new(
+        kind: RecordKind,
+        stamp: &'a Stamp,
+        text: &'a str,
+        state: Option<&'a ProviderState>,
+    ) -> Self {
+        StoredText {
+            v: VERSION,
+            kind: Encoded(kind),
+            id: stamp.id.as_str().into(),
+            created_at: Encoded(stamp.created_at),
+            updated_at: Encoded(stamp.updated_at),
+            text: text.into(),
+            provider_state: state.map(StoredState::from),
+        }
+    }
+}
+
+impl Stored for StoredText<'_> {
+    fn header(&self) -> (u64, RecordKind) {
+        (self.v, self.kind.0)
+    }
+
+    fn read(self, _: &ByteResolver) -> Result<Record, Invalid> {
+        let text = self.text.into_owned();
+        let stamp = stamp(self.id, self.created_at, self.updated_at);
+        match self.kind.0 {
+            RecordKind::Instruction => {
+                Ok(StandingInstruction::stamped(text, stamp).build()?.into())
+            }
+            RecordKind::Memory => Ok(Memory::stamped(text, stamp).build()?.into()),
+            _ => {
+                let mut thought = Thought::stamped(text, stamp);
+                if let Some(state) = self.provider_state {
+                    thought = thought.provider_state(state.try_into()?);
+                }
+                Ok(thought.build()?.into())
+            }
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! How a turn begins: nobody else runs one in its conversation, and what it begins with is stored.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::call::left_open;
+use crate::deadline::{Cut, TimeLimit, within};
+use crate::error::{Error, ErrorCode};
+use crate::event::Level;
+use crate::lease::HeldLease;
+use crate::record::{
+    CallState, GateState, Lease, Message, Record, RecordKind, TurnRecord, TurnState,
+};
+use crate::schema::escape;
+use crate::store::{
+    Batch, Change, DamagedRecord, Loaded, Position, Query, Revision, Store, StoreError,
+    observe_damaged, observe_lease,
+};
+use crate::tool::context::TurnContext;
+use crate::turn::{apply_once, in_time};
+
+/// How often it is tried against others that write the same conversation.
+const MOST_TRIES: usize = 100;
+/// How long a turn waits at least for the one before it: one that was called off takes a moment to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How soon it looks again; longer each time.
+const FIRST_LOOK: Duration = Duration::from_millis(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+/// After so long, operators are told what is being waited for.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// A conversation in which nobody runs a turn.
+pub(crate) struct Free {
+    pub(crate) revision: Revision,
+    /// The fencing token of the next holder.
+    pub(crate) fencing_token: u64,
+    /// The turn itself, where the conversation has it already.
+    pub(crate) known: Option<(Position, Arc<TurnRecord>)>,
+    /// A turn that was cut off, or whose last words could not be stored, if the last one was such.
+    left: Option<Arc<str>>,
+}
+
+/// Whether a turn was taken.
+pub(crate) enum Taken {
+    Yes,
+    /// Another process has written meanwhile.
+    Beaten,
+}
+
+impl TurnContext {
+    /// Begins the turn: with what the user said, and what stands in the stash.
+    ///
+    /// # Errors
+    /// `E_TURN_EXISTS` if the conversation has it already; `E_TURN_HELD` if somebody else runs a turn there; `E_STORE_ERROR`.
+    pub(crate) async fn begin(
+        &self,
+        message: Option<Arc<Message>>,
+        stash: Vec<(String, Value)>,
+    ) -> Result<(), Error> {
+        let mut said = message.map(Record::Message);
+        let mut record = TurnRecord::begin(Arc::clone(self.shared_id()), stash);
+        record.outer_tiers = self.outer_tiers();
+        let record = Arc::new(record);
+        self.set_nonce(record.nonce.clone());
+        let Some(store) = self.record_store() else {
+            let said: Vec<Change> = said.into_iter().map(Change::Put).collect();
+            self.keep_changes(&said);
+            return Ok(());
+        };
+        let mut tries = 0;
+        loop {
+            let free = self.wait_until_free(&**store).await?;
+            // Its calls would have the idempotency keys of those that were.
+            if let Some((_, known)) = &free.known {
+                return Err(exists(known));
+            }
+            if let Some(message) = said.take() {
+                said = Some(self.keep_media_of(message).await?);
+            }
+            let mut changes = self.given_up(&**store, &free).await?;
+            let hold = self.hold_on(&free, Arc::clone(&record));
+            changes.push(Change::Put(Arc::clone(&record).into()));
+            changes.push(Change::Put(Arc::new(hold.lease()).into()));
+            changes.extend(said.clone().map(Change::Put));
+            tries += 1;
+            match self.take(&**store, &free, hold, changes).await? {
+                Taken::Yes => {
+                    // What was closed of the turn before is none of this one's.
+                    let said: Vec<Change> = said.into_iter().map(Change::Put).collect();
+                    self.keep_changes(&said);
+                    return Ok(());
+                }
+                _ if tries >= MOST_TRIES => return Err(too_busy()),
+                Taken::Beaten => {}
+            }
+        }
+    }
+
+    pub(crate) fn hold_on(&self, free: &Free, record: Arc<TurnRecord>) -> HeldLease {
+        HeldLease::new(free.fencing_token, self.setup().lease, record)
+    }
+
+    /// Makes the changes with which a turn is taken.
+    pub(crate) async fn take(
+        &self,
+        store: &dyn Store,
+        free: &Free,
+        hold: HeldLease,
+        changes: Vec<Change>,
+    ) -> Result<Taken, Error> {
+        let batch = Batch::from(changes);
+        let batch = batch
+            .fencing_token(free.fencing_token)
+            .expect(free.revision);
+        match apply_once(self, store, batch).await? {
+            Ok(_) => {
+                self.set_hold(hold);
+                Ok(Taken::Yes)
+            }
+            Err(error) => match (error.fenced_by(), error.found_revision()) {
+                (None, None) => Err(error.into()),
+                _ => Ok(Taken::Beaten),
+            },
+        }
+    }
+
+    /// Tells operators of records that cannot be read.
+    pub(crate) fn warn_of(&self, damaged: &[DamagedRecord]) {
+        if let Some(first) = damaged.first() {
+            let more = match damaged.len() - 1 {
+                0 => String::new(),
+                more => format!(" ({more} more are damaged too)"),
+            };
+            self.warn(format!("the turn goes on without it: {first}{more}"));
+        }
+    }
+
+    pub(crate) async fn read(&self, store: &dyn Store, query: &Query) -> Result<Loaded, Error> {
+        let loaded = async { store.load(self.conversation_id(), query).await };
+        Ok(in_time(self, loaded).await??)
+    }
+
+    /// Waits until nobody holds this conversation: for a moment if a live process does, and until its lease has expired if
+    /// it is gone. A lease that cannot be read counts as held by another process for as long as this turn's own would be.
+    pub(crate) async fn wait_until_free(&self, store: &dyn Store) -> Result<Free, Error> {
+        let query = Query::all().kind(RecordKind::Lease).kind(RecordKind::Turn);
+        let query = query.ids([Lease::ID, self.turn_id()]);
+        let (mut pause, mut waited) = (FIRST_LOOK, Duration::ZERO);
+        let (mut first_seen, mut told) = (None, false);
+        loop {
+            let loaded = self.read(store, &query).await?;
+            let mut free = Free {
+                revision: loaded.revision,
+                fencing_token: loaded.fencing_token.saturating_add(1),
+                known: None,
+                left: None,
+            };
+            let mut lease = None;
+            for one in loaded.records {
+                match one.record {
+                    Record::Lease(found) if found.id() == Lease::ID => lease = Some(Ok(found)),
+                    Record::Turn(turn) if turn.id() == self.turn_id() => {
+                        free.known = Some((one.position, turn));
+                    }
+                    _ => {}
+                }
+            }
+            for one in loaded.damaged {
+                match one.kind {
+                    Some(RecordKind::Lease) if one.id == Lease::ID => lease = Some(Err(one)),
+                    Some(RecordKind::Turn) if one.id == self.turn_id() => {
+                        return Err(StoreError::damaged(one).into());
+                    }
+                    _ => {}
+                }
+            }
+            let Some(lease) = lease else {
+                return Ok(free);
+            };
+            let left = match &lease {
+                Ok(lease) => observe_lease(self.conversation_id(), lease),
+                Err(damaged) => {
+                    observe_damaged(self.conversation_id(), damaged, self.setup().lease)
+                }
+            };
+            let Some(left) = left else {
+                match lease {
+                    Ok(lease) => {
+                        free.fencing_token = free
+                            .fencing_token
+                            .max(lease.fencing_token.saturating_add(1));
+                        free.left.clone_from(&lease.turn_id);
+                    }
+                    Err(damaged) => self.warn(format!("{damaged}; it is replaced")),
+                }
+                return Ok(free);
+            };
+            // A holder that renews its lease is alive.
+            let seen = lease.as_ref().map_or((0, 0, None), |lease| {
+                (lease.fencing_token, lease.renewals, Some(lease.until))
+            });
+            let renewed = *first_seen.get_or_insert(seen) != seen;
+            if renewed && waited >= PATIENCE || self.cancellation().is_cancelled() {
+                return Err(held(&lease, left));
+            }
+            if !told && waited >= QUIET {
+                told = true;
+                self.log(Level::Info, waiting(&lease, left));
+            }
+            self.pause(pause.min(left)).await;
+            waited += pause;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Waits so long, or until the turn is cancelled.
+    async fn pause(&self, time: Duration) {
+        let never = std::future::pending::<()>();
+        let limit = TimeLimit::from_now(Some(time));
+        if let Err(Cut::NoTimer) = within(limit, self.cancellation(), never).await {
+            // A runtime without a timer must be able to wait for a lease too.
+            let slept = tokio::task::spawn_blocking(move || std::thread::sleep(time));
+            let _ = within(TimeLimit::none(), self.cancellation(), slept).await;
+        }
+    }
+
+    /// What becomes of a turn that was cut off when the conversation goes on without it: its calls are closed as what is
+    /// known of them.
+    async fn given_up(&self, store: &dyn Store, free: &Free) -> Result<Vec<Change>, Error> {
+        let Some(left) = &free.left else {
+            return Ok(Vec::new());
+        };
+        let query = Query::all().kind(RecordKind::Turn).ids([&**left]);
+        let found = self.read(store, &query).await?;
+        // One that is damaged stays as it is: where it stands is known all the same.
+        let Some((place, _)) = found.bounds() else {
+            return Ok(Vec::new());
+        };
+        let turn = found.into_records().find_map(Record::into_turn);
+        let query = Query::all().kind(RecordKind::ToolCall);
+        let query = query.kind(RecordKind::Ledger).kind(RecordKind::Gate);
+        let loaded = self.read(store, &query.after(place)).await?;
+        self.warn_of(&loaded.damaged);
+        let doubtful = loaded.damaged.iter().any(is_ledger);
+        let mut changes = Vec::new();
+        if let Some(turn) = turn.filter(|turn| turn.state() == TurnState::Running) {
+            let given_up = turn.ended(TurnState::Abandoned, None);
+            changes.push(Change::Put(Arc::new(given_up).into()));
+        }
+        let (closed, unknown) = closed(loaded.into_records(), left, doubtful);
+        changes.extend(closed.into_iter().map(Change::Put));
+        let calls = match unknown {
+            0 => "none of its calls is in doubt".to_owned(),
+            1 => "one of its calls may have taken effect or not".to_owned(),
+            _ => format!("{unknown} of its calls may have taken effect or not"),
+        };
+        self.warn(format!(
+            "the turn `{left}` before this one was cut off, and is given up: {calls}"
+        ));
+        Ok(changes)
+    }
+}
+
+fn is_ledger(damaged: &DamagedRecord) -> bool {
+    damaged.kind == Some(RecordKind::Ledger)
+}
+
+/// What a turn left open, closed; and how many of its calls are unknown. Where it is doubtful what the ledger says, all
+/// of them are.
+fn closed(
+    records: impl Iterator<Item = Record>,
+    turn_id: &str,
+    doubtful: bool,
+) -> (Vec<Record>, usize) {
+    let (mut closed, mut open) = (Vec::new(), Vec::new());
+    let mut begun = HashSet::new();
+    for record in records {
+        match record {
+            Record::Ledger(line) if line.turn_id() == turn_id && line.is_begun() => {
+                begun.insert(line.tool_call().to_owned());
+                closed.push(line.ended(CallState::Unknown).into());
+            }
+            Record::Gate(gate) if gate.turn_id() == turn_id && *gate.state() == GateState::Open => {
+                closed.push(gate.closed(GateState::Unanswered).into());
+            }
+            Record::ToolCall(call) if call.is_open() => open.push(call),
+            _ => {}
+        }
+    }
+    let may_have_begun = |call: &str| doubtful || begun.contains(call);
+    let doubted = open
+        .iter()
+        .filter(|call| !begun.contains(call.id()) && doubtful);
+    let unknown = begun.len() + doubted.count();
+    closed.extend(open.into_iter().map(|call| {
+        let settled = left_open(may_have_begun(call.id()));
+        Record::from(call.closed(settled))
+    }));
+    (closed, unknown)
+}
+
+fn exists(known: &TurnRecord) -> Error {
+    let (id, state) = (escape(known.id(), 80), known.state().as_str());
+    let message = format!(
+        "the conversation has a turn `{id}` already, which is {state}: take it up with `resume`, or give the new one another id"
+    );
+    Error::new(ErrorCode::TurnExists, message)
+}
+
+/// A lease, or what is wrong with it.
+type Found = Result<Arc<Lease>, DamagedRecord>;
+
+fn turn_of(lease: &Found) -> String {
+    let turn = lease.as_ref().ok().and_then(|lease| lease.turn_id());
+    turn.map_or("a turn".to_owned(), |id| {
+        format!("the turn `{}`", escape(id, 80))
+    })
+}
+
+fn waiting(lease: &Found, left: Duration) -> String {
+    let (turn, seconds) = (turn_of(lease), left.as_secs().saturating_add(1));
+    format!(
+        "{turn} holds this conversation, or its process is gone: waiting up to {seconds} s for a sign of life"
+    )
+}
+
+fn held(lease: &Found, left: Duration) -> Error {
+    let (turn, seconds) = (turn_of(lease), left.as_secs().saturating_add(1));
+    let message = format!(
+        "{turn} of this conversation runs: wait for its end, or, if its process is gone, for {seconds} s until its lease has expired"
+    );
+    Error::new(ErrorCode::TurnHeld, message)
+}
+
+pub(crate) fn too_busy() -> Error {
+    let message = "others write this conversation so fast that the turn could not begin: try again";
+    Error::new(ErrorCode::Store, message)
+}

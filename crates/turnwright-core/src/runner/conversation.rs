@@ -1,0 +1,79 @@
+//! A chat that remembers.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use super::handle::Turn;
+use super::input::TurnInput;
+use super::turn_runner::TurnRunner;
+use super::typed::TypedOutcome;
+use crate::outcome::TurnOutcome;
+
+/// Turns of one conversation, one after the other: each knows what was said, thought and called before.
+///
+/// ```
+/// use turnwright_core::{Conversation, DispatchContext, TurnRunner};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+///     ctx.answer(format!("{} messages so far", ctx.messages().len())).await?;
+///     Ok(())
+/// })
+/// .build()?;
+/// let mut chat = Conversation::new(&runner, "chat-1");
+/// assert_eq!(chat.say("hello").await.text, "1 messages so far");
+/// assert_eq!(chat.say("hello again").await.text, "3 messages so far");
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    runner: TurnRunner,
+    id: Arc<str>,
+}
+
+impl Conversation {
+    /// The conversation of this id: a new one, or one that the runner's store knows.
+    pub fn new(runner: &TurnRunner, id: impl Into<Arc<str>>) -> Self {
+        Conversation {
+            runner: runner.remembering(),
+            id: id.into(),
+        }
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Says something, and waits for what comes of it.
+    pub async fn say(&mut self, input: impl Into<TurnInput>) -> TurnOutcome {
+        self.runner
+            .run(input.into().conversation(Arc::clone(&self.id)))
+            .await
+    }
+
+    /// Says something, and waits for an answer of a type: see [`TurnRunner::run_typed`].
+    pub async fn say_typed<T: JsonSchema + DeserializeOwned>(
+        &mut self,
+        input: impl Into<TurnInput>,
+    ) -> TypedOutcome<T> {
+        let input = input.into().conversation(Arc::clone(&self.id));
+        self.runner.run_typed(input).await
+    }
+
+    /// Takes up a turn of this conversation again where it was left: see [`TurnRunner::resume`].
+    pub fn resume(&mut self, turn_id: impl Into<Arc<str>>) -> Turn {
+        let mut input = TurnInput::empty().turn_id(turn_id);
+        input.resumes = true;
+        self.start(input)
+    }
+
+    /// Says something, and gives the turn as it goes. Let it end before you say more.
+    pub fn start(&mut self, input: impl Into<TurnInput>) -> Turn {
+        self.runner
+            .start(input.into().conversation(Arc::clone(&self.id)))
+    }
+}

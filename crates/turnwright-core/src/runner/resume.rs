@@ -1,0 +1,330 @@
+//! How a turn is taken up again.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use super::acquire::{Taken, too_busy};
+use super::handle::Turn;
+use super::input::TurnInput;
+use super::turn_runner::TurnRunner;
+use super::typed::TypedOutcome;
+use crate::call::OpenCalls;
+use crate::error::{Error, ErrorCode};
+use crate::record::{Message, Record, RecordKind, TurnRecord, TurnState};
+use crate::schema::escape;
+use crate::store::{
+    Change, ConversationId, Position, Query, Store, StoreError, StoreExt as _, TurnFilter,
+};
+use crate::tool::context::TurnContext;
+
+/// How often it is tried against others that write the same conversation.
+const MOST_TRIES: usize = 100;
+
+/// What a turn is taken up with.
+pub(crate) struct Resumed {
+    /// The calls that it left open.
+    pub(crate) left: OpenCalls,
+    /// It had its answer, and ended before that was noted.
+    pub(crate) answered: bool,
+}
+
+/// A turn as the store has it.
+struct Found {
+    turn: Arc<TurnRecord>,
+    place: Position,
+    /// Where the next turn of the conversation begins, if there was one.
+    next: Option<Position>,
+}
+
+impl Found {
+    /// What stands behind the turn, up to the next one.
+    fn own(&self) -> Query {
+        let query = Query::all().after(self.place);
+        match self.next {
+            Some(next) => query.before(next),
+            None => query,
+        }
+    }
+}
+
+impl TurnRunner {
+    /// Takes a turn up again where it was left: by a process that died, or by a failure, a limit or a cancellation. With the
+    /// same store, spool and tools this may be any process. What it gives is the turn, as [`TurnRunner::start`] does.
+    ///
+    /// - What the turn stored is there, and nothing that it did is done again. The model is asked from there on.
+    /// - Of the calls that were on their way, those that only read run again, and those that had not begun run now: their
+    ///   arguments are checked again. One that may have changed the world is *unknown*: its tool can say what became of it
+    ///   ([`ToolBuilder::reconcile`](crate::tool::ToolBuilder::reconcile)), and then whoever the runner asks
+    ///   ([`unknown_calls`](super::TurnRunnerBuilder::unknown_calls)); the model is told what is known.
+    /// - Approvals and gates of middleware that waited wait again, under the same ids; what was answered there counts, for as
+    ///   long as somebody would have had to answer.
+    /// - A turn that was answered gives its answer again, and nothing runs.
+    ///
+    /// Middleware of the turn's input runs again. What the turn had in its stash when it began is there again; tools that it
+    /// alone was given are not: see [`TurnRunner::resume_with`].
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    /// use turnwright_core::{BoxError, DispatchContext, TurnInput, TurnRunner};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// static REACHABLE: AtomicBool = AtomicBool::new(false);
+    /// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    ///     if !REACHABLE.load(Ordering::Relaxed) {
+    ///         return Err(BoxError::from("the model cannot be reached"));
+    ///     }
+    ///     ctx.answer("Here I am.").await?;
+    ///     Ok(())
+    /// })
+    /// .build()?;
+    /// let hello = TurnInput::new("Hello?").conversation("chat-1").turn_id("turn-1");
+    /// let failed = runner.run(hello).await;
+    /// assert!(!failed.is_answered());
+    ///
+    /// REACHABLE.store(true, Ordering::Relaxed);
+    /// assert_eq!(runner.resume("turn-1").await?.await.into_answer()?, "Here I am.");
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// `E_UNKNOWN_TURN` if the store has none of this id (a turn whose input named no conversation is not stored), or several conversations have: name yours by
+    /// [`TurnRunner::resume_with`]. What else may stand in its way is told by its outcome: `E_TURN_HELD` while somebody else
+    /// runs it, `E_TURN_NOT_RESUMABLE` once the conversation went on without it.
+    pub async fn resume(&self, turn_id: &str) -> Result<Turn, Error> {
+        self.resume_with(turn_id, TurnInput::empty()).await
+    }
+
+    /// As [`TurnRunner::resume`], with what the turn cannot have kept: its conversation where several have a turn of this id,
+    /// tools of its own, observers, a deadline, a cancellation. What stands in its stash counts over what was kept.
+    ///
+    /// # Errors
+    /// As [`TurnRunner::resume`]; `E_INVALID_TURN_CONTEXT` if the input says something.
+    pub async fn resume_with(&self, turn_id: &str, input: TurnInput) -> Result<Turn, Error> {
+        Ok(self.start(self.to_resume(turn_id, input).await?))
+    }
+
+    /// As [`TurnRunner::resume_with`], of a turn whose answer must be of a type: see [`TurnRunner::run_typed`].
+    ///
+    /// # Errors
+    /// As [`TurnRunner::resume_with`].
+    pub async fn resume_typed<T: JsonSchema + DeserializeOwned>(
+        &self,
+        turn_id: &str,
+        input: TurnInput,
+    ) -> Result<TypedOutcome<T>, Error> {
+        let input = self.to_resume(turn_id, input).await?;
+        Ok(self.run_typed(input).await)
+    }
+
+    async fn to_resume(&self, turn_id: &str, input: TurnInput) -> Result<TurnInput, Error> {
+        let input = input.resuming(turn_id)?;
+        if let Some(conversation) = &input.conversation {
+            let conversation_id = ConversationId::new(Arc::clone(conversation));
+            let found = match self.store() {
+                Some(store) => {
+                    store
+                        .get(&conversation_id, RecordKind::Turn, turn_id)
+                        .await?
+                }
+                None => None,
+            };
+            return found
+                .map(|_| input)
+                .ok_or_else(|| unknown(turn_id, &conversation_id));
+        }
+        let conversation_id = self.conversation_of(turn_id).await?;
+        Ok(input.conversation(conversation_id))
+    }
+
+    async fn conversation_of(&self, turn_id: &str) -> Result<String, Error> {
+        let found = match self.store() {
+            Some(store) => {
+                store
+                    .find_turns(&TurnFilter::all().turn_id(turn_id))
+                    .await?
+            }
+            None => Vec::new(),
+        };
+        let shown = escape(turn_id, 80);
+        match found.as_slice() {
+            [only] => Ok(only.conversation.as_str().to_owned()),
+            [] => {
+                let message = format!(
+                    "the store has no turn `{shown}`: it never ran here, was deleted, or was started without `TurnInput::conversation`, and such turns are not stored"
+                );
+                Err(Error::new(ErrorCode::UnknownTurn, message))
+            }
+            several => {
+                let count = several.len();
+                let message = format!(
+                    "{count} conversations have a turn `{shown}`: say which with `resume_with` and `TurnInput::conversation`"
+                );
+                Err(Error::new(ErrorCode::UnknownTurn, message))
+            }
+        }
+    }
+}
+
+impl TurnContext {
+    /// Takes the turn up again. `None` if it has its answer, and nothing is left to do.
+    pub(crate) async fn take_up(&self) -> Result<Option<Resumed>, Error> {
+        let Some(store) = self.record_store() else {
+            return Err(unknown(self.turn_id(), self.conversation_id()));
+        };
+        let mut tries = 0;
+        let found = loop {
+            // A turn that was answered is nobody's to wait for.
+            let found = self.found(&**store).await?;
+            if found.turn.state() == TurnState::Answered {
+                self.load_own(&**store, &found).await?;
+                return Ok(None);
+            }
+            // Nor need anybody wait for what cannot be taken up.
+            resumable(self, &found)?;
+            self.inherit_again(&found.turn)?;
+            let free = self.wait_until_free(&**store).await?;
+            // As it is by now: whoever ran it may have come to its end meanwhile.
+            let Some((place, turn)) = free.known.clone() else {
+                return Err(unknown(self.turn_id(), self.conversation_id()));
+            };
+            if turn.state() == TurnState::Answered {
+                continue;
+            }
+            let next = self.next_after(&**store, place).await?;
+            let found = Found { turn, place, next };
+            resumable(self, &found)?;
+            self.check_calls(&**store, &found).await?;
+            let record = Arc::new(found.turn.again());
+            let hold = self.hold_on(&free, Arc::clone(&record));
+            let changes = vec![
+                Change::Put(record.into()),
+                Change::Put(Arc::new(hold.lease()).into()),
+            ];
+            tries += 1;
+            // It is taken only if all that was found is true still.
+            match self.take(&**store, &free, hold, changes).await? {
+                Taken::Yes => break found,
+                _ if tries >= MOST_TRIES => return Err(too_busy()),
+                Taken::Beaten => {}
+            }
+        };
+        self.set_nonce(found.turn.nonce.clone());
+        for (path, value) in &found.turn.stash {
+            if !self.stash().has(path) {
+                self.stash().set(path, value.clone())?;
+            }
+        }
+        self.add_usage_before(found.turn.usage());
+        let left = self.load_own(&**store, &found).await?;
+        let last = self.last_said();
+        let answered = last
+            .as_ref()
+            .is_some_and(|last| Some(last.id()) == found.turn.answer());
+        if last.is_some() && !answered {
+            // Of a response nothing but its words was stored. Many servers take no prompt that ends with them.
+            let told =
+                "The process ended before all of your last message was taken in. Go on from here.";
+            let told = Message::framework(told).build()?;
+            self.store_message(told).await?;
+        }
+        Ok(Some(Resumed { left, answered }))
+    }
+
+    /// What the model said, if nothing came after it.
+    fn last_said(&self) -> Option<Arc<Message>> {
+        let mut said = self.timeline().into_iter().rev();
+        let last = said.find(|record| !matches!(record, Record::Thought(_)));
+        last.and_then(Record::into_message)
+            .filter(|message| message.is_answer())
+    }
+
+    /// The turn as it is stored.
+    async fn found(&self, store: &dyn Store) -> Result<Found, Error> {
+        let query = Query::all().kind(RecordKind::Turn).ids([self.turn_id()]);
+        let mut loaded = self.read(store, &query).await?;
+        if let Some(damaged) = loaded.damaged.pop() {
+            return Err(StoreError::damaged(damaged).into());
+        }
+        let found = loaded.records.pop();
+        let Some((place, Record::Turn(turn))) = found.map(|one| (one.position, one.record)) else {
+            return Err(unknown(self.turn_id(), self.conversation_id()));
+        };
+        let next = self.next_after(store, place).await?;
+        Ok(Found { turn, place, next })
+    }
+
+    /// Where the turn after this one begins, if there is one.
+    async fn next_after(
+        &self,
+        store: &dyn Store,
+        place: Position,
+    ) -> Result<Option<Position>, Error> {
+        let query = Query::all().kind(RecordKind::Turn).after(place).limit(1);
+        let later = self.read(store, &query).await?;
+        Ok(later.bounds().map(|(next, _)| next))
+    }
+
+    /// Refuses a turn of which a call, or its line in the ledger, cannot be read: nobody could say which calls have begun.
+    async fn check_calls(&self, store: &dyn Store, found: &Found) -> Result<(), Error> {
+        let query = found.own().kind(RecordKind::ToolCall);
+        let loaded = self.read(store, &query.kind(RecordKind::Ledger)).await?;
+        match loaded.damaged.first() {
+            None => Ok(()),
+            Some(damaged) => {
+                let id = escape(self.turn_id(), 80);
+                let message = format!(
+                    "the turn `{id}` cannot be taken up again: {damaged}. Say something new in the conversation: it goes on"
+                );
+                Err(Error::new(ErrorCode::TurnNotResumable, message))
+            }
+        }
+    }
+
+    /// Loads what the turn stored: it has it again.
+    async fn load_own(&self, store: &dyn Store, found: &Found) -> Result<OpenCalls, Error> {
+        let loaded = self.read(store, &found.own()).await?;
+        self.warn_of(&loaded.damaged);
+        let mut left = OpenCalls::default();
+        let mut own = Vec::new();
+        for record in loaded.into_records() {
+            match record {
+                Record::Ledger(line) if line.turn_id() == self.turn_id() => left.add_line(line),
+                Record::Gate(gate) if gate.turn_id() == self.turn_id() => {
+                    self.recorded_gates().recall(gate);
+                }
+                Record::Ledger(_) | Record::Gate(_) | Record::Lease(_) | Record::Turn(_) => {}
+                record => {
+                    if let Record::ToolCall(call) = &record {
+                        left.add_call(call);
+                    }
+                    own.push(Change::Put(record));
+                }
+            }
+        }
+        self.keep_changes(&own);
+        self.count_calls_from(left.next_ordinal());
+        Ok(left)
+    }
+}
+
+/// Whether there is anything to take up, and nobody went on without it.
+fn resumable(turn: &TurnContext, found: &Found) -> Result<(), Error> {
+    let id = escape(turn.turn_id(), 80);
+    let why = match (found.turn.state(), found.next) {
+        (TurnState::Refused, _) => "its dispatch was refused, and that was its end",
+        (_, Some(_)) | (TurnState::Abandoned, _) => {
+            "the conversation went on without it: say something new there"
+        }
+        _ => return Ok(()),
+    };
+    let message = format!("the turn `{id}` cannot be taken up again: {why}");
+    Err(Error::new(ErrorCode::TurnNotResumable, message))
+}
+
+fn unknown(turn_id: &str, conversation_id: &ConversationId) -> Error {
+    let (id, conversation_id) = (escape(turn_id, 80), escape(conversation_id.as_str(), 80));
+    let message = format!("the conversation `{conversation_id}` has no turn `{id}`");
+    Error::new(ErrorCode::UnknownTurn, message)
+}

@@ -1,0 +1,109 @@
+//! What a turn that runs under a call takes over from the turn of that call.
+
+use std::sync::Arc;
+
+use super::TurnContext;
+use super::setup::Setup;
+use crate::error::{Error, ErrorCode};
+use crate::record::TurnRecord;
+use crate::render::Taint;
+use crate::tool::approval::Approver;
+use crate::tool::context::ToolContext;
+use crate::trust::TrustTier;
+
+/// The turn around a turn that runs under a call.
+pub(crate) struct Outer {
+    pub(crate) turn: TurnContext,
+    /// The tools whose calls the turn runs under, the outermost first.
+    tools: Vec<Arc<str>>,
+    inherited: Inherited,
+}
+
+/// The rules of the outer turns. Empty where the input says [`without_outer_rules`](super::TurnInput::without_outer_rules).
+#[derive(Default)]
+struct Inherited {
+    /// The setups whose policies apply, the outermost first.
+    setups: Vec<Arc<Setup>>,
+    /// The taint of the outer prompt when the turn was started. `None` if it is not inherited.
+    taint: Option<Taint>,
+}
+
+impl Outer {
+    pub(crate) fn new(call: &ToolContext, inherits: bool) -> Self {
+        let turn = call.turn().clone();
+        let mut tools = turn.outer_tools().to_vec();
+        tools.push(call.tool().name().into());
+        let inherited = match inherits {
+            true => Inherited {
+                setups: turn.setups().cloned().collect(),
+                taint: Some(turn.taint()),
+            },
+            false => Inherited::default(),
+        };
+        Outer {
+            turn,
+            tools,
+            inherited,
+        }
+    }
+}
+
+impl TurnContext {
+    /// The names of the tools whose calls this turn runs under, the outermost first: see
+    /// [`TurnInput::under`](crate::TurnInput::under). Empty for a turn that runs under no call.
+    #[must_use]
+    pub fn outer_tools(&self) -> &[Arc<str>] {
+        self.outer().map_or(&[], |outer| &outer.tools)
+    }
+
+    /// The setups whose policies apply to the calls of this turn: those of the outer turns, the outermost first, then its
+    /// own.
+    pub(crate) fn setups(&self) -> impl Iterator<Item = &Arc<Setup>> {
+        let outer = self.outer().map(|outer| outer.inherited.setups.iter());
+        outer.into_iter().flatten().chain([self.shared_setup()])
+    }
+
+    /// Who answers when a policy of this level asks: the approver of that level, or else of the nearest one outside of it.
+    /// Never one further inside, which the author of the policy does not know.
+    pub(crate) fn approver_of(&self, level: usize) -> Option<&Arc<dyn Approver>> {
+        let up_to = self.setups().take(level.saturating_add(1));
+        up_to.filter_map(|setup| setup.approver.as_ref()).last()
+    }
+
+    /// The taint that comes from outside of this turn.
+    pub(crate) fn outer_taint(&self) -> Option<Taint> {
+        let inherited = self.outer().and_then(|outer| outer.inherited.taint.clone());
+        match (inherited, self.taint_before()) {
+            (Some(mut taint), Some(before)) => {
+                before.tiers().for_each(|tier| taint.add(tier));
+                Some(taint)
+            }
+            (taint, before) => taint.or_else(|| before.cloned()),
+        }
+    }
+
+    /// The tiers that the turn's record keeps, so that a resumed turn has them too.
+    pub(crate) fn outer_tiers(&self) -> Option<Vec<TrustTier>> {
+        self.outer_taint().map(|taint| taint.tiers().collect())
+    }
+
+    /// Takes over what the record of a resumed turn says of the turns around it.
+    ///
+    /// # Errors
+    /// `E_TURN_NOT_RESUMABLE`: policies of an outer turn applied to it, and that turn is not there.
+    pub(crate) fn inherit_again(&self, record: &TurnRecord) -> Result<(), Error> {
+        let Some(tiers) = record.outer_tiers.as_ref().filter(|_| self.inherits()) else {
+            return Ok(());
+        };
+        if self.outer().is_none() {
+            let message = "the turn ran under a call of another turn, whose policies applied to it: resume it under a \
+                           call with `TurnInput::empty().under(&ctx)`, or without them with \
+                           `TurnInput::empty().without_outer_rules()`";
+            return Err(Error::new(ErrorCode::TurnNotResumable, message));
+        }
+        let mut taint = Taint::default();
+        tiers.iter().for_each(|tier| taint.add(*tier));
+        self.set_taint_before(taint);
+        Ok(())
+    }
+}

@@ -1,0 +1,218 @@
+use serde_json::{Value, json};
+
+use crate::*;
+
+/// A tool whose description says where it comes from.
+fn tool(name: &str, from: &str, on_collision: OnCollision) -> Tool {
+    Tool::dynamic(name, json!({ "type": "object" }))
+        .description(from)
+        .on_collision(on_collision)
+        .handler(|_: Value, _: ToolContext| async { "" })
+        .build()
+        .unwrap()
+}
+
+fn plain(name: &str) -> Tool {
+    tool(name, "first", OnCollision::Error)
+}
+
+fn shown(tools: &[Tool]) -> Vec<(String, String)> {
+    tools
+        .iter()
+        .map(|tool| (tool.name().to_owned(), tool.description().to_owned()))
+        .collect()
+}
+
+fn names(tools: &[Tool]) -> Vec<String> {
+    tools.iter().map(|tool| tool.name().to_owned()).collect()
+}
+
+const POLICIES: [OnCollision; 3] = [OnCollision::Error, OnCollision::Replace, OnCollision::Keep];
+
+fn expect_clash(result: Result<impl std::fmt::Debug, Error>) {
+    let error = result.unwrap_err();
+    assert_eq!(error.code().as_str(), "E_TOOL_ALREADY_REGISTERED");
+    assert!(error.is_fatal());
+    assert!(error.to_string().contains("`b`"), "{error}");
+}
+
+#[test]
+fn the_whole_table_of_collisions_holds_with_order_and_hidden_state() {
+    let start = || {
+        let registry = ToolRegistry::new([plain("a"), plain("b"), plain("c")]).unwrap();
+        registry.set_hidden(["b"]);
+        registry
+    };
+    let hidden = |registry: &ToolRegistry| names(&registry.hidden());
+    for own in POLICIES {
+        let incoming = || tool("b", "second", own);
+
+        // `new` and `register` refuse whatever the tool itself would like.
+        expect_clash(ToolRegistry::new([plain("a"), plain("b"), incoming()]));
+        let registry = start();
+        expect_clash(registry.register(incoming()));
+        assert_eq!(registry.get("b").unwrap().description(), "first", "{own:?}");
+
+        // Overwriting replaces whatever the tool itself would like, in the same place, as hidden as before.
+        let registry = start();
+        assert_eq!(
+            registry
+                .register_overwriting(incoming())
+                .unwrap()
+                .description(),
+            "first"
+        );
+        assert_eq!(names(&registry.all()), ["a", "b", "c"]);
+        assert_eq!(registry.get("b").unwrap().description(), "second");
+        assert_eq!(hidden(&registry), ["b"]);
+
+        for policy in POLICIES {
+            let left = start();
+            let right = ToolRegistry::new([plain("d"), incoming()]).unwrap();
+            right.hide("d");
+            let merged = ToolRegistry::merge([&left, &right], policy);
+            let decided = if own == OnCollision::Error {
+                policy
+            } else {
+                own
+            };
+            match decided {
+                OnCollision::Error => expect_clash(merged),
+                OnCollision::Replace | OnCollision::Keep => {
+                    let merged = merged.unwrap();
+                    assert_eq!(
+                        names(&merged.all()),
+                        ["a", "b", "c", "d"],
+                        "{own:?} {policy:?}"
+                    );
+                    let winner = if decided == OnCollision::Replace {
+                        "second"
+                    } else {
+                        "first"
+                    };
+                    assert_eq!(
+                        merged.get("b").unwrap().description(),
+                        winner,
+                        "{own:?} {policy:?}"
+                    );
+                    assert_eq!(hidden(&merged), ["b", "d"], "hidden survives a merge");
+                }
+            }
+            // None of those merged is changed.
+            assert_eq!(shown(&left.all()), shown(&start().all()));
+            assert_eq!(names(&right.all()), ["d", "b"]);
+            assert_eq!(hidden(&left), ["b"]);
+        }
+    }
+}
+
+#[test]
+fn a_merge_without_a_policy_throws_and_merging_nothing_gives_nothing() {
+    assert_eq!(MergePolicy::default(), OnCollision::Error);
+    assert!(
+        ToolRegistry::merge([], MergePolicy::default())
+            .unwrap()
+            .is_empty()
+    );
+    let registry = ToolRegistry::new([plain("b")]).unwrap();
+    expect_clash(ToolRegistry::merge(
+        [&registry, &registry],
+        MergePolicy::default(),
+    ));
+}
+
+#[test]
+fn hidden_belongs_to_the_name() {
+    let registry = ToolRegistry::new([plain("a"), plain("b"), plain("c")]).unwrap();
+    assert!(registry.hide("b") && !registry.hide("missing"));
+    assert_eq!(names(&registry.visible()), ["a", "c"]);
+    assert!(
+        registry.has("b") && registry.get("b").is_some() && registry.is_hidden("b"),
+        "callable all the same"
+    );
+    assert_eq!(registry.all().len(), 3);
+
+    assert!(registry.unregister("b").is_some() && registry.unregister("b").is_none());
+    registry.register(plain("b")).unwrap();
+    assert!(!registry.is_hidden("b"), "gone with the tool");
+    assert_eq!(names(&registry.all()), ["a", "c", "b"]);
+
+    registry.set_hidden(["a", "c", "missing"]);
+    assert_eq!(names(&registry.hidden()), ["a", "c"]);
+    assert!(registry.unhide("a") && !registry.unhide("a"));
+    registry.clear_hidden();
+    assert!(registry.hidden().is_empty());
+    assert!(!registry.is_hidden("missing"));
+}
+
+#[test]
+fn a_snapshot_is_a_snapshot_clones_share_and_forks_do_not() {
+    let registry = ToolRegistry::new([plain("a")]).unwrap();
+    let (snapshot, clone, fork) = (registry.all(), registry.clone(), registry.fork());
+    registry.register(plain("b")).unwrap();
+    registry.hide("a");
+    assert_eq!(snapshot.len(), 1);
+    assert!(clone.has("b") && clone.is_hidden("a"));
+    assert!(!fork.has("b") && !fork.is_hidden("a"));
+}
+
+fn ephemeral(name: &str) -> Tool {
+    Tool::dynamic(name, json!({ "type": "object" }))
+        .description("For once.")
+        .ephemeral(true)
+        .handler(|_: Value, _: ToolContext| async { "" })
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn ephemeral_tools_go_inside_ack_and_not_on_nack() {
+    let make = || ToolRegistry::new([ephemeral("e"), plain("a"), ephemeral("f")]).unwrap();
+    let registry = make();
+    registry.hide("e");
+    assert_eq!(names(&registry.prune_ephemeral()), ["e", "f"]);
+    assert_eq!(names(&registry.all()), ["a"]);
+    assert!(!registry.is_hidden("e"));
+
+    let (registry, ctx) = (make(), DispatchContext::standalone());
+    let bound = registry.bind_context(&ctx);
+    assert_eq!(registry.len(), 3);
+    ctx.ack().unwrap();
+    assert_eq!(registry.len(), 1, "pruned when `ack` returns");
+    drop(bound);
+
+    let (registry, ctx) = (make(), DispatchContext::standalone());
+    registry.bind_context(&ctx).keep();
+    ctx.nack(Error::new(ErrorCode::ToolDownstream, "no"))
+        .unwrap();
+    assert_eq!(registry.len(), 3);
+
+    let (registry, ctx) = (make(), DispatchContext::standalone());
+    drop(registry.bind_context(&ctx));
+    ctx.ack().unwrap();
+    assert_eq!(registry.len(), 3, "unbound");
+}
+
+#[test]
+fn a_dispatch_holds_its_registry_weakly() {
+    let ctx = DispatchContext::standalone();
+    let registry = ToolRegistry::new([ephemeral("e")]).unwrap();
+    let weak = std::sync::Arc::downgrade(&registry.0);
+    registry.bind_context(&ctx).keep();
+    drop(registry);
+    assert!(weak.upgrade().is_none());
+    ctx.ack().unwrap();
+}
+
+#[test]
+fn reading_needs_no_lock_that_a_handler_could_hold() {
+    let registry = ToolRegistry::new([plain("a")]).unwrap();
+    // While iterating over what was read, the registry can be changed.
+    for tool in registry.all() {
+        registry.unregister(tool.name());
+        registry.register(plain("b")).unwrap();
+    }
+    assert_eq!(names(&registry.all()), ["b"]);
+    registry.set_hidden(registry.all().iter().map(Tool::name));
+    assert_eq!(names(&registry.hidden()), ["b"]);
+}

@@ -1,0 +1,51 @@
+//! Answers that were given before the turn was resumed.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+use super::wait::declined;
+use crate::error::Error;
+use crate::gate::TurnGate;
+use crate::record::{GateRecord, GateState};
+use crate::tool::context::TurnContext;
+
+impl TurnContext {
+    /// What was answered at a gate before the turn was resumed, if it still counts: then nobody is asked again.
+    ///
+    /// It counts for the same gate alone: the same name, the same call and the same question, all of it. For an approval the
+    /// question holds the tool, its fingerprint, the arguments with their digest, and the reason. It counts no longer than
+    /// the gate would have waited.
+    pub(crate) fn answered_before(
+        &self,
+        id: &str,
+        gate: &TurnGate,
+        tool_call: Option<&str>,
+    ) -> Option<Result<Value, Error>> {
+        if !self.setups().all(|setup| setup.recalls_answers) {
+            return None;
+        }
+        let before = self.recorded_gates().get(id)?;
+        let same = before.name() == &*gate.name
+            && before.tool_call() == tool_call
+            && before.question() == &*gate.question;
+        match before.state() {
+            GateState::Resolved(answer) if same && !is_stale(&before, gate.timeout) => {
+                let answer = gate.check(answer.clone()).ok()?;
+                Some(Ok(answer))
+            }
+            GateState::Rejected(reason) if same => Some(Err(declined(gate, reason))),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the answer is older than somebody would have had to give it. One that was given in the future was given by a clock
+/// that was wrong, and nobody can say how old it is.
+fn is_stale(before: &GateRecord, limit: Option<Duration>) -> bool {
+    let given = before.closed_at().unwrap_or(before.opened_at());
+    match SystemTime::now().duration_since(given) {
+        Ok(age) => limit.is_some_and(|limit| age > limit),
+        Err(_) => true,
+    }
+}

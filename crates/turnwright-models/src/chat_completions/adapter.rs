@@ -1,0 +1,111 @@
+//! What an executor needs to talk to its server.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use turnwright_core::Error;
+use url::Url;
+
+use super::quirks::Quirks;
+use super::settings::{MediaPart, MediaPolicy, ReturnReasoning, Shows, SystemRole, TypedAnswers};
+use super::tools::WrittenTools;
+use crate::http::{Transport, parse_url};
+use crate::redact::{Redactor, credentials};
+use crate::retry::RetryPolicy;
+
+/// The configuration of a server, and what was learned about it.
+pub(super) struct Adapter {
+    pub(super) endpoint: Url,
+    /// The endpoint without secrets: the origin of provider state.
+    pub(super) from: String,
+    pub(super) headers: Vec<(String, String)>,
+    /// Removes secrets from whatever a server sends.
+    pub(super) redactor: Redactor,
+    pub(super) transport: Arc<dyn Transport>,
+    pub(super) retry: RetryPolicy,
+    pub(super) request_timeout: Duration,
+    pub(super) idle_timeout: Duration,
+    pub(super) max_event: usize,
+    pub(super) max_body: usize,
+    pub(super) system: String,
+    pub(super) role: SystemRole,
+    pub(super) explains_fences: bool,
+    pub(super) media_policy: MediaPolicy,
+    pub(super) shows: Shows,
+    pub(super) media_part: Option<MediaPart>,
+    pub(super) max_media: u64,
+    pub(super) window: Option<u64>,
+    pub(super) reasoning: ReturnReasoning,
+    pub(super) typed: TypedAnswers,
+    pub(super) name: String,
+    pub(super) tools: WrittenTools,
+    /// Quirks that the server is known to have.
+    pub(super) quirks: Mutex<Quirks>,
+}
+
+impl fmt::Debug for Adapter {
+    /// Keys are not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Adapter")
+            .field("endpoint", &self.from)
+            .field("transport", &self.transport)
+            .field("retry", &self.retry)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Removes the secrets of a request and of its proxies.
+pub(super) fn redactor(
+    headers: &[(String, String)],
+    endpoint: &Url,
+    proxy: Option<&str>,
+) -> Redactor {
+    let pairs = headers.iter().map(|(name, value)| (&**name, &**value));
+    let mut secrets = credentials(pairs, endpoint);
+    let environment = PROXIES.iter().filter_map(|name| std::env::var(name).ok());
+    for proxy in environment.chain(proxy.map(str::to_owned)) {
+        if let Ok(url) = Url::parse(proxy.trim()) {
+            secrets.extend(credentials([], &url));
+        }
+    }
+    let mut redactor = Redactor::new(SECRET);
+    for secret in secrets
+        .iter()
+        .filter(|secret| secret.len() >= SHORTEST_SECRET)
+    {
+        redactor.add(secret);
+    }
+    redactor
+}
+
+/// The replacement for a secret.
+const SECRET: &str = "[secret]";
+
+/// Shorter values occur in too many texts without secrets.
+const SHORTEST_SECRET: usize = 4;
+
+/// The environment variables for proxies, which can hold passwords.
+const PROXIES: [&str; 6] = [
+    "HTTPS_PROXY",
+    "https_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+];
+
+/// The URL of requests: the base URL, with the path of the resource if it is missing.
+pub(super) fn endpoint(base: &str, query: &[(String, String)]) -> Result<Url, Error> {
+    let mut url = parse_url("base URL", base)?;
+    let path = url.path().trim_end_matches('/').to_owned();
+    if !path.ends_with("/chat/completions") {
+        url.set_path(&format!("{path}/chat/completions"));
+    }
+    if !query.is_empty() {
+        url.query_pairs_mut().extend_pairs(query);
+    }
+    url.set_fragment(None);
+    Ok(url)
+}

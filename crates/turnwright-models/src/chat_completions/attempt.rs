@@ -1,0 +1,286 @@
+//! A request and its response, with retries.
+
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use tokio::time::{Instant, Sleep, sleep_until};
+use turnwright_core::event::Level;
+use turnwright_core::{DispatchContext, Error, ErrorCode, ErrorKind};
+
+use super::adapter::Adapter;
+use super::decode::{Collector, Decoder, Reply};
+use super::failure::Failure;
+use super::live_output::LiveOutput;
+use super::quirks::Quirks;
+use crate::http::{self, Request};
+use crate::retry::Next;
+
+/// A response as far as it arrived, and what was streamed of it.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) reply: Reply,
+    pub(super) output: LiveOutput,
+    /// Why the last attempt failed.
+    pub(super) failed: Option<Error>,
+}
+
+impl Adapter {
+    /// Sends a request and retries it as the policy allows. `write` is called again when the server shows a quirk.
+    pub(super) async fn exchange(
+        &self,
+        ctx: &DispatchContext,
+        write: impl Fn(Quirks) -> String + Sync,
+    ) -> Exchange {
+        let mut attempts = self.retry.begin();
+        let mut output = LiveOutput::new(ctx);
+        let mut quirks = *self.quirks.lock();
+        let mut body = Bytes::from(write(quirks));
+        loop {
+            let mut collector = Collector::default();
+            let failure = match self
+                .attempt(body.clone(), &mut output, &mut collector)
+                .await
+            {
+                Ok(()) => {
+                    let mut known = self.quirks.lock();
+                    *known = known.union(quirks);
+                    drop(known);
+                    let reply = collector.into_reply();
+                    return Exchange {
+                        reply,
+                        output,
+                        failed: None,
+                    };
+                }
+                Err(failure) => failure,
+            };
+            let mut error = failure.error;
+            let learned = quirks.union(failure.quirks);
+            let rewritten = Bytes::from(write(learned));
+            // If nothing changes, the quirk is not the cause.
+            if learned != quirks && rewritten != body {
+                let message = format!("retrying with {learned:?}: {error}");
+                ctx.log(Level::Info, message);
+                (quirks, body) = (learned, rewritten);
+                continue;
+            }
+            let next = match failure.retryable {
+                true => attempts.next(failure.retry_after),
+                false => Next::NoMore,
+            };
+            let wait = match next {
+                Next::After(wait) => wait,
+                Next::NoMore => {
+                    let made = attempts.made();
+                    if made > 1 {
+                        error = error.saying(&format!(" (after {made} attempts)"));
+                    }
+                    let reply = collector.into_reply();
+                    return Exchange {
+                        reply,
+                        output,
+                        failed: Some(error),
+                    };
+                }
+                Next::TooLong(asked) => {
+                    let note = format!(
+                        " (it asks to wait {} seconds, which is more than `longest_wait` allows)",
+                        asked.as_secs()
+                    );
+                    let reply = collector.into_reply();
+                    let failed = Some(error.saying(&note));
+                    return Exchange {
+                        reply,
+                        output,
+                        failed,
+                    };
+                }
+            };
+            let (made, millis) = (attempts.made() - 1, wait.as_millis());
+            let message = format!(
+                "attempt {made} failed, the next follows in {millis} ms: {}",
+                error.with_causes()
+            );
+            ctx.log(Level::Warn, message);
+            Box::pin(output.restart()).await;
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Makes one attempt. The collector has whatever arrived, also after a failure.
+    async fn attempt(
+        &self,
+        body: Bytes,
+        output: &mut LiveOutput,
+        collector: &mut Collector,
+    ) -> Result<(), Failure> {
+        let deadline = from_now(self.request_timeout);
+        let mut request = Request::new(self.endpoint.clone(), body);
+        request.headers.clone_from(&self.headers);
+        let mut alarm = pin!(sleep_until(deadline.min(from_now(self.idle_timeout))));
+        let sent = until(deadline, alarm.as_mut(), self.transport.send(request)).await;
+        let mut response = sent
+            .ok_or_else(|| too_long(self.request_timeout))?
+            .map_err(|error| Failure::interrupted(self.without_secrets(error)))?;
+        if !(200..300).contains(&response.status) {
+            return Err(Box::pin(self.error_response(response)).await);
+        }
+        let mut decoder = Decoder::new(response.header("content-type"))
+            .max_event(self.max_event)
+            .max_body(self.max_body);
+        let (mut deltas, mut size) = (Vec::new(), 0_usize);
+        let mut grace_end = None;
+        let rest = loop {
+            let mut silence = from_now(self.idle_timeout);
+            if collector.partial().has_ended() {
+                // What may follow, usually the usage, follows at once.
+                silence = *grace_end.get_or_insert(from_now(self.idle_timeout.min(MAX_GRACE)));
+            }
+            let due = silence.min(deadline);
+            let piece = match until(due, alarm.as_mut(), response.body.next()).await {
+                Some(piece) => piece,
+                None if collector.partial().has_ended() => return Ok(()),
+                None if silence < deadline => return Err(silent(self.idle_timeout)),
+                None => return Err(too_long(self.request_timeout)),
+            };
+            size += piece
+                .as_ref()
+                .map_or(0, |item| item.as_ref().map_or(0, Bytes::len));
+            let broke = matches!(piece, Some(Err(_)));
+            let read = match &piece {
+                Some(Ok(_)) if size > self.max_body => Err(too_large(self.max_body)),
+                Some(Ok(bytes)) => decoder.push(bytes, &mut deltas),
+                Some(Err(error)) => Err(error.clone()),
+                None => decoder.finish(&mut deltas),
+            };
+            for delta in &deltas {
+                output.show(delta).await;
+            }
+            collector.extend(deltas.drain(..));
+            match read {
+                // The response was complete before the connection broke. An error of the server still counts, and so does an
+                // event after calls that cannot be read: it may have cancelled them.
+                Err(error)
+                    if error.code() != ErrorCode::ModelServer
+                        && collector.partial().has_ended()
+                        && (broke || collector.partial().tool_calls.is_empty()) =>
+                {
+                    return Ok(());
+                }
+                Err(error) => return Err(Failure::interrupted(self.without_secrets(error))),
+                // The body has ended.
+                Ok(()) if piece.is_none() => break None,
+                Ok(()) if collector.partial().done => break Some(response.body),
+                Ok(()) => {}
+            }
+        };
+        let rest = rest.and_then(if_open);
+        // Another task returns the connection to the pool. Let it run before the next request.
+        tokio::task::yield_now().await;
+        if let Some(rest) = rest.and_then(if_open) {
+            drain(rest);
+        }
+        let reply = collector.partial();
+        match reply.done || reply.finish_reason.is_some() {
+            true => Ok(()),
+            false => Err(Failure::interrupted(Error::new(
+                ErrorCode::ResponseIncomplete,
+                "the response ended before it was complete: there is no finish reason",
+            ))),
+        }
+    }
+
+    /// The error without secrets, also in its causes.
+    fn without_secrets(&self, error: Error) -> Error {
+        let message = error.with_causes();
+        let clean = self.redacted(&message);
+        match clean == message {
+            true => error,
+            false => Error::new(error.code(), clean).with_kind(error.kind()),
+        }
+    }
+}
+
+/// A limit that overflows is a year.
+fn from_now(limit: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(limit).unwrap_or(now + A_YEAR)
+}
+
+/// The longest wait for the end of a response that is complete.
+const MAX_GRACE: Duration = Duration::from_secs(5);
+
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Waits for `work` until `due`. One timer serves all pieces: if it fires early it is reset, which is far cheaper than a
+/// timer for each piece.
+async fn until<T>(
+    due: Instant,
+    mut alarm: Pin<&mut Sleep>,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    if alarm.deadline() > due {
+        alarm.as_mut().reset(due);
+    }
+    let mut work = pin!(work);
+    poll_fn(|cx| {
+        if let Poll::Ready(done) = work.as_mut().poll(cx) {
+            return Poll::Ready(Some(done));
+        }
+        while alarm.as_mut().poll(cx).is_ready() {
+            if Instant::now() >= due {
+                return Poll::Ready(None);
+            }
+            alarm.as_mut().reset(due);
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+/// Polls a body once after the response is complete: a connection is reused only after the end of the body. `None` if the
+/// body has ended.
+fn if_open(mut body: http::Body) -> Option<http::Body> {
+    match body.next().now_or_never() {
+        Some(None | Some(Err(_))) => None,
+        Some(Some(Ok(_))) | None => Some(body),
+    }
+}
+
+/// Reads a body to its end in the background.
+fn drain(mut body: http::Body) {
+    tokio::spawn(tokio::time::timeout(DRAIN_TIMEOUT, async move {
+        for _ in 0..MAX_DRAINED {
+            if !matches!(body.next().await, Some(Ok(_))) {
+                return;
+            }
+        }
+    }));
+}
+
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
+const MAX_DRAINED: usize = 16;
+
+fn too_long(limit: Duration) -> Failure {
+    let message = format!(
+        "the model server did not finish within {limit:?}: allow more with `request_timeout`"
+    );
+    Failure::interrupted(Error::new(ErrorCode::ModelTimeout, message))
+}
+
+fn too_large(limit: usize) -> Error {
+    let message =
+        format!("the response is larger than {limit} bytes: allow more with `max_response_bytes`");
+    Error::new(ErrorCode::Wire, message).with_kind(ErrorKind::Internal)
+}
+
+fn silent(limit: Duration) -> Failure {
+    let message = format!(
+        "the model server was silent for {limit:?} in the middle of a response: allow more with `idle_timeout`"
+    );
+    Failure::interrupted(Error::new(ErrorCode::ModelTimeout, message))
+}

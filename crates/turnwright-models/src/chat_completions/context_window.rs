@@ -1,0 +1,96 @@
+//! Checks that a prompt fits the context window of the model.
+
+use std::sync::Arc;
+
+use turnwright_core::artifact::text::TokenCount;
+use turnwright_core::{Error, ErrorCode};
+
+use super::adapter::Adapter;
+use super::options::Options;
+use super::wire_message::WireMessage;
+
+/// Context windows of OpenAI's models, by prefix of their names. The longest match counts.
+const KNOWN: &[(&str, u64)] = &[
+    ("gpt-3.5-turbo", 16_385),
+    ("gpt-4", 8_192),
+    ("gpt-4-turbo", 128_000),
+    ("gpt-4o", 128_000),
+    ("gpt-4.1", 1_047_576),
+    ("gpt-5", 400_000),
+    ("o1", 200_000),
+    ("o3", 200_000),
+    ("o4-mini", 200_000),
+];
+
+/// The tokens of a message besides its text.
+const TOKENS_PER_MESSAGE: u64 = 4;
+
+/// Rejects a prompt that does not fit, if the context window is known.
+pub(super) fn check<'m>(
+    adapter: &Adapter,
+    options: &Options,
+    tools: &[Arc<str>],
+    messages: impl Iterator<Item = &'m WireMessage>,
+) -> Result<(), Error> {
+    let model = options.model_name().unwrap_or_default();
+    let Some(window) = adapter.window.or_else(|| known(model)) else {
+        return Ok(());
+    };
+    let name = base_name(model);
+    let tools: u64 = tools
+        .iter()
+        .map(|tool| TokenCount::of_text(tool, name).tokens)
+        .sum();
+    let text: u64 = messages
+        .map(|message| message.tokens(name) + TOKENS_PER_MESSAGE)
+        .sum();
+    let answer = options.max_output();
+    let all = tools.saturating_add(text).saturating_add(answer);
+    if all <= window {
+        return Ok(());
+    }
+    let answer = match answer {
+        0 => String::new(),
+        tokens => format!(", and its answer may have {tokens}"),
+    };
+    let message = format!(
+        "the prompt has about {} tokens ({text} of messages, {tools} of tools){answer}; `{model}` takes {window} in all: load less of the conversation (`hydrate().last(n)`), \
+         show fewer tools, or say with `context_window` that it takes more",
+        text.saturating_add(tools)
+    );
+    Err(Error::new(ErrorCode::ContextWindow, message))
+}
+
+fn known(model: &str) -> Option<u64> {
+    let name = base_name(model);
+    let fits = KNOWN.iter().filter(|(known, _)| name.starts_with(known));
+    let longest = fits.max_by_key(|(known, _)| known.len());
+    longest.map(|(_, window)| *window)
+}
+
+/// The name without the prefix that gateways add.
+fn base_name(model: &str) -> &str {
+    model.strip_prefix("openai/").unwrap_or(model)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::known;
+
+    #[test]
+    fn the_windows_of_well_known_models_are_known_by_their_names() {
+        let cases = [
+            ("gpt-4", Some(8_192)),
+            ("gpt-4-0613", Some(8_192)),
+            ("gpt-4-turbo-2024-04-09", Some(128_000)),
+            ("gpt-4o-mini", Some(128_000)),
+            ("openai/gpt-4.1-nano", Some(1_047_576)),
+            ("o4-mini", Some(200_000)),
+            ("qwen3", None),
+            ("", None),
+        ];
+        for (model, window) in cases {
+            assert_eq!(known(model), window, "{model}");
+        }
+    }
+}

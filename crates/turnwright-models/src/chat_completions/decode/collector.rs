@@ -1,0 +1,136 @@
+//! Assembles a reply from its pieces.
+
+use std::fmt;
+
+use super::delta::Delta;
+use super::reasoning_details::ReasoningDetails;
+use super::reply::{Reply, ReplyCall, severity};
+
+/// How far the slot of a call may be beyond the known calls. A decoder never skips one; the bound keeps memory small.
+const MAX_AHEAD: usize = 1_024;
+
+/// Assembles a reply from its pieces, in linear time.
+#[derive(Clone, Default)]
+pub struct Collector {
+    reply: Reply,
+    details: ReasoningDetails,
+}
+
+impl Collector {
+    /// Creates a collector without pieces.
+    #[must_use]
+    pub fn new() -> Self {
+        Collector::default()
+    }
+
+    /// Adds a piece.
+    pub fn add(&mut self, delta: Delta) {
+        let reply = &mut self.reply;
+        reply.continues |= reply.finish_reason.is_some() && is_content(&delta);
+        match delta {
+            Delta::Id(id) => reply.id = Some(id),
+            Delta::Model(model) => reply.model = Some(model),
+            Delta::Text(text) => append(&mut reply.text, text),
+            Delta::Reasoning { text, field } => {
+                append(&mut reply.reasoning, text);
+                reply.reasoning_field.get_or_insert(field);
+            }
+            Delta::ReasoningDetails(items) => self.details.add(items),
+            Delta::Refusal(text) => append(&mut reply.refusal, text),
+            Delta::Call {
+                slot,
+                id,
+                name,
+                arguments,
+                extra,
+            } => {
+                let Some(call) = call_at(&mut reply.tool_calls, slot) else {
+                    return;
+                };
+                if call.id.is_none() {
+                    call.id = id;
+                }
+                append(&mut call.name, name.unwrap_or_default());
+                append(&mut call.arguments, arguments);
+                if let Some(extra) = extra {
+                    call.extra.get_or_insert_default().extend(extra);
+                }
+            }
+            Delta::Finish(reason) if reason.is_empty() => {}
+            Delta::Finish(reason) => {
+                reply.continues = false;
+                // A second reason does not make a truncated response complete.
+                let known = reply.finish_reason.as_deref().map_or(0, severity);
+                if severity(&reason) >= known {
+                    reply.finish_reason = Some(reason);
+                }
+            }
+            Delta::Usage {
+                usage,
+                cached_reported,
+            } => {
+                reply.usage = Some(usage);
+                reply.cached_reported = cached_reported;
+            }
+            Delta::Done => {
+                reply.done = true;
+                reply.continues = false;
+            }
+        }
+    }
+
+    /// The reply so far. `reasoning_details` are assembled at the end.
+    #[must_use]
+    pub fn partial(&self) -> &Reply {
+        &self.reply
+    }
+
+    /// The reply.
+    #[must_use]
+    pub fn into_reply(self) -> Reply {
+        Reply {
+            reasoning_details: self.details.into_items(),
+            ..self.reply
+        }
+    }
+}
+
+impl Extend<Delta> for Collector {
+    fn extend<T: IntoIterator<Item = Delta>>(&mut self, deltas: T) {
+        deltas.into_iter().for_each(|delta| self.add(delta));
+    }
+}
+
+/// Whether a piece is output of the model.
+fn is_content(delta: &Delta) -> bool {
+    matches!(
+        delta,
+        Delta::Text(_) | Delta::Reasoning { .. } | Delta::Refusal(_) | Delta::Call { .. }
+    )
+}
+
+/// The first piece is moved: most complete texts are never copied.
+fn append(text: &mut String, more: String) {
+    if text.is_empty() {
+        *text = more;
+    } else {
+        text.push_str(&more);
+    }
+}
+
+/// The call of a slot, after placeholders for those before it.
+fn call_at(calls: &mut Vec<ReplyCall>, slot: usize) -> Option<&mut ReplyCall> {
+    if slot >= calls.len().saturating_add(MAX_AHEAD) {
+        return None;
+    }
+    if slot >= calls.len() {
+        calls.resize_with(slot + 1, ReplyCall::default);
+    }
+    calls.get_mut(slot)
+}
+
+impl fmt::Debug for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Collector").field(&self.reply).finish()
+    }
+}

@@ -1,0 +1,121 @@
+//! Whether a response is a stream of events or one body of JSON.
+//!
+//! The first bytes decide: content types are missing, too general or wrong.
+
+use turnwright_core::{Error, ErrorCode};
+
+use super::server_error::{EXCERPT, excerpt, too_large, wrong_protocol};
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// The most bytes that are examined, and that an error quotes: 80 characters of 4 bytes.
+const MAX_HEAD: usize = 4 * EXCERPT;
+/// The fields of an event.
+const EVENT_FIELDS: [&[u8]; 5] = [b":", b"data:", b"event:", b"id:", b"retry:"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Events,
+    Json,
+}
+
+/// Detects the format from the beginning of a response.
+pub(super) struct FormatDetector {
+    content_type: Option<String>,
+    /// The first bytes, without leading whitespace.
+    head: Vec<u8>,
+    /// The number of leading whitespace bytes.
+    blank: usize,
+}
+
+enum Guess {
+    Is(Format),
+    Neither,
+    /// More bytes are needed.
+    Undecided,
+}
+
+impl FormatDetector {
+    pub(super) fn new(content_type: Option<&str>) -> Self {
+        let media = content_type.map(|text| text.split(';').next().unwrap_or_default());
+        FormatDetector {
+            content_type: media.map(|text| text.trim().to_ascii_lowercase()),
+            head: Vec::new(),
+            blank: 0,
+        }
+    }
+
+    /// Takes what it needs from `piece`. Once the format is known, [`FormatDetector::head`] and the rest of `piece` are the
+    /// response.
+    ///
+    /// # Errors
+    /// The response has neither format, or begins with more than `limit` bytes of whitespace.
+    pub(super) fn detect(
+        &mut self,
+        piece: &mut &[u8],
+        limit: usize,
+    ) -> Result<Option<Format>, Error> {
+        if self.head.is_empty() {
+            let text = piece.trim_ascii_start();
+            self.blank = self.blank.saturating_add(piece.len() - text.len());
+            *piece = text;
+            if self.blank > limit {
+                let message = format!("the response begins with more than {limit} blank bytes");
+                return Err(too_large(message));
+            }
+        }
+        let (now, later) = piece.split_at(piece.len().min(MAX_HEAD - self.head.len()));
+        self.head.extend_from_slice(now);
+        *piece = later;
+        match self.guess() {
+            Guess::Is(format) => Ok(Some(format)),
+            Guess::Neither | Guess::Undecided if self.head.len() >= MAX_HEAD => Err(self.unknown()),
+            Guess::Neither | Guess::Undecided => Ok(None),
+        }
+    }
+
+    pub(super) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// The error for a response of unknown format.
+    pub(super) fn unknown(&self) -> Error {
+        let found = match &self.content_type {
+            Some(content_type) => format!("is {}, and", excerpt(content_type, EXCERPT)),
+            None => "has no content type, and".to_owned(),
+        };
+        let text = String::from_utf8_lossy(
+            self.head
+                .strip_prefix(BYTE_ORDER_MARK)
+                .unwrap_or(&self.head),
+        );
+        let message = match text.trim() {
+            "" => return Error::new(ErrorCode::Wire, "the response is empty"),
+            text => format!(
+                "the response {found} neither JSON nor a stream of events; is the base URL right? It begins with: {}",
+                excerpt(text, EXCERPT)
+            ),
+        };
+        wrong_protocol(message)
+    }
+
+    fn guess(&self) -> Guess {
+        let head = match self.head.strip_prefix(BYTE_ORDER_MARK) {
+            Some(rest) => rest.trim_ascii_start(),
+            None if BYTE_ORDER_MARK.starts_with(&self.head) => return Guess::Undecided,
+            None => &self.head,
+        };
+        let declares_events = self.content_type.as_deref() == Some("text/event-stream");
+        match head.first() {
+            None => Guess::Undecided,
+            Some(b'{' | b'[') => Guess::Is(Format::Json),
+            Some(b'<') => Guess::Neither,
+            _ if EVENT_FIELDS.iter().any(|field| head.starts_with(field)) => {
+                Guess::Is(Format::Events)
+            }
+            // A stream may begin with an unknown field.
+            _ if declares_events => Guess::Is(Format::Events),
+            _ if EVENT_FIELDS.iter().any(|field| field.starts_with(head)) => Guess::Undecided,
+            _ => Guess::Neither,
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Lenient reading of JSON fields whose types differ between servers.
+//!
+//! A derived `Deserialize` does not fit: it rejects a repeated field, which servers send, and it takes an array for an
+//! object by position.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{
+    DeserializeSeed, Deserializer, Error, Expected, IgnoredAny, MapAccess, SeqAccess, Unexpected,
+    Visitor,
+};
+use serde_json::Value;
+
+/// The most items in one list. An item of two bytes can take hundreds in memory.
+const MAX_ITEMS: usize = 1_000;
+
+/// An object of the protocol. The last one of a repeated field counts.
+pub(super) trait Object<'de>: Default {
+    /// Reads the field `name`. Must consume `field`, with [`Field::skip`] if the name is unknown.
+    fn read<A: MapAccess<'de>>(
+        &mut self,
+        name: Cow<'de, str>,
+        field: Field<'_, A>,
+    ) -> Result<(), A::Error>;
+}
+
+impl<'de, T: Object<'de>> Object<'de> for Box<T> {
+    fn read<A: MapAccess<'de>>(
+        &mut self,
+        name: Cow<'de, str>,
+        field: Field<'_, A>,
+    ) -> Result<(), A::Error> {
+        T::read(self, name, field)
+    }
+}
+
+/// The value of a field that has not been read yet.
+pub(super) struct Field<'m, A>(&'m mut A);
+
+impl<'de, A: MapAccess<'de>> Field<'_, A> {
+    pub(super) fn skip(self) -> Result<(), A::Error> {
+        self.0.next_value().map(|IgnoredAny| ())
+    }
+
+    pub(super) fn any(self) -> Result<Any<'de>, A::Error> {
+        self.0.next_value()
+    }
+
+    /// A value as it is; `None` for `null`.
+    pub(super) fn value(self) -> Result<Option<Value>, A::Error> {
+        self.0.next_value()
+    }
+
+    /// Text that is not empty. An integer counts as its digits.
+    pub(super) fn text(self) -> Result<Option<Cow<'de, str>>, A::Error> {
+        match self.any()? {
+            Any::Text(text) => Ok(Some(text).filter(|text| !text.is_empty())),
+            Any::Other(Value::Null) => Ok(None),
+            Any::Other(Value::Number(number)) if !number.is_f64() => {
+                Ok(Some(Cow::Owned(number.to_string())))
+            }
+            other => Err(other.invalid(&"text or null")),
+        }
+    }
+
+    /// An index. A number or text that is no index counts as absent.
+    pub(super) fn index(self) -> Result<Option<u64>, A::Error> {
+        match self.any()? {
+            Any::Text(text) => Ok(text.parse().ok()),
+            Any::Other(Value::Null) => Ok(None),
+            Any::Other(Value::Number(number)) => Ok(number.as_u64().or_else(|| {
+                let float = number.as_f64().filter(|float| *float >= 0.0)?;
+                Some(float as u64)
+            })),
+            other => Err(other.invalid(&"an index")),
+        }
+    }
+
+    /// Whether the value is something other than `null`, `false` and empty.
+    pub(super) fn presence(self) -> Result<bool, A::Error> {
+        Ok(match self.any()? {
+            Any::Text(text) => !text.is_empty(),
+            Any::List(items) => !items.is_empty(),
+            Any::Other(Value::Object(fields)) => !fields.is_empty(),
+            Any::Other(value) => !matches!(value, Value::Null | Value::Bool(false)),
+        })
+    }
+
+    /// An object, read where it is stored: chunks are large, and would be moved at every level.
+    pub(super) fn object<T: Object<'de>>(self, target: &mut Option<T>) -> Result<(), A::Error> {
+        self.0.next_value_seed(ObjectSeed(target))
+    }
+
+    /// A list of objects. `null` is no list, and a `null` item is skipped.
+    pub(super) fn objects<T: Object<'de>>(
+        self,
+        target: &mut Option<Vec<T>>,
+    ) -> Result<(), A::Error> {
+        self.0.next_value_seed(ListSeed(target))
+    }
+}
+
+/// Any JSON. Text is borrowed where nothing in it is escaped.
+pub(super) enum Any<'a> {
+    Text(Cow<'a, str>),
+    List(Vec<Value>),
+    /// An object, a number, a Boolean or `null`.
+    Other(Value),
+}
+
+impl Default for Any<'_> {
+    fn default() -> Self {
+        Any::Other(Value::Null)
+    }
+}
+
+impl<'a> Any<'a> {
+    /// Text as it is, `null` as empty text, and everything else as compact JSON.
+    pub(super) fn into_text(self) -> Cow<'a, str> {
+        match self {
+            Any::Text(text) => text,
+            Any::Other(Value::Null) => Cow::Borrowed(""),
+            Any::Other(value) => Cow::Owned(value.to_string()),
+            Any::List(items) => Cow::Owned(Value::Array(items).to_string()),
+        }
+    }
+
+    /// The error for a value of the wrong type.
+    pub(super) fn invalid<E: Error>(&self, expected: &dyn Expected) -> E {
+        let found = match self {
+            Any::Text(text) => Unexpected::Str(text),
+            Any::List(_) => Unexpected::Seq,
+            Any::Other(Value::Bool(value)) => Unexpected::Bool(*value),
+            Any::Other(Value::Number(_)) => Unexpected::Other("number"),
+            Any::Other(Value::Null) => Unexpected::Unit,
+            Any::Other(_) => Unexpected::Map,
+        };
+        E::invalid_type(found, expected)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Any<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(AnyVisitor)
+    }
+}
+
+struct AnyVisitor;
+
+impl<'de> Visitor<'de> for AnyVisitor {
+    type Value = Any<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Any<'de>, E> {
+        Ok(Any::default())
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Any<'de>, E> {
+        Ok(Any::Other(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Any<'de>, E> {
+        Ok(Any::Other(value.into()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Any<'de>, E> {
+        Ok(Any::Other(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Any<'de>, E> {
+        Ok(Any::Other(value.into()))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Any<'de>, E> {
+        Ok(Any::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Any<'de>, E> {
+        Ok(Any::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Any<'de>, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            push(&mut list, item)?;
+        }
+        Ok(Any::List(list))
+    }
+
+    /// Numbers come this way too where a package of the program has `serde_json` keep all digits.
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Any<'de>, A::Error> {
+        Value::deserialize(MapAccessDeserializer::new(fields)).map(Any::Other)
+    }
+}
+
+fn push<T, E: Error>(list: &mut Vec<T>, item: T) -> Result<(), E> {
+    if list.len() >= MAX_ITEMS {
+        return Err(E::custom(format_args!(
+            "more than {MAX_ITEMS} items in a list"
+        )));
+    }
+    list.push(item);
+    Ok(())
+}
+
+/// The name of a field, borrowed where possible.
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Reads an object, or `None` for `null`.
+pub(super) struct ObjectSeed<'t, T>(pub(super) &'t mut Option<T>);
+
+impl<'de, T: Object<'de>> DeserializeSeed<'de> for ObjectSeed<'_, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de, T: Object<'de>> Visitor<'de> for ObjectSeed<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        *self.0 = None;
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+        let object = self.0.insert(T::default());
+        while let Some(Name(name)) = fields.next_key()? {
+            object.read(name, Field(&mut fields))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a list of objects, or `None` for `null`.
+pub(super) struct ListSeed<'t, T>(pub(super) &'t mut Option<Vec<T>>);
+
+impl<'de, T: Object<'de>> DeserializeSeed<'de> for ListSeed<'_, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de, T: Object<'de>> Visitor<'de> for ListSeed<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        *self.0 = None;
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        // Nearly all lists have one item, which is large.
+        let list = self.0.insert(Vec::with_capacity(1));
+        let mut item = None;
+        while items.next_element_seed(ObjectSeed(&mut item))?.is_some() {
+            if let Some(item) = item.take() {
+                push(list, item)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,201 @@
+//! Errors that servers report, in the many shapes that servers use.
+
+use serde::Deserialize as _;
+use serde_json::{Map, Value};
+use turnwright_core::{Error, ErrorCode, ErrorKind};
+
+/// The most characters of a server's message.
+const MAX_MESSAGE: usize = 500;
+/// The most characters quoted of a response that cannot be read.
+pub(super) const EXCERPT: usize = 80;
+/// The fields that can hold a message, best first.
+const FIELDS: [&str; 9] = [
+    "error",
+    "message",
+    "detail",
+    "errors",
+    "msg",
+    "error_description",
+    "description",
+    "title",
+    "reason",
+];
+/// The maximum depth of a message.
+const MAX_DEPTH: usize = 6;
+/// The most messages of a list.
+const MAX_ITEMS: usize = 3;
+
+/// The message in the body of an error response: JSON of any of the shapes that servers use, a page, or plain text. It is
+/// one line of at most some 500 characters.
+///
+/// ```
+/// use turnwright_models::chat_completions::decode::error_message;
+///
+/// assert_eq!(error_message(br#"{"error":{"message":"Invalid API Key","code":401}}"#), "Invalid API Key");
+/// assert_eq!(error_message(b"<html><title>502 Bad Gateway</title>"), "502 Bad Gateway");
+/// assert_eq!(error_message(b""), "no reason was given");
+/// ```
+#[must_use]
+pub fn error_message(body: &[u8]) -> String {
+    let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+    // Data of a stream of which the first event is the error.
+    let body = body.strip_prefix(b"data:").unwrap_or(body);
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let found = Value::deserialize(&mut reader).ok();
+    let text = match &found {
+        Some(value) => message_in(value, MAX_DEPTH).unwrap_or_else(|| value.to_string()),
+        None => page_title(&String::from_utf8_lossy(body)),
+    };
+    match text.trim() {
+        "" | "null" | "{}" | "[]" | "\"\"" => "no reason was given".to_owned(),
+        text => excerpt(text, MAX_MESSAGE),
+    }
+}
+
+/// The error that a server reports in a response with a success status.
+pub(super) fn reported(body: &str) -> Error {
+    let message = format!(
+        "the model server answered with an error: {}",
+        error_message(body.as_bytes())
+    );
+    let error = Error::new(ErrorCode::ModelServer, message);
+    match serde_json::from_str(body).ok().as_ref().and_then(status) {
+        Some(429) => error.with_kind(ErrorKind::RateLimited),
+        Some(408 | 504 | 524) => error.with_kind(ErrorKind::Timeout),
+        Some(500..=599) => error.with_kind(ErrorKind::Unavailable),
+        _ => error,
+    }
+}
+
+/// The status in the error.
+fn status(value: &Value) -> Option<u64> {
+    let error = error_in(value).unwrap_or(value);
+    ["code", "status", "raw_status_code"]
+        .iter()
+        .find_map(|field| {
+            let status = error.get(field)?;
+            status.as_u64().or_else(|| status.as_str()?.parse().ok())
+        })
+}
+
+/// The error of the response, or of its first choice that has one.
+fn error_in(value: &Value) -> Option<&Value> {
+    let is_error = |value: &'_ Value| !matches!(value, Value::Null | Value::Bool(_));
+    let of_choices = || {
+        let choices = value.get("choices")?.as_array()?;
+        choices
+            .iter()
+            .find_map(|choice| choice.get("error").filter(|error| is_error(error)))
+    };
+    let error = value.get("error").filter(|error| is_error(error));
+    error.or_else(of_choices)
+}
+
+fn message_in(value: &Value, depth: usize) -> Option<String> {
+    let depth = depth.checked_sub(1)?;
+    match value {
+        Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+        Value::Array(items) => {
+            let messages = items.iter().filter_map(|item| message_in(item, depth));
+            let messages: Vec<String> = messages.take(MAX_ITEMS).collect();
+            (!messages.is_empty()).then(|| messages.join("; "))
+        }
+        Value::Object(fields) => {
+            let found = FIELDS.iter().find_map(|field| {
+                let value = fields.get(*field)?;
+                message_in(value, depth)
+            });
+            let found = found.or_else(|| message_in(error_in(value)?, depth));
+            let found = found.or_else(|| code_in(fields))?;
+            Some(with_upstream(with_place(found, fields), fields))
+        }
+        _ => None,
+    }
+}
+
+/// A code, where there is nothing better.
+fn code_in(fields: &Map<String, Value>) -> Option<String> {
+    ["code", "type", "status"]
+        .iter()
+        .find_map(|field| match fields.get(*field)? {
+            Value::String(text) if !text.is_empty() => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        })
+}
+
+/// Adds the field that the message is about.
+fn with_place(message: String, fields: &Map<String, Value>) -> String {
+    if let Some(Value::Array(steps)) = fields.get("loc") {
+        let steps = steps.iter().map(|step| match step {
+            Value::String(name) => name.clone(),
+            other => other.to_string(),
+        });
+        return format!("{}: {message}", steps.collect::<Vec<_>>().join("."));
+    }
+    match fields.get("param") {
+        Some(Value::String(name)) if !name.is_empty() && !message.contains(name.as_str()) => {
+            format!("{message} ({name})")
+        }
+        _ => message,
+    }
+}
+
+/// Adds the message of the server behind a gateway, whose own message often only says that the server failed.
+fn with_upstream(message: String, fields: &Map<String, Value>) -> String {
+    let raw = fields
+        .get("metadata")
+        .and_then(|metadata| metadata.get("raw"));
+    match raw {
+        Some(Value::String(raw)) if !raw.trim().is_empty() && !message.contains(raw.as_str()) => {
+            format!("{message}: {raw}")
+        }
+        _ => message,
+    }
+}
+
+/// The title of an HTML page; other text as it is.
+fn page_title(text: &str) -> String {
+    let text = text.trim();
+    if !text.starts_with('<') {
+        return text.to_owned();
+    }
+    // ASCII letters only, so that offsets are the same in both.
+    let small = text.to_ascii_lowercase();
+    let title = || {
+        let after = small.find("<title")?;
+        let from = after + small.get(after..)?.find('>')? + 1;
+        let to = from + small.get(from..)?.find("</title")?;
+        let title = text.get(from..to)?.trim();
+        (!title.is_empty()).then(|| title.to_owned())
+    };
+    title().unwrap_or_else(|| text.to_owned())
+}
+
+/// At most `limit` characters of a text, on one line, with invisible characters escaped.
+pub(in super::super) fn excerpt(text: &str, limit: usize) -> String {
+    let text = text.trim();
+    let mut out = String::new();
+    let mut chars = text.chars();
+    for c in chars.by_ref().take(limit) {
+        match c {
+            '"' | '\'' | '\\' => out.push(c),
+            '\n' | '\r' | '\t' => out.push(' '),
+            _ => out.extend(c.escape_debug()),
+        }
+    }
+    if chars.next().is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// A response exceeds a limit. Another attempt would exceed it too.
+pub(super) fn too_large(message: String) -> Error {
+    Error::new(ErrorCode::Wire, message).with_kind(ErrorKind::Internal)
+}
+
+/// A response is not of this protocol. Another attempt would not help.
+pub(super) fn wrong_protocol(message: String) -> Error {
+    Error::new(ErrorCode::Wire, message).with_kind(ErrorKind::NotFound)
+}

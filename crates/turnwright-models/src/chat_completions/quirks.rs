@@ -1,0 +1,33 @@
+//! Deviations of a server from the protocol, learned from the errors that it returns.
+
+/// What a server does not accept although the protocol defines it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Quirks {
+    /// `stream_options` is not accepted.
+    pub(super) no_stream_options: bool,
+    /// A user message is not accepted after a tool message or another user message.
+    pub(super) strict_roles: bool,
+}
+
+impl Quirks {
+    /// The quirk that an error response shows, if any. The message can also quote a user, so a quirk counts only once a
+    /// request that respects it has succeeded.
+    pub(super) fn from_error(status: u16, message: &str) -> Self {
+        let message = message.to_ascii_lowercase();
+        let mentions = |words: &str| matches!(status, 400 | 422 | 500) && message.contains(words);
+        let no_stream_options = mentions("stream_options");
+        let about_roles =
+            mentions("after role") || mentions("must alternate") || mentions("message_order");
+        Quirks {
+            no_stream_options,
+            strict_roles: about_roles && !no_stream_options,
+        }
+    }
+
+    pub(super) fn union(self, other: Self) -> Self {
+        Quirks {
+            no_stream_options: self.no_stream_options || other.no_stream_options,
+            strict_roles: self.strict_roles || other.strict_roles,
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! Checking arguments: decode, coerce, fill defaults, validate, then the external checks.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::coerce::{self, Allowed, Coerced, Stop};
+use super::decode::{self, DecodeError};
+use super::fault::{Fault, InvalidArguments};
+use super::limits::MAX_DEPTH;
+use super::raw::{Raw, RawArgs};
+use super::repair::{Repair, RepairKind};
+use super::verdict::Verdict;
+use super::{Contract, Schema, SchemaProblem, explain, explain_fallback, needs_no_repair, stack};
+use crate::problem::SchemaError;
+
+/// Arguments that passed every rule of their schema.
+#[derive(Clone)]
+pub struct CheckedArgs {
+    raw: RawArgs,
+    value: Value,
+    repairs: Vec<Repair>,
+}
+
+impl CheckedArgs {
+    /// The arguments, coerced and with their defaults.
+    #[must_use]
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The arguments by value.
+    #[must_use]
+    pub fn into_value(self) -> Value {
+        self.value
+    }
+
+    /// What was changed on the way, in order.
+    #[must_use]
+    pub fn repairs(&self) -> &[Repair] {
+        &self.repairs
+    }
+
+    /// The arguments as they came.
+    #[must_use]
+    pub fn raw(&self) -> &RawArgs {
+        &self.raw
+    }
+
+    /// Notes that nothing came, and that `{}` was taken for it.
+    #[doc(hidden)]
+    pub fn repaired_from_nothing(mut self) -> Self {
+        let repair = Repair {
+            pointer: String::new(),
+            kind: RepairKind::NoArguments,
+            before: Some(self.raw.to_value()),
+            after: Some(Value::Object(Map::new())),
+        };
+        self.repairs.insert(0, repair);
+        self
+    }
+}
+
+impl fmt::Debug for CheckedArgs {
+    /// Arguments may hold secrets: they are not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CheckedArgs")
+            .field("raw", &self.raw)
+            .field("repairs", &self.repairs.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Arguments that could be read: JSON, within the limits.
+pub struct Opened {
+    /// The value.
+    pub value: Value,
+    whole_floats: bool,
+    repeats_keys: bool,
+    /// How deep it may be once text inside it is decoded.
+    depth: usize,
+}
+
+impl fmt::Debug for Opened {
+    /// Arguments may hold secrets: they are not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opened").finish_non_exhaustive()
+    }
+}
+
+impl Opened {
+    /// No arguments at all.
+    #[doc(hidden)]
+    pub fn nothing() -> Self {
+        Opened {
+            value: Value::Object(Map::new()),
+            whole_floats: false,
+            repeats_keys: false,
+            depth: 1,
+        }
+    }
+}
+
+impl Schema {
+    /// Checks arguments: decodes text, coerces, fills defaults, validates. External checks are not asked: see
+    /// [`Schema::check_all`].
+    ///
+    /// # Errors
+    /// `E_INVALID_TOOL_ARGS` with all faults at once.
+    pub fn check(&self, raw: impl Into<RawArgs>) -> Result<CheckedArgs, InvalidArguments> {
+        let raw = raw.into();
+        self.open(&raw).and_then(|opened| self.judge(raw, opened))
+    }
+
+    /// Checks arguments and, if all holds, asks the external checks.
+    ///
+    /// # Errors
+    /// `E_INVALID_TOOL_ARGS` with all faults at once.
+    pub async fn check_all(
+        &self,
+        raw: impl Into<RawArgs>,
+    ) -> Result<CheckedArgs, InvalidArguments> {
+        let checked = self.check(raw)?;
+        match self.ask_external(checked.value()).await {
+            Ok(()) => Ok(checked),
+            Err(faults) => Err(faults),
+        }
+    }
+
+    /// Reads arguments, as far as the limits allow.
+    #[doc(hidden)]
+    pub fn open(&self, raw: &RawArgs) -> Result<Opened, InvalidArguments> {
+        let limits = self.limits();
+        match raw.raw() {
+            Raw::Text(text) if text.len() > limits.bytes() => {
+                Err(too_large(text.len(), limits.bytes()))
+            }
+            Raw::Text(text) => match decode::decode(text, limits.depth()) {
+                Ok(decoded) => Ok(Opened {
+                    value: decoded.value,
+                    whole_floats: decoded.whole_floats,
+                    repeats_keys: decoded.repeats_keys,
+                    depth: decoded.depth,
+                }),
+                Err(DecodeError::TooDeep) => Err(too_deep("", limits.depth())),
+                Err(DecodeError::Reserved) => Err(reserved()),
+                Err(DecodeError::NotJson(error)) => Err(not_json(text, &error)),
+            },
+            Raw::NotUtf8 { valid_up_to, .. } => {
+                Err(Fault::at("", "json", "JSON text in UTF-8", None)
+                    .with_message(format!(
+                        "must be JSON text in UTF-8: byte {valid_up_to} is not"
+                    ))
+                    .into())
+            }
+            Raw::Value(it) if it.survey.depth > limits.depth() => Err(too_deep("", limits.depth())),
+            Raw::Value(it) if it.survey.bytes > limits.bytes() => {
+                Err(too_large(it.survey.bytes, limits.bytes()))
+            }
+            Raw::Value(it) if it.survey.reserved => Err(reserved()),
+            Raw::Value(it) if it.survey.beyond_doubles => Err(beyond_doubles()),
+            Raw::Value(it) => Ok(Opened {
+                value: it.value.clone(),
+                whole_floats: it.survey.whole_floats,
+                repeats_keys: false,
+                depth: if it.survey.holds_json {
+                    limits.depth()
+                } else {
+                    it.survey.depth
+                },
+            }),
+        }
+    }
+
+    /// Repairs and judges. The verdict of the document comes last, and is final.
+    #[doc(hidden)]
+    pub fn judge(&self, raw: RawArgs, opened: Opened) -> Result<CheckedArgs, InvalidArguments> {
+        let plan = &self.contract.plan;
+        let depth = opened
+            .depth
+            .saturating_add(plan.default_levels)
+            .min(MAX_DEPTH);
+        let levels = depth.saturating_mul(plan.height);
+        let judged = stack::with_room(levels, || self.judge_here(&raw, opened));
+        let (value, repairs) = judged.unwrap_or_else(|| Err(self.stopped(Stop::TooMuchWork)))?;
+        Ok(CheckedArgs {
+            raw,
+            value,
+            repairs,
+        })
+    }
+
+    fn judge_here(
+        &self,
+        raw: &RawArgs,
+        opened: Opened,
+    ) -> Result<(Value, Vec<Repair>), InvalidArguments> {
+        let Opened {
+            mut value,
+            whole_floats,
+            ..
+        } = opened;
+        if let (true, Some(text)) = (opened.repeats_keys, raw.text()) {
+            let repeated = decode::repeated_keys(text, self.limits().depth());
+            return Err(self.refuse_repeats(&value, repeated));
+        }
+        let repairs = if !self.contract.verdict.accepts(&value) {
+            self.repair_invalid(&mut value, whole_floats)?
+        } else if needs_no_repair::is_settled(&self.contract.plan, 0, &value, whole_floats) {
+            Vec::new()
+        } else {
+            self.repair_valid(&mut value, whole_floats)?
+        };
+        Ok((value, repairs))
+    }
+
+    /// Fills the defaults of a value that is valid as it came. Where it is no longer valid with them, or they have no
+    /// end, they stay out: a value that the document accepts is not refused for what it did not say.
+    fn repair_valid(
+        &self,
+        value: &mut Value,
+        whole_floats: bool,
+    ) -> Result<Vec<Repair>, InvalidArguments> {
+        let Coerced { repairs, stop } = self.coerce(value, whole_floats, Allowed::FILL);
+        match stop {
+            None if !has_defaults(&repairs) || self.contract.verdict.accepts(value) => {
+                return Ok(repairs);
+            }
+            Some(stop @ (Stop::TooLarge | Stop::TooMuchWork)) => return Err(self.stopped(stop)),
+            _ => undo(repairs, value),
+        }
+        Ok(self.coerce(value, whole_floats, Allowed::NOTHING).repairs)
+    }
+
+    /// Coerces and fills; if that does not make it valid, coerces alone, since a default may have been what broke it.
+    fn repair_invalid(
+        &self,
+        value: &mut Value,
+        whole_floats: bool,
+    ) -> Result<Vec<Repair>, InvalidArguments> {
+        let Coerced { repairs, stop } = self.coerce(value, whole_floats, Allowed::CHANGE_AND_FILL);
+        if stop.is_none() && self.contract.verdict.accepts(value) {
+            return Ok(repairs);
+        }
+        let retry = has_defaults(&repairs) && !matches!(stop, Some(Stop::TooLarge));
+        let faults = match stop {
+            None => self.explain(value, &repairs),
+            Some(stop) => self.stopped(stop),
+        };
+        if !retry {
+            return Err(faults);
+        }
+        undo(repairs, value);
+        let Coerced { mut repairs, stop } = self.coerce(value, whole_floats, Allowed::CHANGE);
+        if stop.is_some() || !self.contract.verdict.accepts(value) {
+            return Err(faults);
+        }
+        // Valid now, and so to be treated like any other value that is.
+        repairs.append(&mut self.repair_valid(value, true)?);
+        Ok(repairs)
+    }
+
+    fn coerce(&self, value: &mut Value, whole_floats: bool, allowed: Allowed) -> Coerced {
+        let Contract { plan, verdict, .. } = &*self.contract;
+        coerce::coerce(plan, verdict, self.limits(), value, whole_floats, allowed)
+    }
+
+    fn stopped(&self, stop: Stop) -> InvalidArguments {
+        let limits = self.limits();
+        match stop {
+            Stop::TooDeep { pointer } => too_deep(&pointer, limits.depth()),
+            Stop::RepeatedKeys { pointers, more } => repeats(pointers, more),
+            Stop::TooLarge => too_large_with_defaults(limits.bytes()),
+            Stop::EndlessDefaults | Stop::TooMuchWork => {
+                Fault::new("", "work", "takes too long to check: send less at once").into()
+            }
+        }
+    }
+
+    /// Everything that is wrong with a value that the document does not accept.
+    fn explain(&self, value: &Value, repairs: &[Repair]) -> InvalidArguments {
+        let Contract {
+            document,
+            plan,
+            verdict,
+        } = &*self.contract;
+        let Some(judge) = verdict.whole() else {
+            return InvalidArguments::default();
+        };
+        if explain_fallback::is_explainable(plan, value) {
+            return explain::explain(document, judge, value, repairs);
+        }
+        if verdict.has_parts() {
+            return explain_fallback::wrong_places(plan, verdict, value);
+        }
+        // Seldom needed, and so made now: without its parts every place would look wrong.
+        match Verdict::build(document, judge.draft(), plan, true) {
+            Ok(verdict) => explain_fallback::wrong_places(plan, &verdict, value),
+            Err(_) => self.stopped(Stop::TooMuchWork),
+        }
+    }
+
+    /// Repeated keys, and what else is wrong if the last of each counts.
+    fn refuse_repeats(
+        &self,
+        value: &Value,
+        (named, more): (Vec<String>, usize),
+    ) -> InvalidArguments {
+        let mut faults = repeats(named, more);
+        let mut value = value.clone();
+        // Only what the verdict says of the repaired value counts here; a pass that stops has said less, not more.
+        let repairs = self
+            .coerce(&mut value, true, Allowed::CHANGE_AND_FILL)
+            .repairs;
+        if !self.contract.verdict.accepts(&value) {
+            for fault in self.explain(&value, &repairs).faults() {
+                faults.push(fault.clone());
+            }
+        }
+        faults
+    }
+}
+
+fn has_defaults(repairs: &[Repair]) -> bool {
+    repairs
+        .iter()
+        .any(|repair| repair.kind == RepairKind::Default)
+}
+
+fn undo(repairs: Vec<Repair>, value: &mut Value) {
+    for repair in repairs.into_iter().rev() {
+        repair.undo(value);
+    }
+}
+
+fn repeats(named: Vec<String>, more: usize) -> InvalidArguments {
+    let mut faults = InvalidArguments::default();
+    for pointer in named {
+        faults.push(
+            Fault::at(pointer, "unique_keys", "given once", None)
+                .with_message("is given more than once: send each key once"),
+        );
+    }
+    faults.count_more(more);
+    faults
+}
+
+fn reserved() -> InvalidArguments {
+    Fault::at("", "propertyNames", "names of the tool's own", None)
+        .with_message("must not have a name that begins with `$serde_json::private::`".to_owned())
+        .into()
+}
+
+fn beyond_doubles() -> InvalidArguments {
+    Fault::at("", "json", "numbers in the range of a double", None)
+        .with_message("must not have a number beyond the range of a double".to_owned())
+        .into()
+}
+
+fn too_deep(pointer: &str, limit: usize) -> InvalidArguments {
+    Fault::at(
+        pointer,
+        "max_depth",
+        format!("at most {limit} levels deep"),
+        None,
+    )
+    .with_message(format!(
+        "must be at most {limit} levels deep: send something flatter"
+    ))
+    .into()
+}
+
+fn too_large(bytes: usize, limit: usize) -> InvalidArguments {
+    Fault::at("", "max_bytes", format!("at most {limit} bytes"), None)
+        .with_message(format!(
+            "must be at most {limit} bytes (got {bytes}): send less at once"
+        ))
+        .into()
+}
+
+fn too_large_with_defaults(limit: usize) -> InvalidArguments {
+    Fault::at("", "max_bytes", format!("at most {limit} bytes"), None)
+        .with_message(format!(
+            "would be more than {limit} bytes with the defaults filled in: send less at once"
+        ))
+        .into()
+}
+
+fn not_json(text: &str, error: &serde_json::Error) -> InvalidArguments {
+    let got = Value::from(text);
+    let advice = if text.trim().is_empty() {
+        "nothing came; send {} if there is nothing to say".to_owned()
+    } else if error.is_eof() {
+        format!(
+            "the text ends too early, at line {} column {}; send all of it",
+            error.line(),
+            error.column()
+        )
+    } else {
+        format!("{error}")
+    };
+    Fault::at("", "json", "a JSON object", Some(&got))
+        .with_message(format!("must be one JSON object: {advice}"))
+        .into()
+}
+
+/// A schema document that is text.
+pub(crate) fn decode_document(text: &str) -> Result<Value, SchemaError> {
+    let problems = match decode::decode(text, MAX_DEPTH) {
+        Ok(decoded) if decoded.repeats_keys => decode::repeated_keys(text, MAX_DEPTH)
+            .0
+            .into_iter()
+            .map(|pointer| SchemaProblem::new(pointer, "is given more than once"))
+            .collect(),
+        Ok(decoded) => return Ok(decoded.value),
+        Err(DecodeError::TooDeep) => {
+            vec![SchemaProblem::new(
+                "",
+                "has more than 128 levels: flatten it with `$defs`",
+            )]
+        }
+        Err(DecodeError::Reserved) => {
+            let why = "has a name that begins with `$serde_json::private::`";
+            vec![SchemaProblem::new("", why)]
+        }
+        Err(DecodeError::NotJson(error)) => {
+            vec![SchemaProblem::new("", format!("is not JSON: {error}"))]
+        }
+    };
+    Err(SchemaError::new(problems))
+}

@@ -1,0 +1,476 @@
+//! The pass in front of the verdict: narrow repairs and defaults, guided by the document, each one recorded.
+
+use indexmap::IndexSet;
+use serde_json::{Map, Value};
+
+use super::branch_filter;
+use super::decode::{self, DecodeError};
+use super::limits::Limits;
+use super::number::{as_integer, read_number};
+use super::place::{Here, subschemas_of};
+use super::plan::{Node, NodeId, Plan, Types};
+use super::pointer::Pointer;
+use super::raw::survey;
+use super::repair::{Repair, RepairKind};
+use super::verdict::Verdict;
+
+/// What the pass may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allowed {
+    /// Change values. Never where a subschema accepts the value as it came.
+    pub(crate) change: bool,
+    /// Fill defaults.
+    pub(crate) fill: bool,
+}
+
+impl Allowed {
+    pub(crate) const CHANGE_AND_FILL: Allowed = Allowed {
+        change: true,
+        fill: true,
+    };
+    pub(crate) const CHANGE: Allowed = Allowed {
+        change: true,
+        fill: false,
+    };
+    pub(crate) const FILL: Allowed = Allowed {
+        change: false,
+        fill: true,
+    };
+    /// Whole numbers become integers all the same: that changes how a number is written, and not which it is.
+    pub(crate) const NOTHING: Allowed = Allowed {
+        change: false,
+        fill: false,
+    };
+}
+
+/// What the pass did, and what stopped it, if something did.
+pub(crate) struct Coerced {
+    pub(crate) repairs: Vec<Repair>,
+    pub(crate) stop: Option<Stop>,
+}
+
+/// Why the pass gave up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Decoded text went below the last level that is allowed.
+    TooDeep { pointer: String },
+    /// Decoded text has a key twice.
+    RepeatedKeys { pointers: Vec<String>, more: usize },
+    /// The defaults made it larger than is allowed.
+    TooLarge,
+    /// The defaults went below the last level that is allowed: they have no end.
+    EndlessDefaults,
+    /// The document would take too long for this value, by unions in unions or defaults that wake one another.
+    TooMuchWork,
+}
+
+/// Rounds after which a value that still changes is taken as it is; the verdict comes after them. Each round that
+/// changes something fills a default at least, so that few values ever need more than three.
+const MOST_ROUNDS: usize = 1_000;
+/// Subschemas that one check may visit: several for each value that fits into a mebibyte. A union in a union in a union
+/// … multiplies.
+const MOST_VISITS: usize = 2_000_000;
+/// Bytes of places that repairs may note, for each byte that arguments may have.
+const PLACES_PER_BYTE: usize = 16;
+/// What trying a branch costs in visits: a copy, and the verdict on it.
+const BRANCH_VISITS: usize = 50;
+
+/// Runs the pass over `value`.
+pub(crate) fn coerce(
+    plan: &Plan,
+    verdict: &Verdict,
+    limits: Limits,
+    value: &mut Value,
+    whole_floats: bool,
+    allowed: Allowed,
+) -> Coerced {
+    let mut repairs = Vec::new();
+    let mut visits_left = MOST_VISITS;
+    // A default that one subschema fills may wake another that was passed before: then once more.
+    let rounds = if plan.entangled { MOST_ROUNDS } else { 1 };
+    for _ in 0..rounds {
+        let mut pass = Pass {
+            plan,
+            verdict,
+            limits,
+            place: Pointer::default(),
+            depth: 0,
+            repairs: Vec::new(),
+            visits_left,
+            bytes_left: limits.bytes(),
+            whole_floats: whole_floats || plan.whole_float_defaults,
+            places_left: limits.bytes().saturating_mul(PLACES_PER_BYTE),
+        };
+        let stop = pass.visit(0, value, allowed, None).err();
+        visits_left = pass.visits_left;
+        let settled = pass.repairs.is_empty() || comes_to_nothing(&pass.repairs, value);
+        if !settled || stop.is_some() {
+            repairs.append(&mut pass.repairs);
+        }
+        if settled || stop.is_some() {
+            return Coerced { repairs, stop };
+        }
+    }
+    Coerced {
+        repairs,
+        stop: plan.entangled.then_some(Stop::TooMuchWork),
+    }
+}
+
+/// Whether these repairs led back to where they began: a default that is `null` may be filled by one subschema and
+/// counted as absent by another.
+fn comes_to_nothing(repairs: &[Repair], value: &Value) -> bool {
+    if !repairs
+        .iter()
+        .any(|repair| repair.kind == RepairKind::NullAsAbsent)
+    {
+        return false;
+    }
+    let mut before = value.clone();
+    for repair in repairs.iter().rev() {
+        repair.clone().undo(&mut before);
+    }
+    before == *value
+}
+
+struct Pass<'p> {
+    plan: &'p Plan,
+    verdict: &'p Verdict,
+    limits: Limits,
+    place: Pointer,
+    /// Objects and arrays around the value that is visited.
+    depth: usize,
+    repairs: Vec<Repair>,
+    visits_left: usize,
+    /// Bytes of defaults that may still be filled.
+    bytes_left: usize,
+    /// Somewhere a whole number is written with a fraction or exponent.
+    whole_floats: bool,
+    /// Bytes of places that may still be noted: a place may be as long as the arguments.
+    places_left: usize,
+}
+
+impl<'p> Pass<'p> {
+    fn node(&self, id: NodeId) -> Option<&'p Node> {
+        self.plan.nodes.get(id)
+    }
+
+    /// One place of the value, under one subschema; `outer` are those under which the place is visited already.
+    fn visit(
+        &mut self,
+        id: NodeId,
+        value: &mut Value,
+        allowed: Allowed,
+        outer: Option<&Here<'_>>,
+    ) -> Result<(), Stop> {
+        let work = self.node(id).is_some_and(|node| {
+            allowed.change || allowed.fill && node.fills || self.whole_floats && node.integers
+        });
+        if !work {
+            return Ok(());
+        }
+        let here = Here { id, outer };
+        self.shape(id, value, allowed)?;
+        if allowed.change {
+            self.drop_nulls(&here, value)?;
+        }
+        self.descend(id, value, allowed, &here)
+    }
+
+    /// Gives the value the type that is asked for, by this subschema and all that hold for the same place.
+    fn shape(&mut self, id: NodeId, value: &mut Value, allowed: Allowed) -> Result<(), Stop> {
+        let Some(node) = self.node(id) else {
+            return Ok(());
+        };
+        if let Some(types) = node.allowed {
+            match value {
+                Value::String(text) if allowed.change && !types.allows(Types::STRING) => {
+                    let read = self.read_text(text, types)?;
+                    if let Some((after, kind)) = read {
+                        let before = value.take();
+                        self.replace(value, kind, before, after)?;
+                    }
+                }
+                Value::Number(number) if types.only_integers() => {
+                    if let Some(whole) = as_integer(number) {
+                        let before = value.take();
+                        self.replace(value, RepairKind::Integer, before, Value::Number(whole))?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        for same in &node.same_place {
+            self.shape(*same, value, allowed)?;
+        }
+        Ok(())
+    }
+
+    /// What a text says where no text is allowed: the first that fits by its type.
+    fn read_text(&mut self, text: &str, types: Types) -> Result<Option<(Value, RepairKind)>, Stop> {
+        let trimmed = text.trim();
+        if types.allows(Types::NUMBER)
+            && let Some(number) = read_number(trimmed)
+            && types.allows(Types::of(&Value::Number(number.clone())))
+        {
+            return Ok(Some((Value::Number(number), RepairKind::Number)));
+        }
+        if types.allows(Types::BOOLEAN) {
+            for (word, meant) in [("true", true), ("false", false)] {
+                if trimmed.eq_ignore_ascii_case(word) {
+                    return Ok(Some((Value::Bool(meant), RepairKind::Boolean)));
+                }
+            }
+        }
+        let opens = |c: char| trimmed.starts_with(c);
+        if (types.allows(Types::OBJECT) && opens('{')) || (types.allows(Types::ARRAY) && opens('['))
+        {
+            return self.read_json(trimmed);
+        }
+        Ok(None)
+    }
+
+    fn read_json(&mut self, text: &str) -> Result<Option<(Value, RepairKind)>, Stop> {
+        let levels = self.limits.depth().saturating_sub(self.depth);
+        match decode::decode(text, levels) {
+            Ok(decoded) if decoded.repeats_keys => {
+                let base = self.place.as_str();
+                let (inner, more) = decode::repeated_keys(text, levels);
+                let pointers = inner.iter().map(|inner| format!("{base}{inner}")).collect();
+                Err(Stop::RepeatedKeys { pointers, more })
+            }
+            Ok(decoded) => {
+                self.whole_floats |= decoded.whole_floats;
+                Ok(Some((decoded.value, RepairKind::Json)))
+            }
+            Err(DecodeError::TooDeep) => Err(Stop::TooDeep {
+                pointer: self.place.as_str().to_owned(),
+            }),
+            Err(DecodeError::NotJson(_) | DecodeError::Reserved) => Ok(None),
+        }
+    }
+
+    /// Goes into the value, under this subschema and all that hold for the same place.
+    fn descend(
+        &mut self,
+        id: NodeId,
+        value: &mut Value,
+        allowed: Allowed,
+        here: &Here<'_>,
+    ) -> Result<(), Stop> {
+        self.visits_left = self.visits_left.checked_sub(1).ok_or(Stop::TooMuchWork)?;
+        let Some(node) = self.node(id) else {
+            return Ok(());
+        };
+        for same in &node.same_place {
+            self.descend(*same, value, allowed, here)?;
+        }
+        match value {
+            Value::Object(map) => self.object(node, map, allowed)?,
+            Value::Array(items) => self.array(node, items, allowed)?,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+        for branches in &node.unions {
+            self.union(branches, value, allowed, here)?;
+        }
+        Ok(())
+    }
+
+    fn object(
+        &mut self,
+        node: &'p Node,
+        map: &mut Map<String, Value>,
+        allowed: Allowed,
+    ) -> Result<(), Stop> {
+        let named =
+            !node.properties.is_empty() || !node.patterns.is_empty() || node.additional.is_some();
+        self.depth += 1;
+        if named {
+            for (name, value) in map.iter_mut() {
+                self.property(node, name, value, allowed)?;
+            }
+        }
+        if allowed.fill && node.fills {
+            self.fill(node, map)?;
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn property(
+        &mut self,
+        node: &'p Node,
+        name: &str,
+        value: &mut Value,
+        allowed: Allowed,
+    ) -> Result<(), Stop> {
+        let mark = self.place.mark();
+        self.place.push_key(name);
+        for id in subschemas_of(node, name) {
+            self.visit(id, value, allowed, None)?;
+        }
+        self.place.back_to(mark);
+        Ok(())
+    }
+
+    /// A `null` for a property that is neither required nor nullable counts as absent. Asked of all subschemas that hold
+    /// for this place: one may name the property and another require it.
+    fn drop_nulls(&mut self, here: &Here<'_>, value: &mut Value) -> Result<(), Stop> {
+        let Value::Object(map) = value else {
+            return Ok(());
+        };
+        if !map.values().any(Value::is_null) {
+            return Ok(());
+        }
+        let plan = self.plan;
+        let all = here.nodes(plan);
+        let named_by = all.get(here.outer_count(plan)..).unwrap_or_default();
+        let goes = |name: &str| {
+            let refused = |id: NodeId| {
+                plan.nodes
+                    .get(id)
+                    .is_some_and(|node| !node.nullable && !node.never)
+            };
+            !all.iter().any(|node| node.requires(name))
+                && named_by
+                    .iter()
+                    .flat_map(|node| subschemas_of(node, name))
+                    .any(refused)
+        };
+        let nulls = map
+            .iter()
+            .filter(|(name, value)| value.is_null() && goes(name));
+        let dropped: IndexSet<String> = nulls.map(|(name, _)| name.clone()).collect();
+        for name in &dropped {
+            let mark = self.place.mark();
+            self.place.push_key(name);
+            self.note(RepairKind::NullAsAbsent, Some(Value::Null), None)?;
+            self.place.back_to(mark);
+        }
+        map.retain(|name, value| !value.is_null() || !dropped.contains(name));
+        Ok(())
+    }
+
+    fn fill(&mut self, node: &'p Node, map: &mut Map<String, Value>) -> Result<(), Stop> {
+        for property in &node.properties {
+            let Some(default) = &property.default else {
+                continue;
+            };
+            if map.contains_key(&property.name) {
+                continue;
+            }
+            let surveyed = survey(default);
+            if self.depth + surveyed.depth > self.limits.depth() {
+                return Err(Stop::EndlessDefaults);
+            }
+            self.bytes_left = self
+                .bytes_left
+                .checked_sub(surveyed.bytes + property.name.len())
+                .ok_or(Stop::TooLarge)?;
+            let mark = self.place.mark();
+            self.place.push_key(&property.name);
+            self.note(RepairKind::Default, None, Some(default.clone()))?;
+            let mut value = default.clone();
+            self.visit(property.node, &mut value, Allowed::FILL, None)?;
+            map.insert(property.name.clone(), value);
+            self.place.back_to(mark);
+        }
+        Ok(())
+    }
+
+    fn array(&mut self, node: &'p Node, items: &mut [Value], allowed: Allowed) -> Result<(), Stop> {
+        if node.prefix.is_empty() && node.items.is_none() {
+            return Ok(());
+        }
+        self.depth += 1;
+        for (index, item) in items.iter_mut().enumerate() {
+            let Some(id) = node.prefix.get(index).copied().or(node.items) else {
+                break;
+            };
+            let mark = self.place.mark();
+            self.place.push_index(index);
+            self.visit(id, item, allowed, None)?;
+            self.place.back_to(mark);
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// The first branch that accepts the value as it came; else the first that accepts what it makes of a copy.
+    fn union(
+        &mut self,
+        branches: &'p [NodeId],
+        value: &mut Value,
+        allowed: Allowed,
+        here: &Here<'_>,
+    ) -> Result<(), Stop> {
+        if let Some(branch) = branches
+            .iter()
+            .find(|branch| self.verdict.part_accepts(**branch, value))
+        {
+            let as_it_came = Allowed {
+                change: false,
+                ..allowed
+            };
+            return self.visit(*branch, value, as_it_came, Some(here));
+        }
+        if !allowed.change {
+            return Ok(());
+        }
+        for branch in branches {
+            if branch_filter::cannot_fit(self.plan, *branch, value) {
+                continue;
+            }
+            let left = self.visits_left.checked_sub(BRANCH_VISITS);
+            self.visits_left = left.ok_or(Stop::TooMuchWork)?;
+            let mut copy = value.clone();
+            let (repairs, bytes_left) = (self.repairs.len(), self.bytes_left);
+            let (mark, depth) = (self.place.mark(), self.depth);
+            match self.visit(*branch, &mut copy, allowed, Some(here)) {
+                Ok(()) if self.verdict.part_accepts(*branch, &copy) => {
+                    *value = copy;
+                    return Ok(());
+                }
+                Err(Stop::TooMuchWork) => return Err(Stop::TooMuchWork),
+                // What another branch makes of it may still do.
+                Ok(()) | Err(_) => {
+                    self.repairs.truncate(repairs);
+                    self.bytes_left = bytes_left;
+                    self.place.back_to(mark);
+                    self.depth = depth;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn replace(
+        &mut self,
+        slot: &mut Value,
+        kind: RepairKind,
+        before: Value,
+        after: Value,
+    ) -> Result<(), Stop> {
+        *slot = after.clone();
+        self.note(kind, Some(before), Some(after))
+    }
+
+    /// Notes a repair at this place.
+    fn note(
+        &mut self,
+        kind: RepairKind,
+        before: Option<Value>,
+        after: Option<Value>,
+    ) -> Result<(), Stop> {
+        let pointer = self.place.as_str().to_owned();
+        let left = self.places_left.checked_sub(pointer.len());
+        self.repairs.push(Repair {
+            pointer,
+            kind,
+            before,
+            after,
+        });
+        self.places_left = left.ok_or(Stop::TooMuchWork)?;
+        Ok(())
+    }
+}

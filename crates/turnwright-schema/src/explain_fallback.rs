@@ -1,0 +1,176 @@
+//! Where something is wrong, when saying all of it would take too long.
+//!
+//! The validator explains a union by all branches, a union in a branch by all of its own, and so on; and it writes down
+//! the place of every fault, however long. For most arguments that is little. Where it is not, the places are looked for
+//! one by one instead, and told with fewer words.
+
+use serde_json::Value;
+
+use super::branch_filter;
+use super::explain;
+use super::fault::{Fault, InvalidArguments};
+use super::place::subschemas_of;
+use super::plan::{Node, NodeId, Plan, Types};
+use super::pointer::Pointer;
+use super::raw::survey;
+use super::verdict::Verdict;
+
+/// InvalidArguments, weighed by the length of their places, that the validator may be asked to explain.
+const MOST_EXPLAINED: usize = 300_000;
+
+/// Whether the validator can explain what is wrong with `value` at a bearable price.
+pub(crate) fn is_explainable(plan: &Plan, value: &Value) -> bool {
+    let mut left = MOST_EXPLAINED;
+    weigh(plan, 0, value, 0, &mut left).is_some()
+}
+
+fn weigh(plan: &Plan, id: NodeId, value: &Value, place: usize, left: &mut usize) -> Option<()> {
+    *left = left.checked_sub(1 + place / 64)?;
+    let node = plan.nodes.get(id)?;
+    for same in node.same_place.iter().chain(&node.only_looks) {
+        weigh(plan, *same, value, place, left)?;
+    }
+    for branch in node.unions.iter().flatten() {
+        // For each branch a copy of what it refuses is kept.
+        *left = left.checked_sub(survey(value).bytes / 16)?;
+        weigh(plan, *branch, value, place, left)?;
+    }
+    match value {
+        Value::Object(map) => {
+            // What is unexpected is told with its place too.
+            for (name, value) in map {
+                let below = place + name.len() + 1;
+                *left = left.checked_sub(1 + below / 64)?;
+                for id in subschemas_of(node, name) {
+                    weigh(plan, id, value, below, left)?;
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                if let Some(id) = node.prefix.get(index).copied().or(node.items) {
+                    weigh(plan, id, item, place + 6, left)?;
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    Some(())
+}
+
+/// The places at which something is wrong, as deep as they can be told apart.
+///
+/// The verdict must have parts.
+pub(crate) fn wrong_places(plan: &Plan, verdict: &Verdict, value: &Value) -> InvalidArguments {
+    let mut search = Search {
+        plan,
+        verdict,
+        place: Pointer::default(),
+        faults: InvalidArguments::default(),
+        left: MOST_LOOKED_AT,
+    };
+    search.look(0, value);
+    search.faults
+}
+
+/// Parts of the value that are asked about.
+const MOST_LOOKED_AT: usize = 10_000;
+
+struct Search<'s> {
+    plan: &'s Plan,
+    verdict: &'s Verdict,
+    place: Pointer,
+    faults: InvalidArguments,
+    left: usize,
+}
+
+impl Search<'_> {
+    /// Looks for what is wrong below a place that this subschema refuses; tells the place itself if nothing is found.
+    fn look(&mut self, id: NodeId, value: &Value) {
+        let before = self.faults.faults().len();
+        self.look_below(id, value);
+        if self.faults.faults().len() > before || self.faults.is_full() || self.explain(id, value) {
+            return;
+        }
+        let message = "does not fit the schema here; there is too much to say why: send less, or something simpler";
+        self.faults
+            .push(Fault::new(self.place.as_str(), "schema", message));
+    }
+
+    /// Has this one place explained after all, if that is bearable.
+    fn explain(&mut self, id: NodeId, value: &Value) -> bool {
+        let mut left = MOST_LOOKED_AT;
+        let bearable = weigh(self.plan, id, value, self.place.as_str().len(), &mut left).is_some();
+        let Some(judge) = self.verdict.part(id).filter(|_| bearable) else {
+            return false;
+        };
+        // Without the document: a part's errors name places of the part, and a name must not be suggested from elsewhere.
+        let found = explain::explain(&Value::Null, judge, value, &[]);
+        for fault in found.faults() {
+            let pointer = format!("{}{}", self.place.as_str(), fault.pointer);
+            self.faults.push(Fault {
+                pointer,
+                ..fault.clone()
+            });
+        }
+        !found.is_empty()
+    }
+
+    fn look_below(&mut self, id: NodeId, value: &Value) {
+        let plan = self.plan;
+        let Some(node) = plan.nodes.get(id) else {
+            return;
+        };
+        for same in &node.same_place {
+            if !self.verdict.part_accepts(*same, value) {
+                self.look_below(*same, value);
+            }
+        }
+        // Of a union only the branch that is meant tells something, if it is plain which one that is.
+        for branches in &node.unions {
+            let mut possible = branches.iter().filter(|branch| {
+                // Text could become `null`, but then it would not have been refused.
+                let null_alone = plan.nodes.get(**branch).and_then(|node| node.allowed);
+                null_alone != Some(Types::NULL) && !branch_filter::cannot_fit(plan, **branch, value)
+            });
+            if let (Some(branch), None) = (possible.next(), possible.next()) {
+                self.look_below(*branch, value);
+            }
+        }
+        self.parts(node, value);
+    }
+
+    fn parts(&mut self, node: &Node, value: &Value) {
+        match value {
+            Value::Object(map) => {
+                for (name, value) in map {
+                    for id in subschemas_of(node, name) {
+                        self.part(id, value, |place| place.push_key(name));
+                    }
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    if let Some(id) = node.prefix.get(index).copied().or(node.items) {
+                        self.part(id, item, |place| place.push_index(index));
+                    }
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    fn part(&mut self, id: NodeId, value: &Value, step: impl FnOnce(&mut Pointer)) {
+        let Some(left) = self.left.checked_sub(1) else {
+            return;
+        };
+        self.left = left;
+        if self.faults.is_full() || self.verdict.part_accepts(id, value) {
+            return;
+        }
+        let mark = self.place.mark();
+        step(&mut self.place);
+        self.look(id, value);
+        self.place.back_to(mark);
+    }
+}

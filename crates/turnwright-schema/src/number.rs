@@ -1,0 +1,49 @@
+//! Numbers: in text, and in other spellings.
+
+use serde_json::Number;
+
+/// One finite number: sign, digits, `.5`, `5.`, exponent; nothing else that Rust or JavaScript would read.
+pub(crate) fn read_number(text: &str) -> Option<Number> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let plain = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
+    if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        || !unsigned.chars().all(plain)
+    {
+        return None;
+    }
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    if let Ok(whole) = digits.parse::<i64>() {
+        return Some(whole.into());
+    }
+    if let Ok(whole) = digits.parse::<u64>() {
+        return Some(whole.into());
+    }
+    let number: f64 = text.parse().ok()?;
+    let number = Number::from_f64(number)?;
+    Some(as_integer(&number).unwrap_or(number))
+}
+
+/// The integer that a number written with a fraction or exponent is, where 64 bits hold it.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the bounds are checked first"
+)]
+pub fn as_integer(number: &Number) -> Option<Number> {
+    /// 2^63 and 2^64, which doubles hold exactly.
+    const I64_END: f64 = 9_223_372_036_854_775_808.0;
+    const U64_END: f64 = 18_446_744_073_709_551_616.0;
+    if number.is_i64() || number.is_u64() {
+        return None;
+    }
+    let value = number.as_f64()?;
+    if value.fract() != 0.0 {
+        None
+    } else if (-I64_END..I64_END).contains(&value) {
+        Some((value as i64).into())
+    } else if (0.0..U64_END).contains(&value) {
+        Some((value as u64).into())
+    } else {
+        None
+    }
+}

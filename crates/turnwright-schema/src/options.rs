@@ -1,0 +1,82 @@
+//! How other people's documents are taken.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{Limits, Schema};
+use crate::problem::SchemaError;
+
+/// Options for taking a document: see [`Schema::options`].
+///
+/// ```
+/// use turnwright_schema::Schema;
+/// use serde_json::json;
+///
+/// let document = json!({
+///     "type": "object",
+///     "properties": { "n": { "type": "integer", "format": "int32", "nullable": true } },
+/// });
+/// // `nullable` and `int32` would be ignored, so the document is refused …
+/// assert!(Schema::from_document(document.clone()).is_err());
+/// // … unless you say that they only describe.
+/// let schema = Schema::options().annotation("nullable").annotation_format("int32").document(document)?;
+/// assert!(!schema.accepts(&json!({ "n": null })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct SchemaOptions {
+    annotations: BTreeSet<String>,
+    annotation_formats: BTreeSet<String>,
+    limits: Limits,
+    /// A keyword that waits for another type than the one allowed is refused: for documents that we made ourselves.
+    pub(crate) strict: bool,
+}
+
+impl SchemaOptions {
+    /// Takes a keyword that is not enforced as an annotation. One that is enforced stays enforced.
+    pub fn annotation(mut self, keyword: impl Into<String>) -> Self {
+        self.annotations.insert(keyword.into());
+        self
+    }
+
+    /// Takes a `format` that is not enforced as an annotation. One that is enforced stays enforced.
+    pub fn annotation_format(mut self, name: impl Into<String>) -> Self {
+        self.annotation_formats.insert(name.into());
+        self
+    }
+
+    /// Sets the limits on arguments.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Takes the document.
+    ///
+    /// # Errors
+    /// `E_INVALID_SCHEMA` with every problem that was found.
+    pub fn document(self, document: Value) -> Result<Schema, SchemaError> {
+        Schema::build(document, &self)
+    }
+
+    pub(crate) fn is_annotation(&self, keyword: &str) -> bool {
+        self.annotations.contains(keyword)
+    }
+
+    pub(crate) fn is_annotation_format(&self, name: &str) -> bool {
+        self.annotation_formats.contains(name)
+    }
+
+    pub(crate) fn limits_now(&self) -> Limits {
+        self.limits
+    }
+
+    pub(crate) fn strict() -> Self {
+        SchemaOptions {
+            strict: true,
+            ..SchemaOptions::default()
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Arguments as they came: text, bytes or a value.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::{Number, Value};
+
+use super::decode::{self, DecodeError, is_reserved};
+use super::limits::MAX_DEPTH;
+
+/// The arguments of a call as they came, kept as they came. Cheap to clone.
+///
+/// Text is what a model sends; it is decoded when it is checked. A [`Value`] is taken as it stands.
+///
+/// ```
+/// use turnwright_schema::RawArgs;
+///
+/// let from_a_model = RawArgs::from(r#"{"city": "Paris"}"#);
+/// let from_a_program = RawArgs::from(serde_json::json!({ "city": "Paris" }));
+/// assert_eq!(from_a_model.to_value(), from_a_program.to_value());
+/// ```
+#[derive(Clone)]
+pub struct RawArgs(Raw);
+
+/// Arguments as they came.
+#[derive(Clone, Debug)]
+pub enum Raw {
+    /// UTF-8 text, JSON or not.
+    Text(Arc<str>),
+    /// Bytes that are not UTF-8.
+    NotUtf8 {
+        /// The bytes as text, with replacement characters.
+        lossy: Arc<str>,
+        /// How many bytes at the start are valid.
+        valid_up_to: usize,
+    },
+    /// A value that a program made.
+    Value(Arc<Surveyed>),
+}
+
+/// A value and its measurements. `Debug` shows no content: arguments may hold secrets.
+pub struct Surveyed {
+    /// The value.
+    pub value: Value,
+    pub(crate) survey: Survey,
+}
+
+/// What can be said of a value without recursion, so that a value of any depth can be asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// Levels of arrays and objects.
+    pub depth: usize,
+    /// Bytes of JSON text, near enough for a limit: escapes count as one.
+    pub(crate) bytes: usize,
+    pub(crate) whole_floats: bool,
+    /// Some text in it begins like JSON.
+    pub(crate) holds_json: bool,
+    /// Some object in it has a name that is reserved.
+    pub(crate) reserved: bool,
+    /// Some number in it is no finite double: possible where `serde_json` keeps all digits.
+    pub(crate) beyond_doubles: bool,
+}
+
+impl fmt::Debug for Surveyed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.survey.fmt(f)
+    }
+}
+
+impl RawArgs {
+    #[doc(hidden)]
+    pub fn raw(&self) -> &Raw {
+        &self.0
+    }
+
+    /// Bytes that are no UTF-8, of which this was kept.
+    #[doc(hidden)]
+    pub fn not_utf8(lossy: &str, valid_up_to: usize) -> Self {
+        RawArgs(Raw::NotUtf8 {
+            lossy: lossy.into(),
+            valid_up_to,
+        })
+    }
+
+    /// The value that this is: what the text parses to, with the last of repeated keys. Text that is not JSON, that is too
+    /// deep to be decoded or that has a key which begins with `$serde_json::private::` counts as a string; so does the text
+    /// of a value with such a key.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        match &self.0 {
+            Raw::Text(text) => match decode::decode(text, MAX_DEPTH) {
+                Ok(decoded) => decoded.value,
+                Err(DecodeError::NotJson(_) | DecodeError::TooDeep | DecodeError::Reserved) => {
+                    Value::from(&**text)
+                }
+            },
+            Raw::NotUtf8 { lossy, .. } => Value::from(&**lossy),
+            // Copying recurses.
+            Raw::Value(it) if it.survey.depth > MAX_DEPTH => {
+                Value::String(format!("(a value of {} levels)", it.survey.depth))
+            }
+            // As a value it could be stored, and not be read again.
+            Raw::Value(it) if it.survey.reserved || it.survey.beyond_doubles => {
+                Value::String(it.value.to_string())
+            }
+            Raw::Value(it) => it.value.clone(),
+        }
+    }
+
+    /// Whether nothing came: no text, blank text, or `null`.
+    #[doc(hidden)]
+    pub fn is_nothing(&self) -> bool {
+        match &self.0 {
+            Raw::Text(text) => matches!(text.trim(), "" | "null"),
+            Raw::NotUtf8 { .. } => false,
+            Raw::Value(it) => it.value.is_null(),
+        }
+    }
+
+    /// The text, where text is what came.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match &self.0 {
+            Raw::Text(text) => Some(text),
+            Raw::NotUtf8 { .. } | Raw::Value(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for RawArgs {
+    /// Arguments may hold secrets: only their form and size are shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Raw::Text(text) => write!(f, "RawArgs(text of {} bytes)", text.len()),
+            Raw::NotUtf8 { lossy, .. } => {
+                write!(f, "RawArgs(about {} bytes that are not UTF-8)", lossy.len())
+            }
+            Raw::Value(it) => {
+                write!(f, "RawArgs(value of about {} bytes)", it.survey.bytes)
+            }
+        }
+    }
+}
+
+impl From<String> for RawArgs {
+    fn from(text: String) -> Self {
+        RawArgs(Raw::Text(text.into()))
+    }
+}
+
+impl From<&str> for RawArgs {
+    fn from(text: &str) -> Self {
+        RawArgs(Raw::Text(text.into()))
+    }
+}
+
+impl From<&String> for RawArgs {
+    fn from(text: &String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<Vec<u8>> for RawArgs {
+    fn from(bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => text.into(),
+            Err(error) => RawArgs(Raw::NotUtf8 {
+                valid_up_to: error.utf8_error().valid_up_to(),
+                lossy: String::from_utf8_lossy(error.as_bytes()).into(),
+            }),
+        }
+    }
+}
+
+impl From<&[u8]> for RawArgs {
+    fn from(bytes: &[u8]) -> Self {
+        bytes.to_vec().into()
+    }
+}
+
+impl From<Value> for RawArgs {
+    fn from(value: Value) -> Self {
+        let survey = survey(&value);
+        RawArgs(Raw::Value(Arc::new(Surveyed { value, survey })))
+    }
+}
+
+impl Drop for Surveyed {
+    fn drop(&mut self) {
+        // Dropping a value recurses, and a caller may have handed over one of any depth.
+        if self.survey.depth > MAX_DEPTH {
+            dismantle(self.value.take());
+        }
+    }
+}
+
+fn written_length(number: &Number) -> usize {
+    match (number.as_i64(), number.as_u64(), number.as_f64()) {
+        (Some(whole), ..) => itoa::Buffer::new().format(whole).len(),
+        (_, Some(whole), _) => itoa::Buffer::new().format(whole).len(),
+        (.., Some(float)) => ryu_js::Buffer::new().format_finite(float).len(),
+        _ => 0,
+    }
+}
+
+/// Whether a number can be read back once it was written. Always, unless some package of the program turns on the feature
+/// `arbitrary_precision` of `serde_json`.
+fn is_double(number: &Number) -> bool {
+    number.as_f64().is_some_and(f64::is_finite)
+}
+
+/// Drops a value of any depth without recursion.
+pub fn dismantle(value: Value) {
+    let mut left = vec![value];
+    while let Some(value) = left.pop() {
+        match value {
+            Value::Array(items) => left.extend(items),
+            Value::Object(map) => left.extend(map.into_iter().map(|(_, value)| value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+}
+
+/// Measures a value of any depth without recursion.
+pub fn survey(value: &Value) -> Survey {
+    let mut survey = Survey::default();
+    let mut left = vec![(value, 0_usize)];
+    while let Some((value, above)) = left.pop() {
+        let depth = above + 1;
+        match value {
+            Value::Null => survey.bytes += 4,
+            Value::Bool(_) => survey.bytes += 5,
+            Value::Number(number) => {
+                survey.bytes += written_length(number);
+                survey.beyond_doubles |= !is_double(number);
+                survey.whole_floats |= !number.is_i64()
+                    && !number.is_u64()
+                    && number.as_f64().is_some_and(|n| n.fract() == 0.0);
+            }
+            Value::String(text) => {
+                survey.bytes += text.len() + 2;
+                survey.holds_json |= text.trim_start().starts_with(['{', '[']);
+            }
+            Value::Array(items) => {
+                survey.depth = survey.depth.max(depth);
+                survey.bytes += 2 + items.len();
+                left.extend(items.iter().map(|item| (item, depth)));
+            }
+            Value::Object(map) => {
+                survey.depth = survey.depth.max(depth);
+                survey.bytes += 2;
+                for (key, value) in map {
+                    survey.bytes += key.len() + 4;
+                    survey.reserved |= is_reserved(key);
+                    left.push((value, depth));
+                }
+            }
+        }
+    }
+    survey
+}

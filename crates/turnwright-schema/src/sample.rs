@@ -1,0 +1,183 @@
+//! The plainest arguments that a document accepts, for showing them to the type behind it.
+
+use serde_json::{Map, Value};
+
+use super::Schema;
+use super::plan::{Node, NodeId, Plan, Types};
+
+/// Nodes that one sample may visit: some documents are large, and this is a first look, not a proof.
+const MOST_VISITS: usize = 500;
+/// Levels that a sample may have: what is deeper is not plain.
+const MOST_LEVELS: usize = 32;
+
+impl Schema {
+    /// Two samples at most, both accepted by the document: with what is required, and with all that is named. Fewer
+    /// where none can be made from types and bounds alone.
+    #[doc(hidden)]
+    pub fn samples(&self) -> Vec<Value> {
+        let mut samples: Vec<Value> = [false, true]
+            .into_iter()
+            .filter_map(|all| {
+                Sampler {
+                    plan: &self.contract.plan,
+                    document: self.document(),
+                    all,
+                    left: MOST_VISITS,
+                }
+                .make(0, 0)
+            })
+            .filter(|sample| self.contract.verdict.accepts(sample))
+            .collect();
+        samples.dedup();
+        samples
+    }
+}
+
+struct Sampler<'s> {
+    plan: &'s Plan,
+    document: &'s Value,
+    /// Give every property, not just those that are required.
+    all: bool,
+    left: usize,
+}
+
+impl Sampler<'_> {
+    /// A value for this place, or `None` where none is plain enough.
+    fn make(&mut self, id: NodeId, depth: usize) -> Option<Value> {
+        self.left = self.left.checked_sub(1).filter(|_| depth <= MOST_LEVELS)?;
+        let plan = self.plan;
+        let node = plan.nodes.get(id)?;
+        if node.never {
+            return None;
+        }
+        let keywords = self.document.pointer(&node.pointer)?;
+        if let Some(value) = keywords.get("const") {
+            return Some(value.clone());
+        }
+        if let Some(Value::Array(values)) = keywords.get("enum") {
+            return values.first().cloned();
+        }
+        if node.allowed.is_none()
+            && let Some(branch) = node
+                .same_place
+                .first()
+                .or_else(|| node.unions.first()?.first())
+            && node.properties.is_empty()
+        {
+            return self.make(*branch, depth);
+        }
+        let types = node.allowed.unwrap_or(Types::OBJECT);
+        let of = |wanted: Types| types.allows(wanted);
+        if of(Types::OBJECT) {
+            self.object(node, depth)
+        } else if of(Types::STRING) {
+            text(keywords)
+        } else if of(Types::NUMBER) {
+            Some(number(keywords))
+        } else if of(Types::BOOLEAN) {
+            Some(Value::Bool(false))
+        } else if of(Types::ARRAY) {
+            self.array(node, keywords, depth)
+        } else {
+            Some(Value::Null)
+        }
+    }
+
+    fn object(&mut self, node: &Node, depth: usize) -> Option<Value> {
+        let mut map = Map::new();
+        for property in &node.properties {
+            let required = node.requires(&property.name);
+            if required || (self.all && depth < 3) {
+                match self.make(property.node, depth + 1) {
+                    Some(value) => {
+                        map.insert(property.name.clone(), value);
+                    }
+                    None if required => return None,
+                    None => {}
+                }
+            }
+        }
+        // A part of the object may be described elsewhere: by what it refers to, by the chosen branch of a union.
+        let parts = node
+            .same_place
+            .iter()
+            .chain(node.unions.iter().filter_map(|branches| branches.first()));
+        for part in parts.copied().collect::<Vec<_>>() {
+            if let Some(Value::Object(more)) = self.make(part, depth) {
+                map.extend(more);
+            }
+        }
+        Some(Value::Object(map))
+    }
+
+    fn array(&mut self, node: &Node, keywords: &Value, depth: usize) -> Option<Value> {
+        let least = keywords
+            .get("minItems")
+            .and_then(Value::as_u64)
+            .unwrap_or(0)
+            .max(u64::from(self.all && depth < 3));
+        let count = usize::try_from(least).ok()?.max(node.prefix.len());
+        if count > 64 {
+            return None;
+        }
+        (0..count)
+            .map_while(|index| Some(node.prefix.get(index).copied().or(node.items)))
+            .map(|id| id.map_or(Some(Value::Null), |id| self.make(id, depth + 1)))
+            .collect::<Option<Vec<_>>>()
+            .map(Value::Array)
+    }
+}
+
+fn text(keywords: &Value) -> Option<Value> {
+    if keywords.get("pattern").is_some() {
+        return None;
+    }
+    let example = match keywords.get("format").and_then(Value::as_str) {
+        None => {
+            let length = keywords
+                .get("minLength")
+                .and_then(Value::as_u64)
+                .unwrap_or(0);
+            return (length <= 1024)
+                .then(|| Value::from("a".repeat(usize::try_from(length).unwrap_or(0))));
+        }
+        Some("date") => "2000-01-01",
+        Some("date-time") => "2000-01-01T00:00:00Z",
+        Some("time") => "00:00:00Z",
+        Some("duration") => "PT1S",
+        Some("email") => "a@example.org",
+        Some("hostname") => "example.org",
+        Some("ipv4") => "127.0.0.1",
+        Some("ipv6") => "::1",
+        Some("uri" | "iri") => "https://example.org/",
+        Some("uri-reference" | "iri-reference" | "uri-template") => "/a",
+        Some("uuid") => "00000000-0000-0000-0000-000000000000",
+        Some(_) => return None,
+    };
+    Some(example.into())
+}
+
+fn number(keywords: &Value) -> Value {
+    let bound = |name: &str| {
+        keywords
+            .get(name)
+            .filter(|value| value.is_number())
+            .cloned()
+    };
+    if let Some(step) = keywords.get("multipleOf").and_then(Value::as_i64) {
+        return step.into();
+    }
+    match (
+        bound("minimum"),
+        bound("exclusiveMinimum").and_then(|least| least.as_i64()),
+    ) {
+        (_, Some(least)) => least.saturating_add(1).into(),
+        (Some(least), None) if least.as_f64().is_some_and(|least| least > 0.0) => least,
+        (_, None) => {
+            match bound("maximum").filter(|most| most.as_f64().is_some_and(|most| most < 0.0)) {
+                Some(most) => most,
+                None => 0.into(),
+            }
+        }
+    }
+}

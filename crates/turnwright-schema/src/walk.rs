@@ -1,0 +1,433 @@
+//! Our own walk over a document: refuses what cannot be enforced, and draws the plan for coercion.
+//!
+//! Validators ignore what they do not know. A contract may not.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use jsonschema::ValidationOptions;
+use referencing::{Draft, Resolver};
+use serde_json::{Map, Value};
+
+use super::dead_keywords;
+use super::keywords::{self, Keyword, Look, Shape};
+use super::options::SchemaOptions;
+use super::plan::{Node, NodeId, Plan, Property, Types};
+use super::pointer::join;
+use super::problem::SchemaProblem;
+use super::reference::{address, note_places, prepare_references};
+use super::{combinations, graph};
+
+/// What the walk found.
+pub(crate) struct Walked {
+    pub(crate) plan: Plan,
+    /// For some subschema a validator of its own is needed.
+    pub(crate) needs_map: bool,
+    /// Subschemas with a `default`.
+    pub(crate) defaults: Vec<NodeId>,
+}
+
+/// Walks `document`, all of it; gives the plan, or every problem at once.
+pub(crate) fn walk(
+    document: &Value,
+    draft: Draft,
+    options: &SchemaOptions,
+    judge: &ValidationOptions<'static>,
+) -> Result<Walked, Vec<SchemaProblem>> {
+    let registry = match prepare_references(document, draft) {
+        Ok(registry) => registry,
+        Err(problem) => return Err(vec![problem]),
+    };
+    let mut walk = Walk {
+        document,
+        draft,
+        options,
+        judge,
+        nodes: Vec::new(),
+        edges: Vec::new(),
+        seen: HashMap::new(),
+        references: Vec::new(),
+        problems: Vec::new(),
+        places: HashMap::new(),
+    };
+    let resolver = registry
+        .as_ref()
+        .map(|(registry, base)| Rc::new(registry.resolver(base.clone())));
+    walk.schema(document, String::new(), resolver.as_ref());
+    walk.follow_references();
+    walk.finish()
+}
+
+struct Walk<'d, 'o> {
+    document: &'d Value,
+    draft: Draft,
+    options: &'o SchemaOptions,
+    judge: &'o ValidationOptions<'static>,
+    nodes: Vec<Node>,
+    /// For each node, the subschemas that look at the same place of the value, changes or none.
+    edges: Vec<Vec<NodeId>>,
+    /// Nodes by the address of their value in the document.
+    seen: HashMap<usize, NodeId>,
+    references: Vec<Reference<'d>>,
+    problems: Vec<SchemaProblem>,
+    places: HashMap<usize, String>,
+}
+
+struct Reference<'d> {
+    from: NodeId,
+    pointer: String,
+    text: &'d str,
+    target: Option<(&'d Value, Rc<Resolver<'d>>)>,
+}
+
+impl<'d> Walk<'d, '_> {
+    fn problem(&mut self, pointer: impl Into<String>, message: impl Into<String>) {
+        self.problems.push(SchemaProblem::new(pointer, message));
+    }
+
+    /// Walks one subschema and everything written inside it; references are followed later.
+    fn schema(
+        &mut self,
+        schema: &'d Value,
+        pointer: String,
+        scope: Option<&Rc<Resolver<'d>>>,
+    ) -> NodeId {
+        if let Some(node) = self.seen.get(&address(schema)) {
+            return *node;
+        }
+        let id = self.nodes.len();
+        self.seen.insert(address(schema), id);
+        self.nodes.push(Node::default());
+        self.edges.push(Vec::new());
+        let mut node = Node::default();
+        match schema {
+            Value::Bool(takes_all) => node.never = !takes_all,
+            Value::Object(map) => {
+                let own_scope = self.scope_of(schema, map, &pointer, scope);
+                self.keywords(id, &mut node, map, &pointer, own_scope.as_ref().or(scope));
+            }
+            _ => self.problem(&pointer, "a schema is an object, `true` or `false`"),
+        }
+        node.pointer = pointer;
+        if let Some(slot) = self.nodes.get_mut(id) {
+            *slot = node;
+        }
+        id
+    }
+
+    /// The scope that an `$id` opens.
+    fn scope_of(
+        &mut self,
+        schema: &'d Value,
+        map: &'d Map<String, Value>,
+        pointer: &str,
+        scope: Option<&Rc<Resolver<'d>>>,
+    ) -> Option<Rc<Resolver<'d>>> {
+        if !map.contains_key("$id") || pointer.is_empty() {
+            return None;
+        }
+        match scope?.in_subresource(self.draft.create_resource_ref(schema)) {
+            Ok(scope) => Some(Rc::new(scope)),
+            Err(error) => {
+                self.problem(join(pointer, "$id"), format!("is no identifier: {error}"));
+                None
+            }
+        }
+    }
+
+    fn keywords(
+        &mut self,
+        id: NodeId,
+        node: &mut Node,
+        map: &'d Map<String, Value>,
+        pointer: &str,
+        scope: Option<&Rc<Resolver<'d>>>,
+    ) {
+        // In draft 7 what stands beside `$ref` is ignored.
+        let only_ref = self.draft == Draft::Draft7 && map.contains_key("$ref");
+        for (name, value) in map {
+            let place = join(pointer, name);
+            let Some(keyword) = keywords::keyword(self.draft, name) else {
+                if !self.options.is_annotation(name) {
+                    self.problem(place, keywords::unknown(self.draft, name));
+                }
+                continue;
+            };
+            if only_ref && !keyword.annotation && name != "$ref" {
+                self.problem(
+                    place,
+                    "draft 7 ignores what stands beside `$ref`: put the `$ref` into an `allOf`",
+                );
+                continue;
+            }
+            self.lint(name, value, keyword, map, &place);
+            self.subschemas(id, node, name, value, keyword, &place, scope);
+        }
+        self.note_values(node, map, only_ref);
+        if let Some(text) = map.get("$ref").and_then(Value::as_str) {
+            let target = scope.and_then(|scope| {
+                let (contents, resolver, _) = scope.lookup(text).ok()?.into_inner();
+                Some((contents, Rc::new(resolver)))
+            });
+            self.references.push(Reference {
+                from: id,
+                pointer: join(pointer, "$ref"),
+                text,
+                target,
+            });
+        }
+    }
+
+    /// What can be wrong with a keyword that the draft knows.
+    fn lint(
+        &mut self,
+        name: &str,
+        value: &Value,
+        keyword: Keyword,
+        map: &Map<String, Value>,
+        place: &str,
+    ) {
+        if let Some(needed) = keyword.needs
+            && !map.contains_key(needed)
+        {
+            self.problem(
+                place,
+                format!("has no effect without `{needed}`: add it or leave this out"),
+            );
+        }
+        match name {
+            "additionalItems" if map.get("items").is_some_and(|items| !items.is_array()) => {
+                self.problem(
+                    place,
+                    "has no effect unless `items` is a list: leave it out",
+                );
+            }
+            "format" => self.lint_format(value, place),
+            "$schema" if place != "/$schema" && Some(value) != self.document.get("$schema") => {
+                self.problem(place, "one document, one draft: leave this out");
+            }
+            "$ref" if !value.is_string() => self.problem(place, "must be text"),
+            _ => {}
+        }
+    }
+
+    fn lint_format(&mut self, value: &Value, place: &str) {
+        let Some(name) = value.as_str() else {
+            return self.problem(place, "must be text");
+        };
+        if !keywords::is_enforced_format(self.draft, name)
+            && !self.options.is_annotation_format(name)
+        {
+            self.problem(
+                place,
+                format!("the format `{name}` is not enforced: leave it out, say it in the description or with `pattern`, or take it as an annotation by name"),
+            );
+        }
+    }
+
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one step of the walk, with all that it knows of its place"
+    )]
+    fn subschemas(
+        &mut self,
+        id: NodeId,
+        node: &mut Node,
+        name: &str,
+        value: &'d Value,
+        keyword: Keyword,
+        place: &str,
+        scope: Option<&Rc<Resolver<'d>>>,
+    ) {
+        let mut found: Vec<(Option<&'d str>, NodeId)> = Vec::new();
+        match (keyword.shape, value) {
+            (Shape::Data, _) => return,
+            (Shape::Schemas | Shape::SchemaOrSchemas, Value::Array(schemas)) => {
+                for (index, schema) in schemas.iter().enumerate() {
+                    found.push((
+                        None,
+                        self.schema(schema, join(place, &index.to_string()), scope),
+                    ));
+                }
+            }
+            (Shape::Named | Shape::NamedOrLists, Value::Object(schemas)) => {
+                for (key, schema) in schemas {
+                    if keyword.shape == Shape::NamedOrLists && schema.is_array() {
+                        continue;
+                    }
+                    found.push((Some(key), self.schema(schema, join(place, key), scope)));
+                }
+            }
+            (Shape::Schema | Shape::SchemaOrSchemas, _) => {
+                found.push((None, self.schema(value, place.to_owned(), scope)));
+            }
+            (Shape::Schemas, _) => return self.problem(place, "must be a list of schemas"),
+            (Shape::Named | Shape::NamedOrLists, _) => {
+                return self.problem(place, "must be an object of schemas");
+            }
+        }
+        if keyword.look == Look::Here
+            && let Some(edges) = self.edges.get_mut(id)
+        {
+            edges.extend(found.iter().map(|(_, child)| *child));
+        }
+        self.plan_keyword(node, name, value, &found, place);
+    }
+
+    /// Notes the subschemas that coercion follows.
+    fn plan_keyword(
+        &mut self,
+        node: &mut Node,
+        name: &str,
+        value: &Value,
+        found: &[(Option<&'d str>, NodeId)],
+        place: &str,
+    ) {
+        let ids = || found.iter().map(|(_, id)| *id);
+        match name {
+            "allOf" => node.same_place.extend(ids()),
+            "anyOf" | "oneOf" => node.unions.push(ids().collect()),
+            "properties" => {
+                node.properties = found
+                    .iter()
+                    .filter_map(|(name, node)| {
+                        Some(Property {
+                            name: (*name)?.to_owned(),
+                            node: *node,
+                            default: None,
+                        })
+                    })
+                    .collect();
+                node.properties.sort_by(|a, b| a.name.cmp(&b.name));
+            }
+            "patternProperties" => {
+                for (pattern, id) in found {
+                    // The same crate judges the names here as in the verdict: one notion of a pattern.
+                    match self.judge.build(&serde_json::json!({ "pattern": pattern })) {
+                        Ok(names) => node.patterns.push((names, *id)),
+                        Err(_) => {
+                            let place = join(place, pattern.unwrap_or_default());
+                            self.problem(place, BAD_PATTERN);
+                        }
+                    }
+                }
+            }
+            "additionalProperties" => node.additional = ids().next(),
+            "prefixItems" => node.prefix = ids().collect(),
+            "items" if value.is_array() => node.prefix = ids().collect(),
+            "items" | "additionalItems" => node.items = ids().next(),
+            _ => {}
+        }
+    }
+
+    fn note_values(&mut self, node: &mut Node, map: &Map<String, Value>, only_ref: bool) {
+        node.default = map.get("default").cloned();
+        if only_ref {
+            return;
+        }
+        node.allowed = Types::allowed_by(map);
+        node.texts = match (map.get("const"), map.get("enum")) {
+            (Some(only), _) => Some(vec![only.clone()]),
+            (None, Some(Value::Array(values))) => Some(values.clone()),
+            _ => None,
+        }
+        .filter(|values| values.iter().all(Value::is_string));
+        if let Some(Value::Array(names)) = map.get("required") {
+            node.required = names
+                .iter()
+                .filter_map(Value::as_str)
+                .map(ToOwned::to_owned)
+                .collect();
+            node.required.sort_unstable();
+        }
+    }
+
+    /// Gives every reference its node. A target that is no schema by its place becomes one by being referred to,
+    /// and is walked like any other.
+    fn follow_references(&mut self) {
+        while let Some(reference) = self.references.pop() {
+            let inside = reference.target.and_then(|(value, scope)| {
+                let place = match self.seen.get(&address(value)) {
+                    Some(_) => String::new(),
+                    None => self.place_of(value)?,
+                };
+                Some((value, place, scope))
+            });
+            let Some((target, place, scope)) = inside else {
+                let text = super::fault::escape(reference.text, 80);
+                self.problem(
+                    reference.pointer,
+                    format!("`{text}` points to nothing in this document: put the schema under `$defs` and refer to it by `#/$defs/…`"),
+                );
+                continue;
+            };
+            let target = self.schema(target, place, Some(&scope));
+            if let Some(node) = self.nodes.get_mut(reference.from) {
+                node.same_place.insert(0, target);
+            }
+            if let Some(edges) = self.edges.get_mut(reference.from) {
+                edges.push(target);
+            }
+        }
+    }
+
+    /// Where a value stands in the document, if it does. Found out for all at once, when it is first asked for.
+    fn place_of(&mut self, value: &Value) -> Option<String> {
+        if self.places.is_empty() {
+            note_places(self.document, String::new(), &mut self.places);
+        }
+        self.places.get(&address(value)).cloned()
+    }
+
+    fn finish(mut self) -> Result<Walked, Vec<SchemaProblem>> {
+        let height = graph::refuse_circles(&self.nodes, &self.edges, &mut self.problems);
+        if self.problems.is_empty() {
+            combinations::refuse_combinations(&self.nodes, &self.edges, &mut self.problems);
+        }
+        if self.options.strict && self.problems.is_empty() {
+            dead_keywords::refuse_idle(self.document, &self.nodes, &mut self.problems);
+        }
+        if !self.problems.is_empty() {
+            self.problems.sort_by(|a, b| a.pointer.cmp(&b.pointer));
+            return Err(self.problems);
+        }
+        let defaults: Vec<NodeId> = self
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, node)| node.default.is_some())
+            .map(|(id, _)| id)
+            .collect();
+        for (node, edges) in self.nodes.iter_mut().zip(&self.edges) {
+            let followed: Vec<NodeId> = node.here().collect();
+            node.only_looks = edges
+                .iter()
+                .copied()
+                .filter(|id| !followed.contains(id))
+                .collect();
+        }
+        let mut plan = Plan {
+            nodes: self.nodes,
+            height,
+            ..Plan::default()
+        };
+        graph::complete(&mut plan, &mut self.problems);
+        if !self.problems.is_empty() {
+            return Err(self.problems);
+        }
+        let needs_map = !defaults.is_empty()
+            || plan.nodes.iter().any(|node| !node.unions.is_empty())
+            || plan.nodes.iter().any(|node| {
+                node.below()
+                    .any(|below| graph::refuses_null(&plan.nodes, below).is_none())
+            });
+        Ok(Walked {
+            plan,
+            needs_map,
+            defaults,
+        })
+    }
+}
+
+pub(crate) const BAD_PATTERN: &str =
+    "is no pattern that runs in linear time: look-around and back-references are not taken";

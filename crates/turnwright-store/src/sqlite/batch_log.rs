@@ -1,0 +1,50 @@
+//! The ids of batches that were applied.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::apply::Verdict;
+use super::encode::Encoded;
+use super::error::Failure;
+
+/// How long an id is kept, in milliseconds.
+const RETENTION: i64 = 60 * 60 * 1_000;
+
+/// Notes that a batch is applied with this revision. If a batch with its id was applied before, changes nothing and returns the
+/// answer for this one.
+pub(super) fn insert(
+    conn: &Connection,
+    batch: &Encoded,
+    revision: u64,
+    now: i64,
+) -> Result<Option<Verdict>, Failure> {
+    let mut statement = conn.prepare_cached(
+        "INSERT INTO batches (batch_id, revision, digest, applied_at) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO NOTHING",
+    )?;
+    let id = batch.id.0.to_be_bytes();
+    match statement.execute(params![id.as_slice(), revision, batch.digest, now])? {
+        0 => find(conn, batch),
+        _ => Ok(None),
+    }
+}
+
+/// The answer for a batch whose id was applied before.
+pub(super) fn find(conn: &Connection, batch: &Encoded) -> Result<Option<Verdict>, Failure> {
+    let mut statement =
+        conn.prepare_cached("SELECT revision, digest FROM batches WHERE batch_id = ?1")?;
+    let found = statement.query_row([batch.id.0.to_be_bytes().as_slice()], |row| {
+        Ok((row.get::<_, u64>(0)?, row.get::<_, u32>(1)?))
+    });
+    let verdict = |(revision, digest)| match digest == batch.digest {
+        true => Ok(revision),
+        false => Err(Failure::BatchIdReused(batch.id)),
+    };
+    Ok(found.optional()?.map(verdict))
+}
+
+/// Deletes ids that are too old, and those of a clock that was ahead.
+pub(super) fn prune(conn: &Connection, now: i64) -> Result<(), Failure> {
+    conn.prepare_cached("DELETE FROM batches WHERE applied_at NOT BETWEEN ?1 AND ?2")?
+        .execute([now.saturating_sub(RETENTION), now.saturating_add(RETENTION)])?;
+    Ok(())
+}

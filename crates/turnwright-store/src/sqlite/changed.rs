@@ -1,0 +1,88 @@
+//! What changed in a conversation since a revision.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+use turnwright_core::record::{ByteResolver, RecordKind};
+use turnwright_core::store::{Changes, ConversationId, KEPT_DELETIONS, Loaded, Revision};
+
+use super::conversation_row::ConversationRow;
+use super::decode::{Wanted, records};
+use super::error::Failure;
+use super::format;
+
+const PUT_SINCE: &str =
+    "SELECT position, kind, id, checksum, body FROM records INDEXED BY records_by_revision
+    WHERE conversation = ?1 AND revision > ?2";
+const DELETED_SINCE: &str =
+    "SELECT DISTINCT kind, id FROM deletions WHERE conversation = ?1 AND revision > ?2
+    AND NOT EXISTS (SELECT 1 FROM records WHERE records.conversation = deletions.conversation
+        AND records.kind = deletions.kind AND records.id = deletions.id)";
+
+pub(super) fn changed(
+    conn: &mut Connection,
+    conversation: &ConversationId,
+    since: Revision,
+    reopen: &ByteResolver,
+    wanted: Wanted<'_>,
+) -> Result<Changes, Failure> {
+    let snapshot = conn.transaction()?;
+    format::check(&snapshot)?;
+    let row = ConversationRow::find(&snapshot, conversation.as_str())?;
+    if since.0 < row.changes_from || since.0 > row.revision {
+        return Ok(Changes::Unknown);
+    }
+    let (mut put, mut deleted) = (Loaded::default(), Vec::new());
+    if let Some(key) = row.key {
+        let mut statement = snapshot.prepare_cached(PUT_SINCE)?;
+        put = records(statement.query(params![key, since.0])?, reopen, wanted)?;
+        put.records.sort_by_key(|stored| stored.position);
+        put.damaged.sort_by_key(|damaged| damaged.position);
+        deleted = deleted_since(&snapshot, key, since)?;
+    }
+    (put.revision, put.fencing_token) = (Revision(row.revision), row.fencing_token);
+    Ok(Changes::Since { put, deleted })
+}
+
+fn deleted_since(
+    conn: &Connection,
+    key: i64,
+    since: Revision,
+) -> Result<Vec<(RecordKind, String)>, Failure> {
+    let mut statement = conn.prepare_cached(DELETED_SINCE)?;
+    let mut rows = statement.query(params![key, since.0])?;
+    let mut deleted = Vec::new();
+    while let Some(row) = rows.next()? {
+        // A kind that this release does not know has no reader here.
+        if let Some(kind) = RecordKind::named(row.get_ref(0)?.as_str().unwrap_or_default()) {
+            deleted.push((kind, row.get(1)?));
+        }
+    }
+    deleted.sort_unstable();
+    Ok(deleted)
+}
+
+/// Notes that a record was deleted.
+pub(super) fn note_deletion(
+    conn: &Connection,
+    key: i64,
+    revision: u64,
+    kind: RecordKind,
+    id: &str,
+) -> Result<(), Failure> {
+    conn.prepare_cached("INSERT OR IGNORE INTO deletions (conversation, revision, kind, id) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![key, revision, kind.as_str(), id])?;
+    Ok(())
+}
+
+/// Forgets deletions beyond those that are kept. Returns the revision up to which they are forgotten.
+pub(super) fn prune_deletions(conn: &Connection, key: i64) -> Result<Option<u64>, Failure> {
+    let mut statement = conn.prepare_cached(
+        "SELECT revision FROM deletions WHERE conversation = ?1 ORDER BY revision DESC LIMIT 1 OFFSET ?2",
+    )?;
+    let oldest = statement.query_row(params![key, KEPT_DELETIONS], |row| row.get(0));
+    let oldest: Option<u64> = oldest.optional()?;
+    if let Some(revision) = oldest {
+        conn.prepare_cached("DELETE FROM deletions WHERE conversation = ?1 AND revision <= ?2")?
+            .execute(params![key, revision])?;
+    }
+    Ok(oldest)
+}

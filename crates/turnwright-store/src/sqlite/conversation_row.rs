@@ -1,0 +1,156 @@
+//! The row of a conversation: under its id while it has records, and under a digest of the id afterwards.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+use sha2::{Digest as _, Sha256};
+use turnwright_core::record::Lease;
+
+use super::encode::nanoseconds;
+use super::error::Failure;
+
+/// The numbers of a conversation. All are 0 if it was never written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ConversationRow {
+    /// The key of the row, while the conversation has records.
+    pub(super) key: Option<i64>,
+    pub(super) revision: u64,
+    pub(super) fencing_token: u64,
+    pub(super) last_position: u64,
+    /// The oldest revision since which all changes are known.
+    pub(super) changes_from: u64,
+}
+
+impl ConversationRow {
+    pub(super) fn find(conn: &Connection, id: &str) -> Result<Self, Failure> {
+        let mut statement = conn.prepare_cached(
+            "SELECT conversation, revision, fencing_token, last_position, changes_from FROM conversations
+             WHERE conversation_id = ?1",
+        )?;
+        let found = statement.query_row([id], |row| {
+            Ok(ConversationRow {
+                key: Some(row.get(0)?),
+                revision: row.get(1)?,
+                fencing_token: row.get(2)?,
+                last_position: row.get(3)?,
+                changes_from: row.get(4)?,
+            })
+        });
+        match found.optional()? {
+            Some(found) => Ok(found),
+            None => ConversationRow::find_deleted(conn, id),
+        }
+    }
+
+    fn find_deleted(conn: &Connection, id: &str) -> Result<Self, Failure> {
+        let mut statement = conn.prepare_cached(
+            "SELECT revision, fencing_token, last_position FROM deleted_conversations WHERE digest = ?1",
+        )?;
+        let found = statement.query_row([digest(conn, id)?], |row| {
+            Ok(ConversationRow {
+                key: None,
+                revision: row.get(0)?,
+                fencing_token: row.get(1)?,
+                last_position: row.get(2)?,
+                changes_from: row.get(0)?,
+            })
+        });
+        Ok(found.optional()?.unwrap_or_default())
+    }
+
+    /// The key of the row. Inserts the row if there is none, because a record is about to be put.
+    pub(super) fn insert(&mut self, conn: &Connection, id: &str) -> Result<i64, Failure> {
+        if let Some(key) = self.key {
+            return Ok(key);
+        }
+        if self.revision > 0 {
+            conn.prepare_cached("DELETE FROM deleted_conversations WHERE digest = ?1")?
+                .execute([digest(conn, id)?])?;
+        }
+        let mut statement = conn.prepare_cached(
+            "INSERT INTO conversations (conversation_id, revision, fencing_token, last_position, written_at)
+             VALUES (?1, 0, 0, 0, 0)",
+        )?;
+        let key = statement.insert([id])?;
+        self.key = Some(key);
+        Ok(key)
+    }
+
+    /// Writes the numbers.
+    pub(super) fn update(&self, conn: &Connection, id: &str, now: i64) -> Result<(), Failure> {
+        let Some(key) = self.key else {
+            return self.insert_deleted(conn, id);
+        };
+        let mut statement = conn.prepare_cached(
+            "UPDATE conversations SET revision = ?2, fencing_token = ?3, last_position = ?4, changes_from = ?5,
+                 written_at = ?6
+             WHERE conversation = ?1",
+        )?;
+        statement.execute(params![
+            key,
+            self.revision,
+            self.fencing_token,
+            self.last_position,
+            self.changes_from,
+            now
+        ])?;
+        Ok(())
+    }
+
+    /// Writes the numbers. Deletes the row with the id if the conversation has no record any more.
+    pub(super) fn update_or_delete(
+        &mut self,
+        conn: &Connection,
+        id: &str,
+        now: i64,
+    ) -> Result<(), Failure> {
+        if let Some(key) = self.key {
+            let has_records: bool = conn
+                .prepare_cached("SELECT EXISTS (SELECT 1 FROM records WHERE conversation = ?1)")?
+                .query_row([key], |row| row.get(0))?;
+            if !has_records {
+                conn.prepare_cached("DELETE FROM conversations WHERE conversation = ?1")?
+                    .execute([key])?;
+                self.key = None;
+            }
+        }
+        self.update(conn, id, now)
+    }
+
+    fn insert_deleted(&self, conn: &Connection, id: &str) -> Result<(), Failure> {
+        let mut statement = conn.prepare_cached(
+            "INSERT OR REPLACE INTO deleted_conversations (digest, revision, fencing_token, last_position)
+             VALUES (?1, ?2, ?3, ?4)",
+        )?;
+        statement.execute(params![
+            digest(conn, id)?,
+            self.revision,
+            self.fencing_token,
+            self.last_position
+        ])?;
+        Ok(())
+    }
+}
+
+/// Notes which turn holds the conversation and until when, as its lease says.
+pub(super) fn set_lease(conn: &Connection, key: i64, lease: Option<&Lease>) -> Result<(), Failure> {
+    let held = lease.filter(|lease| !lease.is_released());
+    let turn_id = held.and_then(Lease::turn_id);
+    let until = held.map(|lease| nanoseconds(lease.until()));
+    conn.prepare_cached(
+        "UPDATE conversations SET lease_turn_id = ?2, lease_until = ?3 WHERE conversation = ?1",
+    )?
+    .execute(params![key, turn_id, until])?;
+    Ok(())
+}
+
+/// The key under which a deleted conversation is kept. The salt of the file prevents lookups in a prepared list of ids.
+pub(super) fn digest(conn: &Connection, id: &str) -> Result<[u8; 32], Failure> {
+    let mut hash = Sha256::new();
+    let mut statement = conn.prepare_cached("SELECT salt FROM salt")?;
+    let mut rows = statement.query([])?;
+    match rows.next()? {
+        Some(row) => hash.update(row.get_ref(0)?.as_blob().unwrap_or_default()),
+        None => return Err(rusqlite::Error::QueryReturnedNoRows.into()),
+    }
+    hash.update(id);
+    Ok(hash.finalize().into())
+}

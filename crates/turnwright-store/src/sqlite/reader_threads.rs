@@ -1,0 +1,122 @@
+//! The threads that read.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::decode::Wanted;
+use super::error::{Failure, SqliteErrorKind};
+use super::open::Target;
+
+/// Reads that wait for a thread; whoever brings more waits before that.
+const QUEUE: usize = 256;
+
+type Job = Box<dyn FnOnce(&mut Reader) + Send>;
+
+/// A bounded number of threads, each with a connection of its own.
+#[derive(Debug)]
+pub(super) struct Readers {
+    jobs: mpsc::Sender<Job>,
+    threads: usize,
+}
+
+impl Readers {
+    /// Starts the threads. Each opens its connection when it is first needed.
+    pub(super) fn start(target: &Target, threads: usize) -> Result<Self, Failure> {
+        let (jobs, waiting) = mpsc::channel(QUEUE);
+        let waiting = Arc::new(Mutex::new(waiting));
+        let threads = threads.max(1);
+        for _ in 0..threads {
+            let waiting = Arc::clone(&waiting);
+            let reader = Reader {
+                target: target.clone(),
+                conn: None,
+                closed: false,
+            };
+            let thread = thread::Builder::new().name("turnwright-reader".to_owned());
+            thread.spawn(move || reader.run(&waiting))?;
+        }
+        Ok(Readers { jobs, threads })
+    }
+
+    /// Reads on one of the threads. What nobody waits for any more is not begun, and long work asks whether it is wanted.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection, Wanted<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.run(move |reader, wanted| work(reader.conn()?, wanted))
+            .await
+    }
+
+    /// Does what may block, and needs no connection, on one of the threads.
+    pub(super) async fn beside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.run(|_, _| work()).await
+    }
+
+    /// Ends all threads after what was handed in before.
+    pub(super) async fn close(&self) -> Result<(), Failure> {
+        for _ in 0..self.threads {
+            self.run(|reader, _| {
+                (reader.conn, reader.closed) = (None, true);
+                Ok(())
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Reader, Wanted<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let (reply, answer) = oneshot::channel();
+        let job: Job = Box::new(move |reader| {
+            if reply.is_closed() {
+                return;
+            }
+            let done = catch_unwind(AssertUnwindSafe(|| work(reader, &|| !reply.is_closed())));
+            let panicked = |_| Err(Failure::new(SqliteErrorKind::Other, "a reader panicked"));
+            let _ = reply.send(done.unwrap_or_else(panicked));
+        });
+        self.jobs
+            .send(job)
+            .await
+            .map_err(|_| SqliteErrorKind::Closed)?;
+        answer.await.unwrap_or(Err(SqliteErrorKind::Closed.into()))
+    }
+}
+
+struct Reader {
+    target: Target,
+    conn: Option<Connection>,
+    closed: bool,
+}
+
+impl Reader {
+    fn run(mut self, jobs: &Mutex<mpsc::Receiver<Job>>) {
+        while !self.closed {
+            // One waits for work, the others for their turn to wait.
+            let job = {
+                let mut jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
+                jobs.blocking_recv()
+            };
+            match job {
+                Some(job) => job(&mut self),
+                None => return,
+            }
+        }
+    }
+
+    fn conn(&mut self) -> Result<&mut Connection, Failure> {
+        match &mut self.conn {
+            Some(conn) => Ok(conn),
+            none => Ok(none.insert(self.target.open_reader()?)),
+        }
+    }
+}

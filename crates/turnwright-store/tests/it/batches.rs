@@ -1,0 +1,82 @@
+//! Batch ids and deletions, as they are in the file.
+
+use rusqlite::Connection;
+use turnwright_core::record::RecordKind;
+use turnwright_core::store::{
+    Batch, Changes, ConversationId, KEPT_DELETIONS, Query, Revision, Store as _, StoreExt as _,
+};
+use turnwright_store::sqlite::SqliteStore;
+
+use crate::folder::Folder;
+use crate::note;
+
+fn count(folder: &Folder, sql: &str) -> i64 {
+    let conn = Connection::open(folder.file()).unwrap();
+    conn.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test]
+async fn a_batch_is_applied_once_although_its_process_died() {
+    let folder = Folder::new();
+    let chat = ConversationId::new("chat");
+    let batch = Batch::new()
+        .put(note("a", "x"))
+        .expect(Revision(0))
+        .fencing_token(1);
+    // Never closed, as if the process had died after the commit.
+    let died = SqliteStore::open(folder.file()).await.unwrap();
+    died.apply(&chat, batch.clone()).await.unwrap();
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    store.put(&chat, note("a", "y")).await.unwrap();
+    assert_eq!(store.apply(&chat, batch).await.unwrap(), Revision(1));
+    assert_eq!(store.memories(&chat).await.unwrap()[0].text(), "y");
+}
+
+#[tokio::test]
+async fn ids_of_batches_are_kept_for_an_hour() {
+    let folder = Folder::new();
+    let chat = ConversationId::new("chat");
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    for id in ["a", "b", "c"] {
+        store.put(&chat, note(id, "x")).await.unwrap();
+    }
+    let age = |minutes: i64| {
+        let conn = Connection::open(folder.file()).unwrap();
+        let sql = "UPDATE batches SET applied_at = applied_at - ?1 * 60000";
+        conn.execute(sql, [minutes]).unwrap();
+    };
+    age(59);
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    store.put(&chat, note("d", "x")).await.unwrap();
+    assert_eq!(count(&folder, "SELECT count(*) FROM batches"), 4);
+    age(2);
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    store.put(&chat, note("e", "x")).await.unwrap();
+    assert_eq!(count(&folder, "SELECT count(*) FROM batches"), 2);
+}
+
+#[tokio::test]
+async fn deletions_are_bounded_and_go_with_the_conversation() {
+    let folder = Folder::new();
+    let chat = ConversationId::new("chat");
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    let ids = || (0..KEPT_DELETIONS + 10).map(|n| format!("n-{n}"));
+    let records = ids().map(|id| note(&id, "x")).chain([note("stays", "x")]);
+    store.put_all(&chat, records).await.unwrap();
+    for id in ids() {
+        store.delete(&chat, RecordKind::Memory, &id).await.unwrap();
+    }
+    let kept = count(&folder, "SELECT count(*) FROM deletions");
+    assert_eq!(kept, i64::try_from(KEPT_DELETIONS).unwrap());
+    let since = store.changed(&chat, Revision(1)).await.unwrap();
+    assert!(matches!(since, Changes::Unknown));
+
+    store.delete_conversation(&chat).await.unwrap();
+    assert_eq!(count(&folder, "SELECT count(*) FROM deletions"), 0);
+    let revision = store.load(&chat, &Query::all()).await.unwrap().revision;
+    let since = store
+        .changed(&chat, Revision(revision.0 - 1))
+        .await
+        .unwrap();
+    assert!(matches!(since, Changes::Unknown));
+}

@@ -1,0 +1,89 @@
+//! Strings: of a length in characters, from a pattern, of a format.
+
+use serde_json::Value;
+
+use super::{Generator, bounds};
+use crate::contract::document::Object;
+
+/// Longer strings show nothing that shorter ones do not.
+const LONGEST: usize = 20_000;
+
+const LETTERS: [char; 12] = ['a', 'b', 'c', 'x', 'Z', '0', '7', ' ', '-', 'é', '漢', '😀'];
+
+impl<'d> Generator<'_, 'd> {
+    pub(super) fn string(&mut self, schemas: &[&'d Object]) -> Option<String> {
+        let (least, most) = bounds(schemas, "minLength", "maxLength");
+        if least > LONGEST || most.is_some_and(|most| most < least) {
+            return None;
+        }
+        let doc = self.doc;
+        let texts = |keyword| {
+            schemas
+                .iter()
+                .filter_map(move |schema| schema.get(keyword)?.as_str())
+        };
+        let formats = texts("format").filter_map(|name| Some(&doc.format(name)?.valid));
+        let patterns: Vec<_> = texts("pattern")
+            .filter_map(|text| doc.pattern(text).ok())
+            .chain(formats)
+            .collect();
+        (0..30).find_map(|_| {
+            let length = self.length(least, most);
+            let made = if let Some(pattern) = self.rng.pick(&patterns) {
+                let reach = *self.rng.pick(&[0, 1, 3, 8, length]).unwrap_or(&1);
+                let text = pattern.sample(self.rng, reach)?;
+                if pattern.anchored {
+                    text
+                } else {
+                    self.padded(text, length)
+                }
+            } else if let Some(content) = self.content(schemas) {
+                content.to_owned()
+            } else {
+                (0..length)
+                    .filter_map(|_| self.rng.pick(&LETTERS))
+                    .collect()
+            };
+            self.fits(schemas, &Value::from(made.as_str()))
+                .then_some(made)
+        })
+    }
+
+    /// A text that is what `contentEncoding` and `contentMediaType` say, which some readers of draft 7 assert.
+    fn content(&mut self, schemas: &[&'d Object]) -> Option<&'static str> {
+        let has = |keyword: &str| schemas.iter().any(|schema| schema.contains_key(keyword));
+        let texts: &[&'static str] = match (has("contentEncoding"), has("contentMediaType")) {
+            (true, true) => &["e30=", "W10=", "WzFd"],
+            (true, false) => &["AAAA", "eA==", "e30="],
+            (false, true) => &["{}", "[]", "[1]"],
+            (false, false) => return None,
+        };
+        self.rng.pick(texts).copied()
+    }
+
+    /// A length within the bounds, often one of the bounds if that is readable.
+    fn length(&mut self, least: usize, most: Option<usize>) -> usize {
+        let usual = most.map_or(least + 12, |most| most.min(least + 12));
+        let edge = most.filter(|&most| most <= 300 || most <= LONGEST && self.rng.one_in(40));
+        match (self.rng.below(5), edge) {
+            (0, _) => least,
+            (1, Some(most)) => most,
+            (2, Some(most)) => most.saturating_sub(1).max(least),
+            _ => self.rng.between(least, usual),
+        }
+    }
+
+    /// Text around a match of a pattern that is not anchored: it must not matter.
+    fn padded(&mut self, text: String, length: usize) -> String {
+        let missing = length.saturating_sub(text.chars().count());
+        if self.rng.one_in(3) && !text.is_empty() {
+            return text;
+        }
+        let before = self.rng.between(0, missing);
+        format!(
+            "{}{text}{}",
+            "x".repeat(before),
+            "z".repeat(missing - before)
+        )
+    }
+}

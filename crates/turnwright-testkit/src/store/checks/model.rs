@@ -1,0 +1,248 @@
+//! Random operations, compared with the store in memory.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use serde_json::Value;
+use turnwright_core::record::{Lease, Record, RecordKind, TurnState};
+use turnwright_core::store::{
+    Batch, Changes, ConversationFilter, ConversationId, FoundTurn, Loaded, MemoryStore, Query,
+    Revision, Store, StoreError, TurnFilter,
+};
+
+use crate::store::outcome::{Broken, Outcome, same};
+use crate::store::sample::{gate_of, lease_of, note, of_kind, time, turn_in};
+
+const SEQUENCES: u64 = 8;
+const OPERATIONS: usize = 60;
+const CONVERSATIONS: [&str; 3] = ["chat", "chat/2", "ä\n"];
+const KINDS: [RecordKind; 5] = [
+    RecordKind::Memory,
+    RecordKind::Message,
+    RecordKind::Turn,
+    RecordKind::Gate,
+    RecordKind::Lease,
+];
+const STATES: [TurnState; 3] = [TurnState::Running, TurnState::Answered, TurnState::Failed];
+
+/// SplitMix64: the same numbers everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end.max(1)
+    }
+
+    fn small(&mut self, end: u32) -> u32 {
+        u32::try_from(self.below(end.into())).unwrap_or(0)
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn maybe<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        self.one_in(3).then(|| make(self))
+    }
+
+    fn pick<T: Copy>(&mut self, of: &[T]) -> Option<T> {
+        let at = self.below(of.len() as u64);
+        of.get(usize::try_from(at).unwrap_or(0)).copied()
+    }
+
+    fn conversation_id(&mut self) -> ConversationId {
+        ConversationId::new(self.pick(&CONVERSATIONS).unwrap_or_default())
+    }
+
+    fn kind(&mut self) -> RecordKind {
+        self.pick(&KINDS).unwrap_or(RecordKind::Memory)
+    }
+
+    fn id(&mut self, kind: RecordKind) -> String {
+        match kind {
+            RecordKind::Lease => Lease::ID.to_owned(),
+            _ => format!("id-{}", self.below(5)),
+        }
+    }
+
+    fn record(&mut self) -> Result<Record, Broken> {
+        let kind = self.kind();
+        let (id, turn) = (self.id(kind), self.id(RecordKind::Turn));
+        match kind {
+            RecordKind::Turn => {
+                let state = self.pick(&STATES).unwrap_or(TurnState::Running);
+                turn_in(&id, state, self.small(4))
+            }
+            RecordKind::Gate => gate_of(&id, &turn, self.one_in(2)),
+            RecordKind::Lease => {
+                let held = !self.one_in(3);
+                lease_of(held.then_some(&*turn), self.small(6))
+            }
+            RecordKind::Memory => note(&id, &self.below(1_000).to_string()),
+            kind => of_kind(kind, &id),
+        }
+    }
+
+    fn batch(&mut self, revision: Revision) -> Result<Batch, Broken> {
+        let mut batch = Batch::new();
+        for _ in 0..self.below(5) {
+            let kind = self.kind();
+            batch = match self.one_in(4) {
+                true => batch.delete(kind, self.id(kind)),
+                false => batch.put(self.record()?),
+            };
+        }
+        batch.expect = self.maybe(|random| Revision(revision.0 + random.below(2)));
+        batch.fencing_token = self.maybe(|random| random.below(4));
+        Ok(batch)
+    }
+
+    fn query(&mut self) -> Query {
+        let mut query = Query::all();
+        query.kinds = (0..self.below(3)).map(|_| self.kind()).collect();
+        query.ids = self.maybe(|random| (0..3).map(|_| random.id(RecordKind::Turn)).collect());
+        query.limit = self.maybe(|random| random.small(5) as usize);
+        query.newest = self.one_in(2);
+        query
+    }
+
+    fn turn_filter(&mut self, after: Option<&FoundTurn>) -> TurnFilter {
+        let mut filter = TurnFilter::all();
+        filter.states = (0..self.below(3))
+            .filter_map(|_| self.pick(&STATES))
+            .collect();
+        filter.turn_id = self.maybe(|random| random.id(RecordKind::Turn));
+        filter.prefix = self.maybe(|random| random.conversation_id().as_str().to_owned());
+        filter.lease_expired_before = self.maybe(|random| time(random.small(7)));
+        filter.waiting = self.one_in(3);
+        filter.after = after.filter(|_| self.one_in(2)).map(FoundTurn::cursor);
+        filter.limit = self.maybe(|random| random.small(4) as usize);
+        filter
+    }
+}
+
+/// The store and the reference.
+struct Pair<'s> {
+    store: &'s dyn Store,
+    reference: MemoryStore,
+}
+
+impl Pair<'_> {
+    async fn apply(&self, conversation_id: &ConversationId, batch: &Batch) -> Outcome {
+        let promised = verdict(self.reference.apply(conversation_id, batch.clone()).await)?;
+        let found = verdict(self.store.apply(conversation_id, batch.clone()).await)?;
+        same(&format!("the answer to {batch:?}"), found, promised)
+    }
+
+    async fn compare(&self, random: &mut Random) -> Outcome {
+        let conversation_id = random.conversation_id();
+        let query = random.query();
+        let promised = self.reference.load(&conversation_id, &query).await?;
+        let found = self.store.load(&conversation_id, &query).await?;
+        same(&format!("{query:?}"), seen(&found)?, seen(&promised)?)?;
+
+        let since = Revision(random.below(promised.revision.0 + 3));
+        let promised = changes(&self.reference.changed(&conversation_id, since).await?)?;
+        let found = changes(&self.store.changed(&conversation_id, since).await?)?;
+        same(&format!("changes since {since:?}"), found, promised)?;
+
+        let all = self.reference.find_turns(&TurnFilter::all()).await?;
+        let after = usize::try_from(random.below(all.len() as u64 + 1)).unwrap_or(0);
+        let filter = random.turn_filter(all.get(after));
+        let promised = turns(&self.reference.find_turns(&filter).await?);
+        let found = turns(&self.store.find_turns(&filter).await?);
+        same(&format!("{filter:?}"), found, promised)?;
+
+        let mut filter = ConversationFilter::all();
+        filter.prefix = random.maybe(|random| random.conversation_id().as_str().to_owned());
+        filter.after = random.maybe(Random::conversation_id);
+        filter.limit = random.maybe(|random| random.small(3) as usize);
+        let promised = self.reference.conversations(&filter).await?;
+        let found = self.store.conversations(&filter).await?;
+        same(&format!("{filter:?}"), found, promised)
+    }
+}
+
+pub(super) async fn random_operations(store: Arc<dyn Store>) -> Outcome {
+    let pair = Pair {
+        store: &*store,
+        reference: MemoryStore::default(),
+    };
+    for sequence in 0..SEQUENCES {
+        let mut random = Random(sequence);
+        let mut applied: Vec<(ConversationId, Batch)> = Vec::new();
+        for _ in 0..OPERATIONS {
+            let conversation_id = random.conversation_id();
+            let loaded = pair
+                .reference
+                .load(&conversation_id, &Query::all().limit(0))
+                .await?;
+            let batch = random.batch(loaded.revision)?;
+            pair.apply(&conversation_id, &batch).await?;
+            applied.push((conversation_id, batch));
+            // A batch from before, as it was or with its id only.
+            let earlier = usize::try_from(random.below(applied.len() as u64)).unwrap_or(0);
+            if let Some((conversation_id, batch)) = applied.get(earlier)
+                && random.one_in(3)
+            {
+                match random.one_in(3) {
+                    false => pair.apply(conversation_id, batch).await?,
+                    true => {
+                        let other = random.batch(Revision(0))?.put(note("other", "x")?);
+                        pair.apply(conversation_id, &other.id(batch.id)).await?;
+                    }
+                }
+            }
+            pair.compare(&mut random).await?;
+        }
+    }
+    Ok(())
+}
+
+/// What can be compared of an answer.
+fn verdict(answer: Result<Revision, StoreError>) -> Result<String, Broken> {
+    Ok(match answer {
+        Ok(revision) => format!("{revision:?}"),
+        Err(error) => match (error.found_revision(), error.fenced_by()) {
+            (None, None) if error.is_batch_id_reused() => "reused".to_owned(),
+            (None, None) => return Err(error.into()),
+            rejected => format!("{rejected:?}"),
+        },
+    })
+}
+
+fn seen(loaded: &Loaded) -> Result<impl PartialEq + Debug + use<>, Broken> {
+    // Stores may number positions differently: only their order is promised.
+    let records = loaded.records.iter().map(|stored| stored.record.to_value());
+    let records = records.collect::<Result<Vec<Value>, _>>()?;
+    Ok((
+        loaded.revision,
+        loaded.fencing_token,
+        loaded.damaged.len(),
+        records,
+    ))
+}
+
+fn changes(found: &Changes) -> Result<impl PartialEq + Debug + use<>, Broken> {
+    Ok(match found {
+        Changes::Since { put, deleted } => Some((seen(put)?, deleted.clone())),
+        _ => None,
+    })
+}
+
+fn turns(found: &[FoundTurn]) -> Vec<String> {
+    let turn = |turn: &FoundTurn| {
+        let state = turn.turn.as_ref().map(|record| record.state());
+        let lease = turn.lease.as_ref().map(|lease| lease.until());
+        let gates: Vec<_> = turn.open_gates.iter().map(|gate| gate.gate_id()).collect();
+        format!("{:?} {state:?} {lease:?} {gates:?}", turn.cursor())
+    };
+    found.iter().map(turn).collect()
+}
