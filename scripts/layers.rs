@@ -13,9 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let drawn = drawn_layers(
-        &fs::read_to_string("ARCHITECTURE.md").expect("ARCHITECTURE.md, beside which this runs"),
-    );
+    let Ok(architecture) = fs::read_to_string("ARCHITECTURE.md") else {
+        eprintln!("ARCHITECTURE.md is not here: run this from the root of the repository");
+        return ExitCode::FAILURE;
+    };
+    let drawn = drawn_layers(&architecture);
     let mut crates: Vec<PathBuf> = entries(Path::new("crates"));
     crates.retain(|path| path.join("src").is_dir());
     let mut wrong = Vec::new();

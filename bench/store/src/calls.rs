@@ -72,7 +72,7 @@ fn bare(
         for _ in 0..times {
             if done % rows.len() == 0 {
                 let made = bare.conversation_id(&format!("chat-{done}"));
-                made.expect("a scope can be made");
+                made.expect("a conversation can be made");
             }
             for transaction in &rows[done % rows.len()] {
                 bare.write(transaction).expect("rows can be written");

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::error::{Error, ErrorCode};
 use crate::schema::Schema;
 
-/// The form that the answer of a turn must have. A provider that can is told the schema; the answer is checked either way.
+/// The form of a turn's answer. Providers that support it get the schema. The answer is checked in any case.
 #[derive(Clone)]
 pub struct AnswerFormat {
     name: String,
@@ -16,7 +16,7 @@ pub struct AnswerFormat {
 }
 
 impl AnswerFormat {
-    /// An answer that fits this schema. The model may try again twice unless told.
+    /// An answer that fits this schema. Default: two retries.
     pub fn new(name: impl Into<String>, schema: Schema) -> Self {
         AnswerFormat {
             name: name.into(),

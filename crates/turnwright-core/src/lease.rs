@@ -58,7 +58,7 @@ impl HeldLease {
         }
     }
 
-    /// By which the store knows it from those before.
+    /// The fencing token.
     pub(crate) fn fencing_token(&self) -> u64 {
         self.fencing_token
     }
@@ -91,7 +91,7 @@ impl HeldLease {
         self.renewed.lock().elapsed() >= self.term / 3
     }
 
-    /// Whether somebody else may have the turn: its process may have been away for so long.
+    /// Whether another process may have taken over: the lease was not renewed for its whole term.
     pub(crate) fn may_be_over(&self) -> bool {
         self.renewed.lock().elapsed() >= self.term
     }

@@ -107,7 +107,9 @@ impl StorageLocation {
             Err(error) if error.kind() == io::ErrorKind::NotFound && !self.named => Ok(false),
             Err(error) => {
                 let shown = self.file.display();
-                Err(misuse(format!("`{shown}` cannot be opened: {error}")))
+                Err(misuse(format!(
+                    "`{shown}` cannot be opened: {error}. `--store` takes the path of an existing database; `turnwright chat --store FILE` creates one"
+                )))
             }
         }
     }

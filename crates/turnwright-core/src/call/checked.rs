@@ -59,7 +59,7 @@ impl CheckedCall {
         }
     }
 
-    /// Puts other arguments in the place of these; they are checked in full. The checksum stays: it says what was asked
+    /// Replaces the arguments; the new ones are checked in full. The checksum stays: it says what was asked
     /// for.
     pub(super) async fn recheck(mut self, args: RawArgs) -> Result<Self, RefusedCall> {
         let checked = &mut *self.checked;

@@ -15,7 +15,7 @@ use crate::telemetry;
 use crate::tool::context::{Call, DispatchContext};
 use crate::tool::{LONGEST_NAME, Tool};
 
-/// A call that a model, or whoever decides, would like to have made. Nothing of it was looked at yet.
+/// A call that was proposed by a model or by code. Nothing of it is checked yet.
 #[derive(Debug)]
 #[must_use = "a proposed call does nothing until it is checked"]
 pub struct ProposedCall {

@@ -25,7 +25,7 @@ impl Approval {
         Approval::Edited(args.into())
     }
 
-    /// No, and the model is told why.
+    /// Denies the call. The model reads the reason.
     pub fn refused(reason: impl Into<String>) -> Self {
         Approval::Refused {
             reason: reason.into(),

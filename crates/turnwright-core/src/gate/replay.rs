@@ -1,4 +1,4 @@
-//! The gates at which a turn waited before it was taken up again.
+//! The gates at which a turn waited before it was resumed.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -21,12 +21,12 @@ pub(crate) struct CallRequest {
     pub(crate) raw: RawArgs,
     /// When it was proposed.
     pub(crate) created: Instant,
-    /// Whether nothing in the place of the arguments means that there are none.
+    /// Whether empty arguments count as an empty object.
     pub(crate) empty_args_as_object: bool,
 }
 
 impl CallRequest {
-    /// What was asked for, as a digest, where no tool is known: under the limits that a tool has unless told.
+    /// The checksum of a call whose tool is unknown: under the default limits.
     pub(crate) fn checksum(&self) -> Hex {
         let much = Limits::default().bytes();
         match self.raw.text() {

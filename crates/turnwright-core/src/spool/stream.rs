@@ -24,7 +24,7 @@ const PIECE: u64 = 64 * 1024;
 /// let (sender, mut stream) = ByteStream::channel(8);
 /// tokio::spawn(async move {
 ///     for line in ["one\n", "two\n"] {
-///         // An error means that nobody reads any more.
+///         // An error means that the reader is gone.
 ///         if sender.send(line).await.is_err() { break }
 ///     }
 /// });
@@ -73,7 +73,7 @@ impl Drop for ByteSender {
     }
 }
 
-/// Nobody reads the stream any more.
+/// The reader of the stream is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamClosed;
 
@@ -176,7 +176,7 @@ impl Source {
                 }
                 let piece = reader.read(*at..end.min(*at + PIECE)).await;
                 *at = match &piece {
-                    // Nothing before the end is no end: whoever reads must not take it for one.
+                    // An empty read before the end is an error: callers must not take it for the end.
                     Ok(bytes) if bytes.is_empty() => {
                         *at = end;
                         return Some(Err(io::ErrorKind::UnexpectedEof.into()));
@@ -194,7 +194,7 @@ impl ByteSender {
     /// Sends a piece; waits while the reader is behind.
     ///
     /// # Errors
-    /// Nobody reads any more: stop.
+    /// The reader is gone: stop.
     pub async fn send(&self, piece: impl Into<Bytes>) -> Result<(), StreamClosed> {
         self.pieces
             .send(Ok(piece.into()))
@@ -202,7 +202,7 @@ impl ByteSender {
             .map_err(|_| StreamClosed)
     }
 
-    /// Waits until nobody reads any more: whoever fetches from afar stops then.
+    /// Waits until the reader is gone, so that a producer can stop.
     pub async fn closed(&self) {
         self.pieces.closed().await;
     }
@@ -210,7 +210,7 @@ impl ByteSender {
     /// Ends the stream as failed; what was sent before is not taken for the whole.
     ///
     /// # Errors
-    /// Nobody reads any more.
+    /// The reader is gone.
     pub async fn fail(self, error: io::Error) -> Result<(), StreamClosed> {
         self.pieces.send(Err(error)).await.map_err(|_| StreamClosed)
     }

@@ -9,15 +9,15 @@ use serde_json::{Map, Value};
 use crate::dot_path;
 use crate::schema::{Inadmissible, admit};
 
-/// Facts about a tool, by dot path, interpreted by nobody here: conversations, flags, hints for telemetry.
+/// Facts about a tool, by dot path. Turnwright does not interpret them: permission scopes, flags, hints for telemetry.
 ///
 /// ```
 /// use turnwright_core::Meta;
 /// use serde_json::json;
 ///
-/// let meta = Meta::from(json!({ "rbac": { "conversations": ["read"] } }));
-/// assert_eq!(meta.get("rbac.conversations.0"), Some(&json!("read")));
-/// assert_eq!(meta.get_as::<Vec<String>>("rbac.conversations"), Some(vec!["read".to_owned()]));
+/// let meta = Meta::from(json!({ "rbac": { "scopes": ["read"] } }));
+/// assert_eq!(meta.get("rbac.scopes.0"), Some(&json!("read")));
+/// assert_eq!(meta.get_as::<Vec<String>>("rbac.scopes"), Some(vec!["read".to_owned()]));
 /// ```
 #[derive(Clone, Default, PartialEq)]
 pub struct Meta(Option<Result<Arc<Map<String, Value>>, Inadmissible>>);

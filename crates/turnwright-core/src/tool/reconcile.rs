@@ -158,7 +158,7 @@ where
     }
 }
 
-/// Asks whoever holds the turn's gates: see [`ask_operator`].
+/// Asks at a gate: see [`ask_operator`].
 #[derive(Clone, Debug)]
 #[must_use = "a policy does nothing until a runner has it"]
 pub struct AskOperator {

@@ -1,4 +1,4 @@
-//! What a turn holds of its conversation: nobody else runs a turn there meanwhile.
+//! The lease of a turn: no other process runs a turn of its conversation meanwhile.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +62,7 @@ impl TurnContext {
         Err(error)
     }
 
-    /// Whether somebody else may have the turn by now.
+    /// Whether another process may have taken the turn over.
     pub(crate) fn may_be_lost(&self) -> bool {
         self.hold().is_some_and(HeldLease::may_be_over)
     }
@@ -77,7 +77,7 @@ impl TurnContext {
         }
         let mut record = hold.record.lock().ended(how.state(), how.failure());
         (record.usage, record.iterations) = (self.usage(), iterations);
-        // Where something could not be written, whoever comes next looks at what was left open.
+        // If something could not be written, the next holder looks at what was left open.
         let left = self.has_unwritten().then(|| Arc::clone(self.shared_id()));
         let lease = hold.lease_of(left, Duration::ZERO);
         let records = vec![Arc::new(record).into(), Arc::new(lease).into()];

@@ -11,7 +11,7 @@ use crate::record::{GateRecord, GateState};
 use crate::tool::context::TurnContext;
 
 impl TurnContext {
-    /// What was answered at a gate before the turn was resumed, if it still counts: then nobody is asked again.
+    /// The answer that was given at a gate before the turn was resumed, if it still counts. The gate is not opened again then.
     ///
     /// It counts for the same gate alone: the same name, the same call and the same question, all of it. For an approval the
     /// question holds the tool, its fingerprint, the arguments with their digest, and the reason. It counts no longer than

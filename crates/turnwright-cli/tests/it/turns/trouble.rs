@@ -188,7 +188,10 @@ fn a_file_that_is_not_there_is_made_by_a_chat_alone() {
         let ran = turns(&home, &[args, &["--store", shown]].concat());
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}");
         assert!(
-            ran.err.contains(shown) && ran.err.contains("cannot be opened"),
+            ran.err.contains(shown)
+                && ran
+                    .err
+                    .contains("`turnwright chat --store FILE` creates one"),
             "{}",
             ran.err
         );

@@ -17,8 +17,8 @@ fn listing() -> TurnRunnerBuilder {
     })
 }
 
-fn scoped(name: &str, conversation_ids: &Value) -> Tool {
-    done(tool(name).meta(json!({ "rbac": { "scopes": conversation_ids } })))
+fn scoped(name: &str, scopes: &Value) -> Tool {
+    done(tool(name).meta(json!({ "rbac": { "scopes": scopes } })))
 }
 
 #[tokio::test]

@@ -187,7 +187,7 @@ pub(crate) struct Checked {
     pub(crate) tool: Tool,
     pub(crate) checksum: Hex,
     pub(crate) args: CheckedArgs,
-    /// Somebody put other arguments in the place of those that were proposed.
+    /// The proposed arguments were replaced by a policy or an approver.
     pub(crate) edited: bool,
 }
 
