@@ -53,7 +53,7 @@ pub(crate) enum Command {
 ///
 /// An agent looks for the cause of an outage: a log of several hundred thousand lines that no prompt could hold, metrics as
 /// JSON, an instruction that somebody planted in the log, and a restart that only you can allow. The model is a script,
-/// on a server on this machine; everything else is real: HTTP, streaming, the call path, artifacts, fencing tokens, approval.
+/// on a server on this machine; everything else is real: HTTP, streaming, the call path, artifacts, fences, approval.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  turnwright demo\n  turnwright demo --yes\n  turnwright demo --yes --json | head\n  turnwright demo --store demo.db && turnwright turns list --store demo.db"

@@ -25,7 +25,7 @@ pub(super) struct Cost {
     refused: usize,
     repairs: usize,
     seconds: f64,
-    /// What the model was shown of the planted line, between the lines of its fencing token.
+    /// What the model was shown of the planted line, between the lines of its fence.
     planted: Option<[String; 3]>,
 }
 
@@ -111,16 +111,16 @@ fn about(tokens: u64) -> String {
     format!("about {}", count(rounded))
 }
 
-/// The planted line in a prompt, with the ends of the fencing token around it.
+/// The planted line in a prompt, with the ends of the fence around it.
 fn planted(body: &Value) -> Option<[String; 3]> {
     let messages = body.get("messages")?.as_array()?;
     messages.iter().find_map(|message| {
         let lines: Vec<&str> = message.get("content")?.as_str()?.lines().collect();
         let at = lines.iter().position(|line| line.contains(night::ORDER))?;
-        let fencing_token = |line: &&&str| line.contains("tw-");
+        let fence = |line: &&&str| line.contains("tw-");
         let (before, after) = (lines.get(..at)?, lines.get(at + 1..)?);
-        let open = before.iter().rev().find(fencing_token)?;
-        let close = after.iter().find(fencing_token)?;
+        let open = before.iter().rev().find(fence)?;
+        let close = after.iter().find(fence)?;
         Some([
             open.to_string(),
             lines.get(at)?.to_string(),

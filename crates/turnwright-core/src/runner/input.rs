@@ -161,7 +161,7 @@ impl TurnInput {
     ///
     /// [`without_outer_rules`](Self::without_outer_rules) turns off the policies, approvers and the taint.
     ///
-    /// Return the inner turn's answer as it is: it is the result of an untrusted tool, in the fencing token of one, unless the tool
+    /// Return the inner turn's answer as it is: it is the result of an untrusted tool, fenced as one, unless the tool
     /// says that it is `trusted`. Do not say that of an agent that reads what others wrote.
     ///
     /// ```
