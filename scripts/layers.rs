@@ -5,7 +5,7 @@
 //! ARCHITECTURE.md draws the layers: for each crate one block that begins with "```layers NAME", with one layer per line, the
 //! highest first, and module names separated by spaces. A module may use the modules of lower lines, and nothing else. The
 //! check reads the paths in the source (`crate::x`, `super::x`, `use` trees, names that `lib.rs` re-exports); tests and comments
-//! do not count.
+//! do not count. A module that uses an item of `lib.rs`, or everything at the root, fails too: such edges cannot be seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,9 +23,11 @@ fn main() -> ExitCode {
     let mut wrong = Vec::new();
     for path in crates {
         let name = file_name(&path);
-        let uses = Crate::read(&path.join("src")).uses();
+        let found = Crate::read(&path.join("src"));
+        let uses = found.uses();
         let layers = drawn.get(&name).cloned().unwrap_or_default();
         wrong.extend(check(&name, &uses, &layers));
+        wrong.extend(found.hidden_edges(&name));
         print_layers(&name, &uses);
     }
     for line in &wrong {
@@ -109,6 +111,8 @@ struct Crate {
     modules: BTreeSet<String>,
     /// Names at the root that `lib.rs` takes from a module.
     exported: BTreeMap<String, String>,
+    /// Items that `lib.rs` defines.
+    items: BTreeSet<String>,
     /// The top-level module, the depth below the root, the path, and the code of each file.
     files: Vec<(String, usize, String, String)>,
 }
@@ -118,9 +122,17 @@ impl Crate {
         let mut found = Crate {
             modules: BTreeSet::new(),
             exported: BTreeMap::new(),
+            items: BTreeSet::new(),
             files: Vec::new(),
         };
         found.read_folder(src, &[]);
+        found.index_root();
+        found
+    }
+
+    /// Reads which names are at the root, and where they are from.
+    fn index_root(&mut self) {
+        let found = self;
         found.modules = found
             .files
             .iter()
@@ -138,7 +150,11 @@ impl Crate {
                 }
             }
         }
-        found
+        let root = found
+            .files
+            .iter()
+            .find(|file| file.0.is_empty() && file.2.ends_with("lib.rs"));
+        found.items = root.map(|file| items(&file.3)).unwrap_or_default();
     }
 
     fn read_folder(&mut self, folder: &Path, modules: &[String]) {
@@ -155,7 +171,7 @@ impl Crate {
             if path.is_dir() {
                 inside.push(stem);
                 self.read_folder(&path, &inside);
-            } else if path.extension().is_some_and(|it| it == "rs") {
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
                 if !["mod", "lib", "main"].contains(&stem.as_str()) {
                     inside.push(stem);
                 }
@@ -174,17 +190,7 @@ impl Crate {
             .map(|module| (module.clone(), BTreeMap::new()))
             .collect();
         for (module, depth, file, code) in self.files.iter().filter(|file| !file.0.is_empty()) {
-            for path in paths(code) {
-                let rest = match path.first().map(String::as_str) {
-                    Some("crate") => path.get(1),
-                    Some("super")
-                        if path.iter().take_while(|it| *it == "super").count() == *depth =>
-                    {
-                        path.get(*depth)
-                    }
-                    _ => None,
-                };
-                let Some(name) = rest else { continue };
+            for name in paths(code).iter().filter_map(|path| at_root(path, *depth)) {
                 let other = self.modules.get(name).or_else(|| self.exported.get(name));
                 if let Some(other) = other.filter(|other| *other != module) {
                     let used = uses.entry(module.clone()).or_default();
@@ -194,16 +200,70 @@ impl Crate {
         }
         uses
     }
+
+    /// What modules use of the root in a way that hides the module behind it.
+    fn hidden_edges(&self, crate_name: &str) -> Vec<String> {
+        let mut wrong = Vec::new();
+        for (_, depth, file, code) in self.files.iter().filter(|file| !file.0.is_empty()) {
+            let paths = paths(code);
+            for name in paths.iter().filter_map(|path| at_root(path, *depth)) {
+                if name == "*" {
+                    wrong.push(format!(
+                        "{crate_name}: {file} imports everything at the root: name what it uses"
+                    ));
+                } else if self.items.contains(name) && !self.exported.contains_key(name) {
+                    wrong.push(format!("{crate_name}: {file} uses `{name}`, which lib.rs defines: move it into a module"));
+                }
+            }
+        }
+        wrong
+    }
+}
+
+/// The name at the root that a path in a file of this depth begins with. Inline modules are deeper than their file.
+fn at_root(path: &[String], depth: usize) -> Option<&String> {
+    match path.first()?.as_str() {
+        "crate" => path.get(1),
+        "super" => {
+            let supers = path.iter().take_while(|part| *part == "super").count();
+            (supers >= depth).then(|| path.get(supers)).flatten()
+        }
+        _ => None,
+    }
+}
+
+/// The names of the items that are defined in the code, outside of any braces.
+fn items(code: &str) -> BTreeSet<String> {
+    let mut items = BTreeSet::new();
+    let mut depth = 0_usize;
+    for line in code.lines() {
+        let words: Vec<&str> = line
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .filter(|word| !word.is_empty())
+            .collect();
+        let kinds = [
+            "struct", "enum", "trait", "fn", "type", "const", "static", "union",
+        ];
+        let kind = words.iter().position(|word| kinds.contains(word));
+        if let (0, Some(name)) = (depth, kind.and_then(|at| words.get(at + 1))) {
+            items.insert((*name).to_owned());
+        }
+        depth += line.matches('{').count();
+        depth = depth.saturating_sub(line.matches('}').count());
+    }
+    items
 }
 
 /// The source without comments, texts and modules of tests.
 fn code_of(source: &str) -> String {
-    let source = match source.find("#[cfg(test)]\nmod tests {") {
-        Some(tests) => &source[..tests],
-        None => source,
-    };
     let mut code = String::new();
-    for line in source.lines() {
+    let mut lines = source.lines().peekable();
+    while let Some(line) = lines.next() {
+        let opens_tests = |next: &&str| next.starts_with("mod ") && next.ends_with('{');
+        if line == "#[cfg(test)]" && lines.next_if(opens_tests).is_some() {
+            lines.by_ref().find(|line| *line == "}");
+            continue;
+        }
         let line = line.trim_start();
         if !line.starts_with("//") {
             code.push_str(line.split(" // ").next().unwrap_or_default());
@@ -234,12 +294,24 @@ fn path_at<'t>(text: &'t str, path: &mut Vec<String>, found: &mut Vec<Vec<String
     let after = &text[end..];
     let Some(next) = after.strip_prefix("::") else {
         found.push(path.clone());
+        // A re-export under another name is known by both.
+        if let Some(alias) = after.strip_prefix(" as ") {
+            let end = alias.find(|c: char| !c.is_alphanumeric() && c != '_');
+            let mut renamed = path[..path.len() - 1].to_vec();
+            renamed.push(alias[..end.unwrap_or(alias.len())].to_owned());
+            found.push(renamed);
+        }
         return after;
     };
     if next.starts_with(|c: char| c.is_alphabetic() || c == '_') {
         return path_at(next, path, found);
     }
     found.push(path.clone());
+    let everything = [path.as_slice(), &["*".to_owned()]].concat();
+    if next.starts_with('*') {
+        found.push(everything);
+        return next;
+    }
     let Some(mut tree) = next.strip_prefix('{') else {
         return next;
     };
@@ -253,6 +325,10 @@ fn path_at<'t>(text: &'t str, path: &mut Vec<String>, found: &mut Vec<Vec<String
         }
         match tree.starts_with(|c: char| c.is_alphabetic() || c == '_') {
             true => tree = path_at(tree, &mut path.clone(), found),
+            false if tree.starts_with('*') => {
+                found.push(everything.clone());
+                tree = &tree[1..];
+            }
             false => tree = &tree[tree.chars().next().map_or(1, char::len_utf8)..],
         }
     }
@@ -270,4 +346,74 @@ fn file_name(path: &Path) -> String {
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A crate of two modules, `low` and `high`, of which `low` has this code.
+    fn low(root: &str, code: &str) -> Crate {
+        let file = |module: &str, depth: usize, path: &str, code: &str| {
+            (module.to_owned(), depth, path.to_owned(), code_of(code))
+        };
+        let mut made = Crate {
+            modules: BTreeSet::new(),
+            exported: BTreeMap::new(),
+            items: BTreeSet::new(),
+            files: vec![
+                file("", 0, "src/lib.rs", root),
+                file("high", 1, "src/high.rs", ""),
+                file("low", 1, "src/low.rs", code),
+            ],
+        };
+        made.index_root();
+        made
+    }
+
+    #[test]
+    fn every_spelling_of_an_upward_edge_is_found() {
+        let root = "pub use high::Runner;\npub use high::Turn as Play;";
+        for code in [
+            "use crate::high;",
+            "use crate::high::Runner;",
+            "use crate::{low, high::{Runner, Turn}};",
+            "use super::high::Runner;",
+            "use crate::Runner;",
+            "use crate::Play;",
+            "fn f() { crate::high::run() }",
+            "mod inner { use super::super::high::Runner; }",
+            "#[cfg(test)]\nmod tests {\n    use super::*;\n}\nuse crate::high::Runner;",
+        ] {
+            let uses = low(root, code).uses();
+            assert!(uses["low"].contains_key("high"), "{code}");
+        }
+        for code in [
+            "// crate::high",
+            "#[cfg(test)]\nmod tests {\n    use crate::high;\n}",
+            "use crate::low::X;",
+        ] {
+            assert!(low(root, code).uses()["low"].is_empty(), "{code}");
+        }
+    }
+
+    #[test]
+    fn edges_that_the_root_would_hide_are_found() {
+        let root =
+            "pub struct Schema { x: u8 }\nimpl Schema {\n    fn build() {}\n}\npub fn start() {}";
+        for code in [
+            "use super::Schema;",
+            "use crate::*;",
+            "use crate::{*};",
+            "fn f() { crate::start() }",
+            "mod inner { use super::super::Schema; }",
+        ] {
+            assert_eq!(low(root, code).hidden_edges("x").len(), 1, "{code}");
+        }
+        assert!(
+            low(root, "use crate::high::Schema; fn build() {}")
+                .hidden_edges("x")
+                .is_empty()
+        );
+    }
 }

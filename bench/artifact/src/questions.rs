@@ -97,9 +97,9 @@ pub(crate) fn ask(question: &Question, file: &Path) -> Result<String, Box<dyn Er
         let artifact = SpooledArtifact::new(reader, kind_of(file));
         Ok(match question {
             Question::Nothing => String::new(),
-            Question::Head(lines) => lines_of(artifact.head(*lines).await?.lines()),
-            Question::Tail(lines) => lines_of(artifact.tail(*lines).await?.lines()),
-            Question::Cat(from, to) => lines_of(artifact.cat(*from..*to).await?.lines()),
+            Question::Head(lines) => lines_of(&artifact.head(*lines).await?.lines),
+            Question::Tail(lines) => lines_of(&artifact.tail(*lines).await?.lines),
+            Question::Cat(from, to) => lines_of(&artifact.cat(*from..*to).await?.lines),
             Question::Grep(pattern) => artifact.grep(&Grep::new(pattern)).await?.to_answer(),
             Question::Count(pattern) => artifact.count(&Grep::new(pattern)).await?.to_string(),
             Question::LineCount => artifact.line_count().await?.to_string(),
@@ -110,17 +110,19 @@ pub(crate) fn ask(question: &Question, file: &Path) -> Result<String, Box<dyn Er
 }
 
 async fn json_get(artifact: SpooledArtifact, path: &str) -> Result<String, Box<dyn Error>> {
-    let nodes = SpooledJsonArtifact::new(artifact)
-        .json_get(&path.parse()?, 0)
-        .await?;
-    if nodes.total == 0 {
-        return Err(format!("{path} leads to nothing").into());
+    let json = SpooledJsonArtifact::new(artifact);
+    let nodes = json.json_get(&path.parse()?, 0).await?;
+    match nodes.contains("leads to nothing") {
+        true => Err(nodes.into()),
+        false => Ok(nodes),
     }
-    Ok(nodes.to_string())
 }
 
 fn kind_of(file: &Path) -> ArtifactKind {
-    match file.extension().is_some_and(|it| it == "jsonl") {
+    match file
+        .extension()
+        .is_some_and(|extension| extension == "jsonl")
+    {
         true => ArtifactKind::JSON_LINES,
         false => ArtifactKind::TEXT,
     }
@@ -129,6 +131,6 @@ fn kind_of(file: &Path) -> ArtifactKind {
 fn lines_of(lines: &[turnwright_core::artifact::text::Line]) -> String {
     let lines = lines
         .iter()
-        .map(|line| String::from_utf8_lossy(line.bytes()));
+        .map(|line| String::from_utf8_lossy(&line.bytes));
     lines.collect::<Vec<_>>().join("\n")
 }

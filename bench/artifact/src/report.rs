@@ -57,7 +57,7 @@ fn table(f: &mut Formatter<'_>, rows: &[Row], unit: &str, factor: f64) -> fmt::R
         } = row;
         let (median, min) = (seconds.median * factor, seconds.min * factor);
         let spread = seconds.spread * 100.0;
-        let beside = ratio(rows, race, side).unwrap_or(f64::NAN);
+        let compared = ratio(rows, race, side).unwrap_or(f64::NAN);
         let name = if *side == TURNWRIGHT {
             format!("**{side}**")
         } else {
@@ -65,7 +65,7 @@ fn table(f: &mut Formatter<'_>, rows: &[Row], unit: &str, factor: f64) -> fmt::R
         };
         writeln!(
             f,
-            "| {race} | {name} | {median:.2} | {min:.2} | {spread:.0} % | {beside:.2} × |"
+            "| {race} | {name} | {median:.2} | {min:.2} | {spread:.0} % | {compared:.2} × |"
         )?;
     }
     Ok(())

@@ -135,11 +135,11 @@ impl Bare {
             .no_proxy()
             .build()?;
         let tools = tools.iter().map(|tool| {
-            let told = tool.describe();
+            let definition = tool.describe();
             json!({ "type": "function", "function": {
-                "name": told.name,
-                "description": told.description,
-                "parameters": told.input_schema,
+                "name": definition.name,
+                "description": definition.description,
+                "parameters": definition.input_schema,
             } })
         });
         Ok(Bare {

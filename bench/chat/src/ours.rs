@@ -57,8 +57,8 @@ impl Ours {
 const BATCH: u64 = 64;
 
 fn batches(times: u64) -> impl Iterator<Item = u64> {
-    let whole = std::iter::repeat_n(BATCH, (times / BATCH) as usize);
-    whole.chain((!times.is_multiple_of(BATCH)).then_some(times % BATCH))
+    let complete = std::iter::repeat_n(BATCH, (times / BATCH) as usize);
+    complete.chain((!times.is_multiple_of(BATCH)).then_some(times % BATCH))
 }
 
 pub(crate) fn tools() -> Result<[Tool; 2], Error> {

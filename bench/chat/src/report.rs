@@ -85,11 +85,11 @@ impl Report {
                 "| {label} | {rate} | {rate_spread:.0} % | {cpu} | {cpu_spread:.0} % | {before:.1} | {peak:.1} |"
             )?;
         }
-        let beside = |of: fn(&Taken) -> f64| {
+        let ratio_of = |of: fn(&Taken) -> f64| {
             summary(&self.crowds.ours, of).median / summary(&self.crowds.bare, of).median
         };
-        let (rate, cpu) = (beside(|run| run.rate), beside(|run| run.cpu));
-        let (before, peak) = (beside(|run| run.before), beside(|run| run.peak));
+        let (rate, cpu) = (ratio_of(|run| run.rate), ratio_of(|run| run.cpu));
+        let (before, peak) = (ratio_of(|run| run.before), ratio_of(|run| run.peak));
         writeln!(
             f,
             "| of the loop | {rate:.2} × | | {cpu:.2} × | | {before:.2} × | {peak:.2} × |"

@@ -113,13 +113,13 @@ async fn answer(
             socket.write_all(sizes.join(" ").as_bytes()).await?;
             return Ok(());
         }
-        let whole = head + length(&text)?;
-        while read.len() < whole {
+        let complete = head + length(&text)?;
+        while read.len() < complete {
             if socket.read_buf(&mut read).await? == 0 {
                 return Ok(());
             }
         }
-        let results = memmem::find_iter(&read[head..whole], br#""role":"tool""#).count();
+        let results = memmem::find_iter(&read[head..complete], br#""role":"tool""#).count();
         let path = text.split('/').nth(1).ok_or("a request without a path")?;
         let (_, found) = responses
             .iter()
@@ -128,12 +128,12 @@ async fn answer(
         {
             let mut sizes = sizes.lock().unwrap_or_else(PoisonError::into_inner);
             sizes.truncate(CALLS);
-            sizes.push_front(whole);
+            sizes.push_front(complete);
         }
         for piece in &found[results.min(CALLS)] {
             socket.write_all(piece).await?;
         }
-        read.drain(..whole);
+        read.drain(..complete);
     }
 }
 

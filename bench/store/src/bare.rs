@@ -29,12 +29,12 @@ impl Rows {
         let mut rows = Vec::new();
         for change in &batch.changes {
             if let Change::Put(record) = change {
-                let artifacts = record.artifacts().iter().map(|it| {
-                    let kind = it.kind();
+                let artifacts = record.artifacts().iter().map(|artifact| {
+                    let kind = artifact.kind();
                     (
                         kind.as_str(),
-                        it.byte_length(),
-                        it.spool_id().map(str::to_owned),
+                        artifact.byte_length(),
+                        artifact.spool_id().map(str::to_owned),
                     )
                 });
                 rows.push(Row {
@@ -42,7 +42,7 @@ impl Rows {
                     kind: record.kind().as_str(),
                     id: record.id().to_owned(),
                     body: record.to_value()?.to_string(),
-                    begun: matches!(record, Record::Ledger(line) if line.state() == CallState::Begun),
+                    begun: matches!(record, Record::Ledger(line) if line.state == CallState::Begun),
                 });
             }
         }

@@ -96,6 +96,6 @@ async fn repeat_turns(called: Called, tools: Vec<Tool>, times: u64) -> Duration 
 }
 
 fn batches(times: u64) -> impl Iterator<Item = u64> {
-    let whole = std::iter::repeat_n(BATCH, (times / BATCH) as usize);
-    whole.chain((!times.is_multiple_of(BATCH)).then_some(times % BATCH))
+    let complete = std::iter::repeat_n(BATCH, (times / BATCH) as usize);
+    complete.chain((!times.is_multiple_of(BATCH)).then_some(times % BATCH))
 }

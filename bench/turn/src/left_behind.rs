@@ -149,8 +149,8 @@ async fn turn(
 }
 
 async fn call_once(ctx: DispatchContext) -> Result<(), BoxError> {
-    let said = ctx.input().map(|input| input.text().to_owned());
-    ctx.call_tools([ctx.propose("get", json!({ "what": said }))])
+    let line = ctx.input().map(|input| input.text().to_owned());
+    ctx.call_tools([ctx.propose("get", json!({ "what": line }))])
         .await;
     ctx.answer("Done.").await?;
     Ok(())

@@ -53,17 +53,17 @@ impl Crowd {
             Way::Start => "start",
             Way::Run => "run",
         };
-        let around = if self.full { "full" } else { "plain" };
-        vec![way.to_owned(), around.to_owned(), self.turns.to_string()]
+        let layers = if self.full { "full" } else { "plain" };
+        vec![way.to_owned(), layers.to_owned(), self.turns.to_string()]
     }
 
     pub(crate) fn from_words(words: &[String]) -> Result<Self, Box<dyn Error>> {
-        let [way, around, turns] = words else {
+        let [way, layers, turns] = words else {
             return Err("--wait wants `start` or `run`, `plain` or `full`, and a number".into());
         };
         Ok(Crowd {
             way: if way == "start" { Way::Start } else { Way::Run },
-            full: around == "full",
+            full: layers == "full",
             turns: turns.parse()?,
         })
     }

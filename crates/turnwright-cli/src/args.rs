@@ -200,7 +200,7 @@ Examples:
 #[derive(Debug, Subcommand)]
 pub(crate) enum Tools {
     /// All tools, with what they may do.
-    List(ToolsList),
+    List(Sources),
     /// What a model is shown of a tool: its description and its schema.
     #[command(after_help = "Example:\n  turnwright tools describe read_file")]
     Describe(ToolsDescribe),
@@ -218,12 +218,6 @@ pub(crate) enum Tools {
     /// The id of a call: equal for equal calls, on every machine. It is made over the arguments as they came, before any repair.
     #[command(after_help = "Example:\n  turnwright tools id forecast '{\"city\": \"Paris\"}'")]
     Id(ToolsId),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ToolsList {
-    #[command(flatten)]
-    pub(crate) where_from: Sources,
 }
 
 /// Where tools come from.

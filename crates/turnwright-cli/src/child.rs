@@ -6,6 +6,8 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
 
+#[cfg(unix)]
+use rustix::process::Pid;
 use tokio::process::{Child, Command};
 
 pub(crate) use environment::Environment;
@@ -23,7 +25,7 @@ pub(crate) struct Program {
 pub(crate) struct Process {
     pub(crate) child: Child,
     #[cfg(unix)]
-    group: Option<rustix::process::Pid>,
+    group: Option<Pid>,
 }
 
 impl Program {
@@ -44,7 +46,9 @@ impl Program {
         let child = command.spawn()?;
         Ok(Process {
             #[cfg(unix)]
-            group: child.id().and_then(group_of),
+            group: child
+                .id()
+                .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)),
             child,
         })
     }
@@ -58,9 +62,4 @@ impl Drop for Process {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
     }
-}
-
-#[cfg(unix)]
-fn group_of(id: u32) -> Option<rustix::process::Pid> {
-    rustix::process::Pid::from_raw(i32::try_from(id).ok()?)
 }

@@ -7,23 +7,18 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// As it should.
-    Done,
+    Done = 0,
     /// What was asked about is not so: arguments that are refused, a turn without an answer. It was said already.
-    No,
+    No = 1,
     /// The command makes no sense as it was given. It was said already.
-    Misused,
+    Misused = 2,
     /// Somebody pressed Ctrl-C.
-    Interrupted,
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        match exit {
-            Exit::Done => ExitCode::SUCCESS,
-            Exit::No => ExitCode::from(1),
-            Exit::Misused => ExitCode::from(2),
-            Exit::Interrupted => ExitCode::from(130),
-        }
+        ExitCode::from(exit as u8)
     }
 }
 

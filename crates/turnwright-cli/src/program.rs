@@ -1,44 +1,38 @@
 //! The program.
 
+use std::fmt;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 use serde_json::json;
 use turnwright::prelude::*;
-use turnwright::runner::IntoTool;
+use turnwright::runner::{IntoTool, TurnRunnerBuilder};
 
 use crate::args::{self, Cli, Command};
 use crate::exit::{Exit, nobody_reads, verdict};
-use crate::extensions::{CustomModel, Extensions, Settings};
+use crate::extensions::{CustomModel, Extensions};
 use crate::terminal::Screen;
 use crate::terminal::style::{self, paint};
-use crate::{chat, demo, schema, serve, tools, turns, wire};
+use crate::{chat, demo, schema, serve, storage, tools, turns, wire};
 
 /// The program `turnwright`, with tools of yours beside those that are built in.
 ///
 /// See the [crate](crate) for an example.
-#[derive(Debug)]
 #[must_use = "a program does nothing until `main` is called"]
 pub struct Program {
     name: &'static str,
     version: Option<&'static str>,
-    tools: Vec<Result<Tool, Error>>,
-    settings: Settings,
-    model: Option<CustomModel>,
+    extensions: Extensions,
 }
-
-/// What it is called unless told.
-const NAME: &str = "turnwright";
 
 impl Program {
     /// The program with the tools that are built in.
     pub fn new() -> Self {
         Program {
-            name: NAME,
+            name: "turnwright",
             version: None,
-            tools: Vec::new(),
-            settings: Settings::default(),
-            model: None,
+            extensions: Extensions::default(),
         }
     }
 
@@ -56,7 +50,7 @@ impl Program {
 
     /// With this tool too: `tools` and `chat` know it.
     pub fn tool(mut self, tool: impl IntoTool) -> Self {
-        self.tools.push(tool.into_tool());
+        self.extensions.tools.push(tool.into_tool());
         self
     }
 
@@ -86,7 +80,8 @@ impl Program {
     /// }
     /// ```
     pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
-        self.settings.add(|runner| runner.state(value));
+        let setting = |runner: TurnRunnerBuilder| runner.state(value);
+        self.extensions.settings.push(Box::new(setting));
         self
     }
 
@@ -104,7 +99,8 @@ impl Program {
     /// }
     /// ```
     pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
-        self.settings.add(|runner| runner.policy(policy));
+        let setting = |runner: TurnRunnerBuilder| runner.policy(policy);
+        self.extensions.settings.push(Box::new(setting));
         self
     }
 
@@ -123,7 +119,11 @@ impl Program {
     /// }
     /// ```
     pub fn executor(mut self, executor: impl Executor + 'static) -> Self {
-        self.model = Some(CustomModel::new(executor));
+        self.extensions.model = Some(CustomModel {
+            name: executor.name().to_owned(),
+            model: executor.model().map(str::to_owned),
+            runner: turnwright::runner(executor),
+        });
         self
     }
 
@@ -139,7 +139,7 @@ impl Program {
         match self.carry_out(cli) {
             Ok(exit) => exit.into(),
             Err(error) if nobody_reads(&error) => ExitCode::SUCCESS,
-            Err(error) => complain(&error, json),
+            Err(error) => complain(&storage::explain(error), json),
         }
     }
 
@@ -159,8 +159,8 @@ impl Program {
     fn tell(&self, given: &clap::Error) -> ExitCode {
         let text = self.in_its_name(&given.render().ansi().to_string());
         let _ = match given.use_stderr() {
-            true => std::io::Write::write_all(&mut anstream::stderr(), text.as_bytes()),
-            false => std::io::Write::write_all(&mut anstream::stdout(), text.as_bytes()),
+            true => write!(anstream::stderr(), "{text}"),
+            false => write!(anstream::stdout(), "{text}"),
         };
         ExitCode::from(u8::try_from(given.exit_code()).unwrap_or(2))
     }
@@ -172,25 +172,18 @@ impl Program {
 
     fn carry_out(self, cli: Cli) -> anyhow::Result<Exit> {
         let screen = Screen::new(cli.json);
-        let (name, command) = (self.name, self.command());
-        let extensions = || {
-            let tools = self.tools.into_iter().collect::<Result<Vec<Tool>, Error>>();
-            tools.map(|tools| Extensions {
-                tools,
-                settings: self.settings,
-                model: self.model,
-            })
-        };
+        let command = self.command();
+        let extensions = self.extensions;
         match cli.command {
             Command::Demo(given) => in_runtime(demo::run(&given, screen)),
-            Command::Chat(given) => in_runtime(chat::run(given, extensions()?, screen)),
-            Command::Turns(given) => in_runtime(turns::run(given, extensions()?, screen)),
-            Command::Tools(given) => in_runtime(tools::run(given, extensions()?, screen)),
+            Command::Chat(given) => in_runtime(chat::run(given, extensions, screen)),
+            Command::Turns(given) => in_runtime(turns::run(given, extensions, screen)),
+            Command::Tools(given) => in_runtime(tools::run(given, extensions, screen)),
             Command::Schema(args::Schema::Check(given)) => schema::check(&given, screen),
             Command::Wire(args::Wire::Decode(given)) => wire::decode(&given, screen),
             Command::Wire(args::Wire::Replay(given)) => in_runtime(wire::replay(given, screen)),
             Command::ServeScript(given) => in_runtime(serve::run(given, screen)),
-            Command::Completions(given) => complete(&given, command, name, screen),
+            Command::Completions(given) => complete(&given, command, self.name, screen),
         }
     }
 }
@@ -226,10 +219,10 @@ fn quiet_panics() {
             return;
         }
         let place = info.location().map(ToString::to_string).unwrap_or_default();
-        // If nobody can be told, the code still says it.
-        let _ = std::io::Write::write_fmt(
-            &mut anstream::stderr(),
-            format_args!("error: the program has a mistake, at {place}: please report it\n"),
+        // Without a reader, the exit code still says it.
+        let _ = writeln!(
+            anstream::stderr(),
+            "error: the program has a mistake, at {place}: please report it"
         );
     }));
 }
@@ -238,14 +231,22 @@ fn quiet_panics() {
 fn complain(error: &anyhow::Error, json: bool) -> ExitCode {
     let (sentence, code) = verdict(error);
     let sentence = crate::terminal::plain(&sentence).into_owned();
-    let mut err = anstream::stderr();
     let text = match json {
         true => json!({ "error": { "message": sentence, "exit": code } }).to_string(),
         false => format!("{} {sentence}", paint(style::BAD, "error:")),
     };
-    // If nobody can be told, the code still says it.
-    let _ = std::io::Write::write_fmt(&mut err, format_args!("{text}\n"));
+    // Without a reader, the exit code still says it.
+    let _ = writeln!(anstream::stderr(), "{text}");
     ExitCode::from(code)
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program")
+            .field("name", &self.name)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for Program {
@@ -323,15 +324,11 @@ mod tests {
                 Ok(())
             },
         );
-        let extensions = Extensions {
-            tools: vec![sells().unwrap()],
-            settings: program.settings,
-            model: program.model,
-        };
+        let extensions = program.extensions;
         let answer = tokio::runtime::Runtime::new().unwrap().block_on(async {
             let given = chat_args(&[]);
             let (agent, runner) = Agent::find(given.agent, extensions, None).await.unwrap();
-            assert_eq!(agent.address(), "the program's own model (executor)");
+            assert_eq!(agent.model.address, "the program's own model (executor)");
             let runner = agent::with_storage(runner, None).await.unwrap();
             runner.run("Sell one.").await.into_answer().unwrap()
         });
@@ -342,10 +339,7 @@ mod tests {
     fn what_a_model_of_the_program_cannot_do_is_refused() {
         for option in [&["--record", "x.json"], &["--system", "Be kind."]] {
             let model = |ctx: DispatchContext| async move { Ok(ctx.ack()?) };
-            let extensions = Extensions {
-                model: Some(CustomModel::new(model)),
-                ..Extensions::default()
-            };
+            let extensions = Program::new().executor(model).extensions;
             let given = chat_args(option);
             let runtime = tokio::runtime::Runtime::new().unwrap();
             let found = runtime.block_on(Agent::find(

@@ -20,51 +20,44 @@ pub(crate) fn check(options: &SchemaCheck, mut screen: Screen) -> anyhow::Result
     let args = text::given(&options.args, text::ARGUMENTS)?;
     let schema = match Schema::from_json(&schema) {
         Ok(schema) => schema,
-        Err(refused) => return refuse_schema(&refused, &mut screen),
+        Err(error) => return reject_schema(&error, &mut screen),
     };
     // As text, as a model would send it: what is no JSON, repeats a key or is too deep is for the call path to judge.
     match schema.check(args) {
-        Ok(checked) => {
-            accept(&checked, &mut screen)?;
-            Ok(Exit::Done)
-        }
-        Err(refused) => {
-            refuse_args(&refused, &mut screen)?;
-            Ok(Exit::No)
-        }
+        Ok(checked) => accept(&checked, &mut screen),
+        Err(invalid) => reject_args(&invalid, &mut screen),
     }
 }
 
-fn accept(checked: &CheckedArgs, screen: &mut Screen) -> anyhow::Result<()> {
+fn accept(checked: &CheckedArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
     if screen.is_json() {
         let (args, repairs) = (checked.value(), checked.repairs());
-        return Ok(screen.line(shown_json(
-            &json!({ "ok": true, "args": args, "repairs": repairs }),
-        ))?);
+        screen.value(&json!({ "ok": true, "args": args, "repairs": repairs }))?;
+        return Ok(Exit::Done);
     }
     let args = shown_json(checked.value());
     screen.line(format_args!("{} {args}", paint(style::GOOD, "ok")))?;
     for repair in checked.repairs() {
-        let what = if is_default(repair) {
-            "filled in"
-        } else {
-            "repaired"
+        let what = match is_default(repair) {
+            true => "filled in",
+            false => "repaired",
         };
         screen.line(format_args!("  {what} {}", in_words(repair)))?;
     }
-    Ok(())
+    Ok(Exit::Done)
 }
 
-fn refuse_args(refused: &InvalidArguments, screen: &mut Screen) -> anyhow::Result<()> {
-    let (faults, more) = (refused.faults(), refused.more_faults());
+fn reject_args(invalid: &InvalidArguments, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let (faults, more) = (invalid.faults(), invalid.more_faults());
     if screen.is_json() {
         let mut report = json!({ "ok": false, "faults": faults });
         if let (Value::Object(report), 1..) = (&mut report, more) {
             report.insert("more".to_owned(), more.into());
         }
-        return Ok(screen.line(shown_json(&report))?);
+        screen.value(&report)?;
+        return Ok(Exit::No);
     }
-    screen.line(paint(style::BAD, "refused"))?;
+    screen.painted(style::BAD, "invalid")?;
     for fault in faults {
         let place = place(&fault.pointer, "the arguments");
         screen.line(format_args!("  {place}: {}", plain(&fault.message)))?;
@@ -72,29 +65,23 @@ fn refuse_args(refused: &InvalidArguments, screen: &mut Screen) -> anyhow::Resul
     if more > 0 {
         screen.line(format_args!("  and {more} more"))?;
     }
-    Ok(())
+    Ok(Exit::No)
 }
 
 /// A schema that cannot be enforced is no schema to check by.
-fn refuse_schema(refused: &SchemaError, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let problems = refused.problems();
+fn reject_schema(error: &SchemaError, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let problems = error.problems();
     if screen.is_json() {
-        screen.line(shown_json(&json!({ "ok": false, "problems": problems })))?;
+        screen.value(&json!({ "ok": false, "problems": problems }))?;
         return Ok(Exit::Misused);
     }
-    let listed: Vec<String> = problems
-        .iter()
-        .map(|item| {
-            format!(
-                "\n  {}: {}",
-                place(&item.pointer, "the schema"),
-                item.message
-            )
-        })
-        .collect();
-    let listed = match listed.is_empty() {
-        true => format!(": {}", &refused.to_string()),
-        false => format!(". Mend these, or say less:{}", listed.concat()),
+    let listed = problems.iter().map(|problem| {
+        let place = place(&problem.pointer, "the schema");
+        format!("\n  {place}: {}", problem.message)
+    });
+    let listed = match problems.is_empty() {
+        true => format!(": {error}"),
+        false => format!(". Mend these, or say less:{}", listed.collect::<String>()),
     };
     Err(misuse(format!(
         "the schema cannot be enforced as it stands{listed}"

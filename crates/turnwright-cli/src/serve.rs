@@ -21,32 +21,48 @@ const PATH: usize = 120;
 pub(crate) async fn run(options: ServeScript, mut screen: Screen) -> anyhow::Result<Exit> {
     let script = read(&options.file)?;
     let of = script.replies().len();
-    let player = match options.repeat {
-        true => script.player().repeat(),
-        false => script.player(),
-    };
+    let mut player = script.player();
+    if options.repeat {
+        player = player.repeat();
+    }
     let player = Arc::new(player);
-    let (server, requests) = start(&options, Arc::clone(&player)).await?;
+    let (server, mut requests) = start(options.port, Arc::clone(&player)).await?;
     let url = format!("{}/v1", server.url());
     // Whoever reads that it listens may ask it to end at once.
-    let signals = Signals::listen()?;
+    let mut signals = Signals::listen()?;
     match screen.is_json() {
         true => screen.value(&json!({ "url": url }))?,
         false => screen.line(format_args!("listening on {url}"))?,
     }
-    let screen = tell_requests(screen, requests, of, signals).await;
+    loop {
+        tokio::select! {
+            biased;
+            Some(request) = requests.recv() => {
+                // The server is useful even if its output is not read.
+                let _ = match screen.is_json() {
+                    true => screen.value(&request.as_json(of)),
+                    false => screen.line(request.in_words(of)).map_err(Into::into),
+                };
+            }
+            // Ctrl-C, or what asks a process to end.
+            _ = signals.next() => break,
+        }
+    }
     server.shutdown().await;
-    say_left(screen, &player, of)?;
+    let left = player.left();
+    if screen.is_json() {
+        screen.value(&json!({ "replies": of, "left": left }))?;
+    } else if left > 0 {
+        let text = format!("{left} of {of} replies were not asked for");
+        screen.painted(style::WARN, text)?;
+    }
     Ok(Exit::Done)
 }
 
 fn read(path: &Path) -> anyhow::Result<Script> {
     let text = text::file(path, text::SCRIPT)?;
     text.parse().map_err(|error: io::Error| {
-        let name = match path == Path::new("-") {
-            true => "standard input".to_owned(),
-            false => format!("`{}`", path.display()),
-        };
+        let name = text::name_of(path);
         misuse(format!(
             "{name} is {error}. A script is a JSON array of replies, such as \
              [{{\"calls\": [{{\"name\": \"weather\", \"arguments\": {{\"city\": \"Bern\"}}}}]}}, {{\"text\": \"It rains.\"}}]; \
@@ -55,67 +71,44 @@ fn read(path: &Path) -> anyhow::Result<Script> {
     })
 }
 
-/// A request that came, and what it was answered with.
-struct Came {
+/// A request, and what it was answered with.
+struct Request {
     method: String,
     path: String,
     what: What,
 }
 
 async fn start(
-    options: &ServeScript,
+    port: u16,
     player: Arc<Player>,
-) -> anyhow::Result<(Server, UnboundedReceiver<Came>)> {
+) -> anyhow::Result<(Server, UnboundedReceiver<Request>)> {
     let (note, requests) = unbounded_channel();
-    let port = options.port;
     // It may live long, and nobody asks for its requests.
     let server = Server::builder().port(port).keep_requests(0);
     let server = server.start(move |request| {
         let played = player.answer(request);
         // Nobody listens any more only when it is about to stop.
-        let _ = note.send(Came {
+        let _ = note.send(Request {
             method: request.method.clone(),
             path: request.path.clone(),
             what: played.what,
         });
         played.answer
     });
-    match server.await {
-        Ok(server) => Ok((server, requests)),
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(misuse(format!(
-            "port {port} of 127.0.0.1 is in use: choose another with `--port`, or leave it out for one that is free"
-        ))),
-        Err(error) => Err(misuse(format!(
-            "port {port} of 127.0.0.1 is not to be had ({error}): leave `--port` out for one that is free"
-        ))),
-    }
+    let server = server.await.map_err(|error| {
+        misuse(match error.kind() {
+            io::ErrorKind::AddrInUse => format!(
+                "port {port} of 127.0.0.1 is in use: choose another with `--port`, or leave it out for one that is free"
+            ),
+            _ => format!(
+                "port {port} of 127.0.0.1 is not to be had ({error}): leave `--port` out for one that is free"
+            ),
+        })
+    })?;
+    Ok((server, requests))
 }
 
-/// Tells of each request until somebody calls it off.
-async fn tell_requests(
-    mut screen: Screen,
-    mut requests: UnboundedReceiver<Came>,
-    of: usize,
-    mut signals: Signals,
-) -> Screen {
-    loop {
-        tokio::select! {
-            biased;
-            Some(came) = requests.recv() => {
-                let options = match screen.is_json() {
-                    true => screen.value(&came.as_json(of)),
-                    false => screen.line(came.in_words(of)).map_err(Into::into),
-                };
-                // A server is of use though nobody reads what it says.
-                drop(options);
-            }
-            // Ctrl-C, or what asks a process to end.
-            _ = signals.next() => return screen,
-        }
-    }
-}
-
-impl Came {
+impl Request {
     fn in_words(&self, of: usize) -> String {
         let (method, path) = (one_line(&self.method, PATH), one_line(&self.path, PATH));
         let answer = match self.what {
@@ -152,20 +145,5 @@ impl Came {
             "of": of,
             "streamed": streamed,
         })
-    }
-}
-
-/// Says at the end how many replies nobody asked for.
-fn say_left(mut screen: Screen, player: &Player, of: usize) -> anyhow::Result<()> {
-    let left = player.left();
-    if screen.is_json() {
-        return screen.value(&json!({ "replies": of, "left": left }));
-    }
-    match left {
-        0 => Ok(()),
-        left => {
-            let text = format!("{left} of {of} replies were not asked for");
-            Ok(screen.line(paint(style::CARE, text))?)
-        }
     }
 }

@@ -19,17 +19,16 @@ pub(crate) use tally::Tally;
 
 use crate::terminal::style::{self, paint};
 use crate::terminal::{
-    ApprovalPrompt, Flow, MARGIN, Screen, columns, fit, json as shown_json, one_line, plain, wrap,
+    ApprovalPrompt, Flow, LINE, MARGIN, Screen, columns, fit, json as shown_json, one_line, plain,
+    wrap,
 };
-
-/// How much of a line is shown where nobody counts columns.
-const LINE: usize = 160;
 
 /// Shows turns on a screen, and answers at their gates.
 pub(crate) struct Show {
     pub(crate) screen: Screen,
     approval_prompt: Arc<ApprovalPrompt>,
-    tally: Arc<Tally>,
+    /// What was counted so far, in all turns that were shown.
+    pub(crate) tally: Tally,
     speech: Option<Speech>,
     /// The calls of which something was shown already.
     announced: HashSet<Arc<str>>,
@@ -53,18 +52,13 @@ impl Show {
         Show {
             screen,
             approval_prompt: Arc::new(approval_prompt),
-            tally: Arc::default(),
+            tally: Tally::default(),
             speech: None,
             announced: HashSet::new(),
             open: 0,
             apart: false,
             spoken: false,
         }
-    }
-
-    /// What was counted so far, in all turns that were shown.
-    pub(crate) fn tally(&self) -> &Tally {
-        &self.tally
     }
 
     /// Starts a turn and shows it to its end. Ctrl-C calls it off.
@@ -78,7 +72,7 @@ impl Show {
     }
 
     /// Takes a turn of a conversation up again, and shows it to its end. Ctrl-C calls it off.
-    pub(crate) async fn turn_again(
+    pub(crate) async fn resume(
         &mut self,
         runner: &TurnRunner,
         conversation: &str,
@@ -90,7 +84,7 @@ impl Show {
     }
 
     fn counted(&self, input: TurnInput) -> TurnInput {
-        let tally = Arc::clone(&self.tally);
+        let tally = self.tally.clone();
         input.observer(move |event| tally.note(event))
     }
 
@@ -121,8 +115,8 @@ impl Show {
                 self.announce(id, &tool, &shown_json(&args))?;
                 for repair in repairs.iter().filter(|item| !repair::is_default(item)) {
                     let text = format!("  repaired {}", repair::in_words(repair));
-                    let text = fit(&text, self.columns());
-                    self.screen.line(paint(style::CARE, text))?;
+                    let text = fit(&text, self.screen.columns());
+                    self.screen.painted(style::WARN, text)?;
                 }
                 self.screen.busy(&format!("{} runs", one_line(&tool, LINE)));
             }
@@ -151,7 +145,7 @@ impl Show {
             {
                 self.end_speech()?;
                 let note = "the connection broke: what stands above is void, and comes again";
-                self.screen.paragraph(style::CARE, "", note)?;
+                self.screen.warn(note)?;
                 self.wait();
             }
             _ => {}
@@ -162,13 +156,12 @@ impl Show {
     /// That a call is made.
     fn announce(&mut self, id: Arc<str>, tool: &str, args: &str) -> io::Result<()> {
         self.end_speech()?;
-        if self.announced.insert(id) {
-            self.open += 1;
-        }
+        self.open += usize::from(self.announced.insert(id));
         self.apart = true;
-        let name = fit(&format!("→ {}", one_line(tool, LINE)), self.columns());
+        let width = self.screen.columns();
+        let name = fit(&format!("→ {}", one_line(tool, LINE)), width);
         // Arguments of which nothing is left say nothing.
-        let args = match self.columns().saturating_sub(columns(&name) + 1) {
+        let args = match width.saturating_sub(columns(&name) + 1) {
             0..8 => String::new(),
             room => format!(" {}", fit(args, room)),
         };
@@ -181,31 +174,29 @@ impl Show {
         if self.screen.is_aside() {
             return Ok(());
         }
-        if self
-            .speech
-            .as_ref()
-            .is_none_or(|speech| speech.id != delta.id)
-        {
-            self.end_speech()?;
-            if std::mem::take(&mut self.apart) {
-                self.screen.line("")?;
-            }
-            self.spoken = true;
-            self.speech = Some(Speech {
-                id: Arc::clone(&delta.id),
-                flow: Flow::new(self.screen.width(), MARGIN),
-                style,
-            });
-        }
         let width = self.screen.width();
-        if let Some(speech) = &mut self.speech {
-            speech.flow.resize(width);
-            let text = speech.flow.push(&plain(&delta.text));
-            if !text.is_empty() {
-                self.screen.write(paint(speech.style, text))?;
+        let mut speech = match self.speech.take_if(|speech| speech.id == delta.id) {
+            Some(speech) => speech,
+            None => {
+                self.end_speech()?;
+                if std::mem::take(&mut self.apart) {
+                    self.screen.line("")?;
+                }
+                self.spoken = true;
+                Speech {
+                    id: Arc::clone(&delta.id),
+                    flow: Flow::new(width, MARGIN),
+                    style,
+                }
             }
+        };
+        speech.flow.resize(width);
+        let text = speech.flow.push(&plain(&delta.text));
+        let speech = self.speech.insert(speech);
+        match text.is_empty() {
+            true => Ok(()),
+            false => self.screen.write(paint(speech.style, text)),
         }
-        Ok(())
     }
 
     fn end_speech(&mut self) -> io::Result<()> {
@@ -218,11 +209,13 @@ impl Show {
         } else {
             ""
         };
-        if rest.is_empty() && end.is_empty() {
-            return Ok(());
+        match rest.is_empty() && end.is_empty() {
+            true => Ok(()),
+            false => {
+                let rest = paint(speech.style, rest);
+                self.screen.write(format_args!("{rest}{end}"))
+            }
         }
-        self.screen
-            .write(format_args!("{}{end}", paint(speech.style, rest)))
     }
 
     /// Ends what is being said where it is. A terminal has just shown `^C` there.
@@ -235,10 +228,6 @@ impl Show {
 
     fn wait(&mut self) {
         self.screen.busy("waiting for the model");
-    }
-
-    fn columns(&self) -> usize {
-        self.screen.width().unwrap_or(LINE)
     }
 
     /// For machines: an event is a line.
@@ -264,7 +253,7 @@ impl Show {
             }));
         }
         if interrupted {
-            self.screen.line(paint(style::CARE, "called off"))?;
+            self.screen.painted(style::WARN, "called off")?;
         } else if let Some(error) = error {
             // Who met it first matters to whoever reads a log; what it was, to whoever sits here.
             let cause = error.cause().unwrap_or(&error);
@@ -273,7 +262,7 @@ impl Show {
             self.screen.quoting(style::BAD, "", MARGIN, &sentence)?;
         } else if outcome.text.trim().is_empty() {
             self.screen
-                .line(paint(style::CARE, "(the model said nothing)"))?;
+                .painted(style::WARN, "(the model said nothing)")?;
         } else if self.screen.is_aside() {
             self.screen.answer(&plain(&outcome.text))?;
         } else if !self.spoken {
@@ -306,12 +295,8 @@ impl Viewer for Show {
 
     fn before_question(&mut self, gate: &Arc<OpenGate>) -> anyhow::Result<()> {
         self.end_speech()?;
-        if gate
-            .tool_call
-            .clone()
-            .is_some_and(|call| self.announced.insert(call))
-        {
-            self.open += 1;
+        if let Some(call) = &gate.tool_call {
+            self.open += usize::from(self.announced.insert(Arc::clone(call)));
         }
         self.tell(&TurnEvent::GateOpened(Arc::clone(gate)))
     }

@@ -19,8 +19,8 @@ pub(crate) enum State {
     Interrupted,
     /// It has its answer.
     Answered,
-    /// Its dispatch was refused.
-    Refused,
+    /// The executor nacked its dispatch.
+    Nacked,
     /// It was called off.
     Aborted,
     /// It could not go on.
@@ -38,7 +38,7 @@ impl State {
             TurnState::Running if held && waits => State::Waiting,
             TurnState::Running if held => State::Running,
             TurnState::Answered => State::Answered,
-            TurnState::Refused => State::Refused,
+            TurnState::Nacked => State::Nacked,
             TurnState::Aborted => State::Aborted,
             TurnState::Failed => State::Failed,
             TurnState::Limit => State::Limit,
@@ -64,30 +64,22 @@ impl State {
         match self {
             State::Answered => style::GOOD,
             State::Running | State::Waiting => style::NAME,
-            State::Interrupted | State::Aborted | State::Limit => style::CARE,
-            State::Refused | State::Failed => style::BAD,
+            State::Interrupted | State::Aborted | State::Limit => style::WARN,
+            State::Nacked | State::Failed => style::BAD,
             State::Abandoned => style::DIM,
         }
     }
 
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            State::Running => "running",
-            State::Waiting => "waiting",
-            State::Interrupted => "interrupted",
-            State::Answered => "answered",
-            State::Refused => "refused",
-            State::Aborted => "aborted",
-            State::Failed => "failed",
-            State::Limit => "limit",
-            State::Abandoned => "abandoned",
-        }
+    /// The name, as it is written on the command line too.
+    pub(crate) fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 }
 
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        f.pad(&self.name())
     }
 }
 

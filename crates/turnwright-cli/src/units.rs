@@ -1,87 +1,70 @@
 //! Numbers, sizes and times: parsed from options, and formatted for output.
 
-use std::str::FromStr;
 use std::time::{Duration, SystemTime};
-
-/// A span of time: `90s`, `30m`, `12h`, `30d`, `8w`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span(pub(crate) Duration);
-
-/// A number of bytes: `500`, `10kB`, `1.5GB`, `2GiB`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bytes(pub(crate) u64);
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-impl FromStr for Span {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let text = text.trim();
-        let digits = text.trim_end_matches(|sign: char| !sign.is_ascii_digit());
-        let unit = match text.get(digits.len()..).unwrap_or_default().trim() {
-            "s" => 1,
-            "m" | "min" => MINUTE,
-            "h" => HOUR,
-            "d" => DAY,
-            "w" => 7 * DAY,
-            _ => return Err("write it like 90s, 30m, 12h, 30d or 8w".to_owned()),
-        };
-        let number: u64 = digits
-            .parse()
-            .map_err(|_| "it begins with a whole number".to_owned())?;
-        let seconds = number.checked_mul(unit).ok_or("it is too long")?;
-        Ok(Span(Duration::from_secs(seconds)))
-    }
+/// A number and its unit.
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let number = text.trim_end_matches(|ch: char| !ch.is_ascii_digit());
+    let unit = text.get(number.len()..).unwrap_or_default();
+    (number, unit.trim())
 }
 
-impl FromStr for Bytes {
-    type Err = String;
+/// Parses a span of time: `90s`, `30m`, `12h`, `30d`, `8w`.
+pub(crate) fn parse_span(text: &str) -> Result<Duration, String> {
+    let (digits, unit) = split(text);
+    let unit = match unit {
+        "s" => 1,
+        "m" | "min" => MINUTE,
+        "h" => HOUR,
+        "d" => DAY,
+        "w" => 7 * DAY,
+        _ => return Err("write it like 90s, 30m, 12h, 30d or 8w".to_owned()),
+    };
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| "it begins with a whole number".to_owned())?;
+    let seconds = number.checked_mul(unit).ok_or("it is too long")?;
+    Ok(Duration::from_secs(seconds))
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let text = text.trim();
-        let number = text.trim_end_matches(|sign: char| !sign.is_ascii_digit());
-        let unit = text.get(number.len()..).unwrap_or_default().trim();
-        let unit: u64 = match unit.to_ascii_lowercase().as_str() {
-            "" | "b" => 1,
-            "k" | "kb" => 1_000,
-            "m" | "mb" => 1_000_000,
-            "g" | "gb" => 1_000_000_000,
-            "t" | "tb" => 1_000_000_000_000,
-            "kib" => 1 << 10,
-            "mib" => 1 << 20,
-            "gib" => 1 << 30,
-            "tib" => 1 << 40,
-            _ => return Err("write it like 500000, 500MB, 1.5GB or 2GiB".to_owned()),
-        };
-        let (integer, part) = number.split_once('.').unwrap_or((number, "0"));
-        let digits = |text: &str| {
-            let all = text.bytes().all(|item| item.is_ascii_digit());
-            // More of them belong to no number of bytes.
-            all && (1..=19).contains(&text.len())
-        };
-        if !digits(integer) || !digits(part) {
-            return Err("it begins with a number such as 500 or 1.5".to_owned());
-        }
-        // Neither can overflow: at most nineteen digits, times less than 2^41.
-        let times_unit = |text: &str| text.parse::<u128>().unwrap_or(0) * u128::from(unit);
-        let part = part.bytes().rev().fold(0_u128, |sum, digit| {
-            (sum + u128::from(digit - b'0') * u128::from(unit)) / 10
-        });
-        u64::try_from(times_unit(integer) + part)
-            .map(Bytes)
-            .map_err(|_| "it is too large".to_owned())
+/// Parses a number of bytes: `500`, `10kB`, `1.5GB`, `2GiB`.
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let unit: u128 = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" => 1_000,
+        "m" | "mb" => 1_000_000,
+        "g" | "gb" => 1_000_000_000,
+        "t" | "tb" => 1_000_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        "tib" => 1 << 40,
+        _ => return Err("write it like 500000, 500MB, 1.5GB or 2GiB".to_owned()),
+    };
+    let (integer, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    // At most nineteen digits: nothing overflows below.
+    let is_number = |text: &str| {
+        (1..=19).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    if !is_number(integer) || !is_number(fraction) {
+        return Err("it begins with a number such as 500 or 1.5".to_owned());
     }
+    let times_unit = |text: &str| text.parse::<u128>().unwrap_or(0) * unit;
+    let scale: u128 = fraction.bytes().map(|_| 10).product();
+    let bytes = times_unit(integer) + times_unit(fraction) / scale;
+    u64::try_from(bytes).map_err(|_| "it is too large".to_owned())
 }
 
 /// How long ago it was, for people.
 pub(crate) fn ago(at: SystemTime) -> String {
-    match SystemTime::now()
-        .duration_since(at)
-        .map(|item| item.as_secs())
-    {
+    let elapsed = SystemTime::now().duration_since(at);
+    match elapsed.map(|elapsed| elapsed.as_secs()) {
         Ok(0..5) => "just now".to_owned(),
         Ok(seconds @ 5..100) => format!("{seconds} s ago"),
         Ok(seconds @ 100..6_000) => format!("{} min ago", seconds / MINUTE),
@@ -102,15 +85,26 @@ pub(crate) fn took(time: Duration) -> String {
 
 /// A number with its thousands apart.
 pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
+    match number {
+        0..1_000 => number.to_string(),
+        _ => format!("{},{:03}", count(number / 1_000), number % 1_000),
     }
-    text
+}
+
+/// So many of something: `1 call`, `2,000 calls`.
+pub(crate) fn plural(number: u64, noun: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", count(number))
+}
+
+/// The first `most` items, with the number of the others: `a, b and 3 more`.
+pub(crate) fn listed(items: impl ExactSizeIterator<Item = String>, most: usize) -> String {
+    let more = items.len().saturating_sub(most);
+    let text = items.take(most).collect::<Vec<_>>().join(", ");
+    match more {
+        0 => text,
+        more => format!("{text} and {more} more"),
+    }
 }
 
 /// A number of bytes, for people.
@@ -142,7 +136,7 @@ mod tests {
 
     #[test]
     fn spans_are_read_as_people_write_them() {
-        let seconds = |text: &str| Span::from_str(text).map(|span| span.0.as_secs());
+        let seconds = |text: &str| parse_span(text).map(|span| span.as_secs());
         assert_eq!(seconds("90s"), Ok(90));
         assert_eq!(seconds("30 m"), Ok(1_800));
         assert_eq!(seconds("30d"), Ok(2_592_000));
@@ -163,7 +157,7 @@ mod tests {
 
     #[test]
     fn sizes_are_read_as_people_write_them() {
-        let bytes = |text: &str| Bytes::from_str(text).map(|bytes| bytes.0);
+        let bytes = parse_bytes;
         assert_eq!(bytes("500"), Ok(500));
         assert_eq!(bytes("10kB"), Ok(10_000));
         assert_eq!(bytes("1.5 GB"), Ok(1_500_000_000));
@@ -202,9 +196,9 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn whatever_is_written_is_read_or_refused(text in "[-0-9. kKmMgGtTiIbBdhwsx]{0,40}") {
-            let (bytes, span) = (Bytes::from_str(&text), Span::from_str(&text));
+            let (bytes, span) = (parse_bytes(&text), parse_span(&text));
             // What is whole and without a unit is itself.
-            if let Ok(number) = text.parse::<u64>().map(Bytes)
+            if let Ok(number) = text.parse::<u64>()
                 && text.len() <= 19
             {
                 proptest::prop_assert_eq!(bytes, Ok(number));
@@ -215,7 +209,7 @@ mod tests {
         #[test]
         fn a_part_of_a_unit_is_that_part(integer in 0_u64..1_000_000, part in 0_u64..1_000) {
             let text = format!("{integer}.{part:03}MB");
-            proptest::prop_assert_eq!(Bytes::from_str(&text), Ok(Bytes(integer * 1_000_000 + part * 1_000)));
+            proptest::prop_assert_eq!(parse_bytes(&text), Ok(integer * 1_000_000 + part * 1_000));
         }
     }
 }

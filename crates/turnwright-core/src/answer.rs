@@ -1,7 +1,5 @@
 //! The form that an answer must have.
 
-use std::fmt;
-
 use serde_json::Value;
 
 use crate::error::{Error, ErrorCode};
@@ -66,9 +64,9 @@ impl AnswerFormat {
                 model.push_str(&format!("\n- and {} more", error.more_faults()));
             }
             let message = format!("the answer is not of the form that was asked for{operator}");
-            let told = format!("Your answer is not of the form that was asked for:{model}");
+            let for_model = format!("Your answer is not of the form that was asked for:{model}");
             Error::new(ErrorCode::InvalidAnswer, message)
-                .with_model_text(told)
+                .with_model_text(for_model)
                 .with_source(error)
         })
     }
@@ -93,10 +91,4 @@ fn unfenced(text: &str) -> &str {
     }
 }
 
-impl fmt::Debug for AnswerFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnswerFormat")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(AnswerFormat { name });

@@ -1,7 +1,5 @@
 //! Calling things off.
 
-use std::fmt;
-
 use tokio_util::sync::CancellationToken;
 
 /// A signal that calls something off, and everything that depends on it. Clones share it.
@@ -14,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 /// turn.cancel();
 /// assert!(call.is_cancelled());
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Cancellation(CancellationToken);
 
 impl Cancellation {
@@ -44,13 +42,5 @@ impl Cancellation {
     /// Waits until it is given.
     pub fn cancelled(&self) -> impl Future<Output = ()> + Send + 'static {
         self.0.clone().cancelled_owned()
-    }
-}
-
-impl fmt::Debug for Cancellation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Cancellation")
-            .field(&self.is_cancelled())
-            .finish()
     }
 }

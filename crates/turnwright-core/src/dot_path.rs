@@ -35,7 +35,8 @@ pub(crate) fn get<'v>(root: &'v Map<String, Value>, path: &str) -> Option<&'v Va
         })
 }
 
-/// Where `path` leads, with objects made on the way; `None` where something else stands in the way.
+/// Where `path` leads, with objects made on the way; `None` where something else stands in the way, and then nothing was
+/// made: below what is made, nothing can stand in the way.
 pub(crate) fn slot<'v>(root: &'v mut Map<String, Value>, keys: &[String]) -> Option<&'v mut Value> {
     let (first, rest) = keys.split_first()?;
     let mut slot = root.entry(first.as_str()).or_insert(Value::Null);
@@ -45,8 +46,7 @@ pub(crate) fn slot<'v>(root: &'v mut Map<String, Value>, keys: &[String]) -> Opt
         }
         slot = match slot {
             Value::Object(map) => map.entry(key.as_str()).or_insert(Value::Null),
-            Value::Array(items) => items.get_mut(key.parse::<usize>().ok()?)?,
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
+            other => child(other, key)?,
         };
     }
     Some(slot)
@@ -58,17 +58,18 @@ pub(crate) fn remove(root: &mut Map<String, Value>, keys: &[String]) -> Option<V
     let Some((first, rest)) = above.split_first() else {
         return root.shift_remove(last);
     };
-    let parent = rest
-        .iter()
-        .try_fold(root.get_mut(first)?, |value, key| match value {
-            Value::Object(map) => map.get_mut(key),
-            Value::Array(items) => items.get_mut(key.parse::<usize>().ok()?),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
-        })?;
-    match parent {
+    let mut keys = rest.iter();
+    match keys.try_fold(root.get_mut(first)?, |value, key| child(value, key))? {
         Value::Object(map) => map.shift_remove(last),
         // Taking an item out would rename those behind it.
-        Value::Array(items) => items.get_mut(last.parse::<usize>().ok()?).map(Value::take),
+        other => child(other, last).map(Value::take),
+    }
+}
+
+fn child<'v>(value: &'v mut Value, key: &str) -> Option<&'v mut Value> {
+    match value {
+        Value::Object(map) => map.get_mut(key),
+        Value::Array(items) => items.get_mut(key.parse::<usize>().ok()?),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
 }

@@ -18,6 +18,11 @@
 //!
 //! Most people depend on the facade `turnwright`, which adds `#[tool]` and a prelude.
 
+#[macro_use]
+mod debug;
+#[macro_use]
+mod variant_names;
+
 pub mod answer;
 pub mod artifact;
 pub mod artifact_tools;

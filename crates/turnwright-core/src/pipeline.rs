@@ -70,7 +70,7 @@ pub struct Next<C> {
 
 /// One way through a pipeline.
 struct Pass<C> {
-    layers: Arc<[Arc<dyn Middleware<C>>]>,
+    layers: Arc<Layers<C>>,
     ctx: C,
     over: fn(&C) -> bool,
     /// The layers that were entered: one more than there are once the end was reached.
@@ -102,13 +102,10 @@ impl<C: Clone + Send + Sync + 'static> Next<C> {
         };
         let ctx = pass.ctx.clone();
         let next = Next { pass, at: at + 1 };
-        match AssertUnwindSafe(layer.handle(ctx, next))
-            .catch_unwind()
-            .await
-        {
-            Ok(result) => result,
-            Err(panic) => Err(format!("a middleware panicked: {}", text_of(panic)).into()),
-        }
+        let handled = AssertUnwindSafe(layer.handle(ctx, next)).catch_unwind();
+        handled.await.unwrap_or_else(|panic| {
+            Err(format!("a middleware panicked: {}", text_of(panic)).into())
+        })
     }
 }
 
@@ -119,12 +116,16 @@ impl<C> fmt::Debug for Next<C> {
 }
 
 /// Layers, the outermost first.
+type Layers<C> = Vec<Arc<dyn Middleware<C>>>;
+
+/// Layers of one name, which all work on one context.
 #[derive(Clone)]
 pub(crate) struct Pipeline<C> {
-    name: &'static str,
+    pub(crate) name: &'static str,
     failure: ErrorCode,
-    over: fn(&C) -> bool,
-    layers: Arc<[Arc<dyn Middleware<C>>]>,
+    /// Whether nothing more is to be begun with a context.
+    pub(crate) over: fn(&C) -> bool,
+    layers: Arc<Layers<C>>,
 }
 
 /// Why what comes after a pipeline is not done.
@@ -135,36 +136,17 @@ pub(crate) enum Broken {
 
 impl<C: Clone + Send + Sync + 'static> Pipeline<C> {
     /// `over` says of a context that nothing more is to be begun with it.
-    pub(crate) fn new(
-        name: &'static str,
-        failure: ErrorCode,
-        over: fn(&C) -> bool,
-        layers: Vec<Arc<dyn Middleware<C>>>,
-    ) -> Self {
+    pub(crate) fn new(name: &'static str, failure: ErrorCode, over: fn(&C) -> bool) -> Self {
         Pipeline {
             name,
             failure,
             over,
-            layers: layers.into(),
+            layers: Arc::default(),
         }
     }
 
-    /// The same pipeline of other layers.
-    pub(crate) fn with(&self, layers: Vec<Arc<dyn Middleware<C>>>) -> Self {
-        Pipeline::new(self.name, self.failure, self.over, layers)
-    }
-
-    pub(crate) fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// Whether nothing more is to be begun with this context.
-    pub(crate) fn is_over(&self, ctx: &C) -> bool {
-        (self.over)(ctx)
-    }
-
-    pub(crate) fn layers(&self) -> &[Arc<dyn Middleware<C>>] {
-        &self.layers
+    pub(crate) fn layers(&mut self) -> &mut Layers<C> {
+        Arc::make_mut(&mut self.layers)
     }
 
     /// Goes through all layers.
@@ -200,11 +182,5 @@ impl<C: Clone + Send + Sync + 'static> Pipeline<C> {
                 ))),
             },
         }
-    }
-}
-
-impl<C> fmt::Debug for Pipeline<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pipeline({}, {} layers)", self.name, self.layers.len())
     }
 }

@@ -104,16 +104,10 @@ impl Stash {
         keys: &[String],
         work: impl FnOnce(&mut Value) -> T,
     ) -> Result<T, Error> {
+        let why = "leads through a value that has no such part: remove that value first";
         let mut root = self.0.write();
-        if !passable(&root, keys) {
-            return Err(wrong(
-                path,
-                "leads through a value that has no such part: remove that value first",
-            ));
-        }
-        dot_path::slot(&mut root, keys)
-            .map(work)
-            .ok_or_else(|| wrong(path, "leads nowhere"))
+        let slot = dot_path::slot(&mut root, keys);
+        slot.map(work).ok_or_else(|| wrong(path, why))
     }
 }
 
@@ -143,33 +137,6 @@ pub(crate) fn refused(path: &str, why: Inadmissible) -> Error {
 fn wrong(path: &str, why: &str) -> Error {
     let path = escape(path, 80);
     Error::new(ErrorCode::InvalidStashPath, format!("`{path}` {why}"))
-}
-
-/// Whether the way can be walked without replacing anything but `null`.
-fn passable(root: &Map<String, Value>, keys: &[String]) -> bool {
-    let Some((first, rest)) = keys.split_first() else {
-        return false;
-    };
-    let Some(mut value) = root.get(first) else {
-        return true;
-    };
-    for key in rest {
-        value = match value {
-            Value::Null => return true,
-            Value::Object(map) => match map.get(key) {
-                Some(value) => value,
-                None => return true,
-            },
-            Value::Array(items) => {
-                match key.parse::<usize>().ok().and_then(|index| items.get(index)) {
-                    Some(value) => value,
-                    None => return false,
-                }
-            }
-            Value::Bool(_) | Value::Number(_) | Value::String(_) => return false,
-        };
-    }
-    true
 }
 
 impl fmt::Debug for Stash {

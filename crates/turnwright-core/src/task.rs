@@ -30,6 +30,15 @@ struct Tracked<F> {
     _alive: Alive,
 }
 
+/// Runs a closure when it is dropped.
+pub(crate) struct OnDrop<F: Fn()>(pub(crate) F);
+
+impl<F: Fn()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 impl Tasks {
     /// Something that counts until it is dropped.
     pub(crate) fn hold(&self) -> Alive {
@@ -90,41 +99,4 @@ impl Drop for Alive {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn whatever_a_dropped_task_leaves_behind_is_waited_for_too() {
-        struct LeavesBehind(Tasks, Arc<AtomicUsize>);
-        impl Drop for LeavesBehind {
-            fn drop(&mut self) {
-                let done = Arc::clone(&self.1);
-                let late = async move {
-                    tokio::task::yield_now().await;
-                    done.fetch_add(1, Ordering::Relaxed);
-                };
-                self.0.spawn_on(late, &Handle::current());
-            }
-        }
-        let (tasks, done) = (Tasks::default(), Arc::new(AtomicUsize::new(0)));
-        // One was never polled, one is dropped half way.
-        for polled in [false, true] {
-            let left = LeavesBehind(tasks.clone(), Arc::clone(&done));
-            let task = tasks.spawn_on(
-                async move {
-                    let _left = left;
-                    std::future::pending::<()>().await;
-                },
-                &Handle::current(),
-            );
-            if polled {
-                tokio::task::yield_now().await;
-            }
-            assert!(!tasks.is_empty());
-            task.abort();
-        }
-        tasks.wait().await;
-        assert_eq!(done.load(Ordering::Relaxed), 2);
-        tasks.wait().await;
-    }
-}
+mod tests;

@@ -10,9 +10,9 @@ const LONGEST_ID: usize = 256;
 
 /// Collects what is wrong with a definition, so that one error names every field.
 #[derive(Default)]
-pub(crate) struct Wrong(Vec<String>);
+pub(crate) struct Violations(Vec<String>);
 
-impl Wrong {
+impl Violations {
     /// Adds `why` for the field unless it is right.
     pub(crate) fn check(&mut self, field: &str, right: bool, why: &str) {
         if !right {

@@ -9,25 +9,8 @@ use crate::text::Text;
 
 const KEYS: Keys = Keys {
     attribute: "#[arg]",
-    known: &[
-        "default",
-        "min",
-        "max",
-        "exclusive_min",
-        "exclusive_max",
-        "multiple_of",
-        "min_length",
-        "max_length",
-        "pattern",
-        "format",
-        "min_items",
-        "max_items",
-        "unique_items",
-        "rename",
-        "example",
-        "note",
-        "description",
-    ],
+    known: "default, min, max, exclusive_min, exclusive_max, multiple_of, min_length, max_length, pattern, format, \
+            min_items, max_items, unique_items, rename, example, note, description",
     repeatable: &["example", "note"],
 };
 

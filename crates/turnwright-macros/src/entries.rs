@@ -19,12 +19,8 @@ impl Parse for Entry {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         // Any word, so that a keyword (`type = …`) is answered with the list of keys and not with a syntax error.
         let key = Ident::parse_any(input)?;
-        let value = if input.peek(Token![=]) {
-            input.parse::<Token![=]>()?;
-            Some(input.parse()?)
-        } else {
-            None
-        };
+        let equals: Option<Token![=]> = input.parse()?;
+        let value = equals.map(|_| input.parse()).transpose()?;
         Ok(Self { key, value })
     }
 }
@@ -33,7 +29,8 @@ impl Parse for Entry {
 pub(crate) struct Keys {
     /// Where they stand, as the author writes it: `#[arg]`.
     pub(crate) attribute: &'static str,
-    pub(crate) known: &'static [&'static str],
+    /// All of them, as messages list them.
+    pub(crate) known: &'static str,
     pub(crate) repeatable: &'static [&'static str],
 }
 
@@ -56,8 +53,8 @@ impl Keys {
 
     fn complaint(&self, key: &Ident, entries: &[Entry]) -> Option<String> {
         let word = key.to_string();
-        let (attribute, known) = (self.attribute, self.known.join(", "));
-        if !self.known.contains(&word.as_str()) {
+        let (attribute, known) = (self.attribute, self.known);
+        if !known.split(", ").any(|key| key == word) {
             return Some(format!(
                 "`{word}` is not a key of `{attribute}`; the keys are: {known}"
             ));
@@ -93,19 +90,11 @@ impl Entry {
     /// A string literal, or a macro that makes one (`concat!`, `include_str!`).
     pub(crate) fn text(&self) -> syn::Result<Text> {
         let value = self.required("\"…\"")?;
-        let text = Text::from_expr(value).ok_or_else(|| {
-            self.wrong(
-                value,
-                "a string literal, or `concat!` or `include_str!`",
-                "\"…\"",
-            )
-        })?;
+        let wanted = "a string literal, or `concat!` or `include_str!`";
+        let text = Text::from_expr(value).ok_or_else(|| self.wrong(value, wanted, "\"…\""))?;
         if text.is_blank() {
-            let sentence = format_args!(
-                "`{}` says nothing: write a sentence for the model",
-                self.key
-            )
-            .to_string();
+            let key = &self.key;
+            let sentence = format!("`{key}` says nothing: write a sentence for the model");
             return Err(syn::Error::new_spanned(value, sentence));
         }
         Ok(text)
@@ -124,26 +113,22 @@ impl Entry {
 
     /// One of the words that this key takes, with what it stands for.
     pub(crate) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> syn::Result<T> {
-        let words: Vec<_> = choices
-            .iter()
-            .map(|(word, _)| format!("\"{word}\""))
-            .collect();
+        let words = choices.iter().map(|(word, _)| format!("\"{word}\""));
+        let words: Vec<_> = words.collect();
         let value = self.required(&words.join(" | "))?;
         let chosen = match literal(value) {
             Some(Lit::Str(text)) => text.value(),
             _ => String::new(),
         };
-        choices
-            .iter()
-            .find(|(word, _)| *word == chosen)
-            .map(|(_, meaning)| *meaning)
-            .ok_or_else(|| {
-                let sentence = format!("`{}` is one of {}", self.key, words.join(", "));
-                syn::Error::new_spanned(value, sentence)
-            })
+        let choice = choices.iter().find(|(word, _)| *word == chosen);
+        choice.map(|(_, meaning)| *meaning).ok_or_else(|| {
+            let sentence = format!("`{}` is one of {}", self.key, words.join(", "));
+            syn::Error::new_spanned(value, sentence)
+        })
     }
 
-    fn wrong(&self, value: &Expr, wanted: &str, shape: &str) -> syn::Error {
+    /// The error for a value of another kind. `shape` says what to write.
+    pub(crate) fn wrong(&self, value: &Expr, wanted: &str, shape: &str) -> syn::Error {
         let key = &self.key;
         syn::Error::new_spanned(
             value,

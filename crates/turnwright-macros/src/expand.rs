@@ -3,6 +3,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Expr, Lit, LitStr, ReturnType};
 
@@ -51,8 +52,9 @@ fn tool_name(options: &ToolOptions, function: &ToolFunction, refusals: &mut Refu
     let (name, advice) = match &options.name {
         Some(name) => (name.clone(), "change it"),
         None => {
-            let (name, span) = function.name();
-            (LitStr::new(&name, span), "add `name = \"…\"` to `#[tool]`")
+            let ident = &function.handler.sig.ident;
+            let name = LitStr::new(&ident.unraw().to_string(), ident.span());
+            (name, "add `name = \"…\"` to `#[tool]`")
         }
     };
     let text = name.value();
@@ -89,27 +91,22 @@ fn build_tool(
     options: &ToolOptions,
     function: &ToolFunction,
 ) -> TokenStream {
-    let arguments: Vec<&Argument> = function
-        .parameters
-        .iter()
-        .filter_map(|parameter| match parameter {
-            Parameter::Argument(argument) => Some(&**argument),
-            Parameter::Context { .. } => None,
-        })
-        .collect();
+    let parameters = function.parameters.iter();
+    let arguments = parameters.filter_map(|parameter| match parameter {
+        Parameter::Argument(argument) => Some(&**argument),
+        Parameter::Context { .. } => None,
+    });
     // Items have no hygiene and hide what is outside: a name that no author writes.
     let structure = format_ident!("__TurnwrightArguments");
-    let fields = arguments
-        .iter()
-        .enumerate()
-        .map(|(number, argument)| field(argument, &default_function(number)));
-    let defaults = arguments
-        .iter()
-        .enumerate()
-        .filter_map(|(number, argument)| default(argument, &default_function(number)));
-    let format_checks = arguments
-        .iter()
-        .flat_map(|argument| format_checks(argument));
+    let numbered = arguments.clone().enumerate();
+    let numbered = numbered.map(|(number, argument)| {
+        let default = format_ident!("__turnwright_default_{number}");
+        (argument, default)
+    });
+    let fields = numbered.clone();
+    let fields = fields.map(|(argument, default)| field(argument, &default));
+    let defaults = numbered.filter_map(|(argument, function)| default(argument, &function));
+    let format_checks = arguments.flat_map(format_checks);
     let builder_calls = &options.builder_calls;
     let handler_call = handler_call(&structure, function);
     let handler = &function.handler;
@@ -141,16 +138,11 @@ fn build_tool(
 fn format_checks(argument: &Argument) -> impl Iterator<Item = TokenStream> {
     let name = argument.json_name();
     let bounds = argument.options.bounds.iter();
-    bounds
-        .filter(|bound| bound.keyword() == "format")
-        .map(move |bound| {
-            let format = &bound.value;
-            quote!(::turnwright::__private::enforced_format(#name, #format)?;)
-        })
-}
-
-fn default_function(number: usize) -> Ident {
-    format_ident!("__turnwright_default_{number}")
+    let formats = bounds.filter(|bound| bound.keyword == "format");
+    formats.map(move |bound| {
+        let format = &bound.value;
+        quote!(::turnwright::__private::enforced_format(#name, #format)?;)
+    })
 }
 
 /// The default as serde and schemars want it: a function.
@@ -177,7 +169,7 @@ fn field(argument: &Argument, default: &Ident) -> TokenStream {
     let rename = options.rename.iter();
     let description = options.description.iter();
     let examples = options.examples.iter().map(example);
-    let keywords = options.bounds.iter().map(|bound| bound.keyword());
+    let keywords = options.bounds.iter().map(|bound| bound.keyword);
     let bounds = options.bounds.iter().map(|bound| &bound.value);
     quote! {
         #default
@@ -202,35 +194,12 @@ fn handler_call(structure: &Ident, function: &ToolFunction) -> TokenStream {
     let arguments = Ident::new("__turnwright_arguments", Span::mixed_site());
     let context = Ident::new("__turnwright_context", Span::mixed_site());
     let handler = &function.handler.sig.ident;
-    let (mut takes_arguments, mut takes_context) = (false, false);
-    let passed: Vec<TokenStream> = function
-        .parameters
-        .iter()
-        .map(|parameter| match parameter {
-            Parameter::Argument(argument) => {
-                takes_arguments = true;
-                argument.pass_from(&arguments)
-            }
-            Parameter::Context { lent } => {
-                takes_context = true;
-                if *lent {
-                    quote!(&#context)
-                } else {
-                    quote!(#context)
-                }
-            }
-        })
-        .collect();
-    let arguments = if takes_arguments {
-        quote!(#arguments)
-    } else {
-        quote!(_)
-    };
-    let context = if takes_context {
-        quote!(#context)
-    } else {
-        quote!(_)
-    };
+    let parameters = function.parameters.iter();
+    let passed = parameters.map(|parameter| match parameter {
+        Parameter::Argument(argument) => argument.pass_from(&arguments),
+        Parameter::Context { lent: true } => quote!(&#context),
+        Parameter::Context { lent: false } => quote!(#context),
+    });
     // A return type that no tool has, or a future that is not `Send`, is reported where the author can change it.
     let place = match &function.handler.sig.output {
         ReturnType::Type(_, ty) => ty.span(),

@@ -10,19 +10,8 @@ use crate::text::{Text, literal};
 
 const KEYS: Keys = Keys {
     attribute: "#[tool]",
-    known: &[
-        "name",
-        "description",
-        "effects",
-        "timeout_secs",
-        "max_result_bytes",
-        "trusted",
-        "ephemeral",
-        "exclusive",
-        "on_collision",
-        "artifact_kind",
-        "inline",
-    ],
+    known: "name, description, effects, timeout_secs, max_result_bytes, trusted, ephemeral, exclusive, on_collision, \
+            artifact_kind, inline",
     repeatable: &[],
 };
 
@@ -79,7 +68,7 @@ impl ToolOptions {
                 Some(kind) => quote!(.artifact_kind(#kind)),
                 None => variant(entry, "ArtifactKind", ARTIFACT_KINDS)?,
             },
-            "inline" => match own_value(entry).or_else(|| whole_number(entry)) {
+            "inline" => match number_or_own(entry) {
                 Some(bytes) => quote!(.inline(::turnwright::Inline::UpTo(#bytes))),
                 None => variant(entry, "Inline", INLINE)?,
             },
@@ -91,14 +80,10 @@ impl ToolOptions {
                 let bytes = count(entry, "a number of bytes", "65536")?;
                 quote!(.max_result_bytes(#bytes))
             }
-            "exclusive" => {
-                let concurrency = if entry.flag()? {
-                    quote!(Exclusive)
-                } else {
-                    quote!(Parallel)
-                };
-                quote!(.concurrency(::turnwright::Concurrency::#concurrency))
-            }
+            "exclusive" => match entry.flag()? {
+                true => quote!(.concurrency(::turnwright::Concurrency::Exclusive)),
+                false => quote!(.concurrency(::turnwright::Concurrency::Parallel)),
+            },
             // `trusted` and `ephemeral`: the keys were checked when the list was read.
             _ => {
                 let (method, flag) = (&entry.key, entry.flag()?);
@@ -119,25 +104,20 @@ fn variant(entry: &Entry, family: &str, choices: Choices) -> syn::Result<TokenSt
 
 /// What is written as an expression of the author's own, such as a constant, and not as a literal.
 fn own_value(entry: &Entry) -> Option<&Expr> {
-    entry
-        .value
-        .as_ref()
-        .filter(|value| literal(value).is_none())
+    let value = entry.value.as_ref();
+    value.filter(|value| literal(value).is_none())
 }
 
-fn whole_number(entry: &Entry) -> Option<&Expr> {
-    let is_number = |value: &&Expr| matches!(literal(value), Some(Lit::Int(_)));
-    entry.value.as_ref().filter(is_number)
+fn number_or_own(entry: &Entry) -> Option<&Expr> {
+    let value = entry.value.as_ref();
+    value.filter(|value| matches!(literal(value), None | Some(Lit::Int(_))))
 }
 
 /// A whole number, or an expression of the author's own.
 fn count<'e>(entry: &'e Entry, what: &str, example: &str) -> syn::Result<&'e Expr> {
-    let (key, value) = (&entry.key, entry.required(example)?);
+    let value = entry.required(example)?;
     match literal(value) {
         None | Some(Lit::Int(_)) => Ok(value),
-        Some(_) => Err(syn::Error::new_spanned(
-            value,
-            format_args!("`{key}` takes {what}: `{key} = {example}`"),
-        )),
+        Some(_) => Err(entry.wrong(value, what, example)),
     }
 }

@@ -13,7 +13,7 @@ use crate::bound::check_ranges;
 use crate::owned::check_owned;
 use crate::refusals::Refusals;
 use crate::shape::only_type_argument;
-use crate::text::literal;
+use crate::text::{is_doc, literal};
 
 /// A parameter, in the place where the author put it.
 pub(crate) enum Parameter {
@@ -27,34 +27,24 @@ pub(crate) struct Argument {
     /// The field's type: always owned.
     pub(crate) ty: Type,
     pub(crate) options: ArgOptions,
-    passing: Passing,
-}
-
-/// How the function takes what the field owns.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Passing {
-    Value,
-    /// `&str` of a `String`.
-    LentText,
-    /// `&[T]` of a `Vec<T>`.
-    LentSlice,
+    /// Whether the function takes `&str` of a `String`, or `&[T]` of a `Vec<T>`.
+    lent: bool,
 }
 
 const LINT_LEVELS: [&str; 5] = ["allow", "expect", "warn", "deny", "forbid"];
 
 /// Whether an attribute sets a lint level, which means the same wherever the code ends up.
 pub(crate) fn is_lint_level(attribute: &Attribute) -> bool {
-    LINT_LEVELS
-        .iter()
-        .any(|level| attribute.path().is_ident(level))
+    let path = attribute.path();
+    LINT_LEVELS.iter().any(|level| path.is_ident(level))
 }
 
 impl Parameter {
     /// Reads a parameter; nothing comes back where something was refused that the rest depends on.
     pub(crate) fn read(parameter: &PatType, refusals: &mut Refusals) -> Option<Self> {
         check_attributes(&parameter.attrs, refusals);
-        if let Some(mention) = ContextMention::find(&parameter.ty) {
-            return mention.read(parameter, refusals);
+        if let Some(reference) = context(&parameter.ty) {
+            return read_context(parameter, reference, refusals);
         }
         let options = ArgOptions::read(&parameter.attrs, refusals);
         let name = plain_name(&parameter.pat, refusals);
@@ -65,12 +55,12 @@ impl Parameter {
             }
         }
         check_ranges(&options.bounds, refusals);
-        let (ident, (ty, passing)) = (name?, taken?);
+        let (ident, (ty, lent)) = (name?, taken?);
         Some(Self::Argument(Box::new(Argument {
             ident,
             ty,
             options,
-            passing,
+            lent,
         })))
     }
 }
@@ -78,18 +68,18 @@ impl Parameter {
 impl Argument {
     /// The name that the model writes.
     pub(crate) fn json_name(&self) -> String {
-        self.options
-            .rename
-            .as_ref()
-            .map_or_else(|| self.ident.unraw().to_string(), |rename| rename.value())
+        match &self.options.rename {
+            Some(rename) => rename.value(),
+            None => self.ident.unraw().to_string(),
+        }
     }
 
     /// The expression that hands the field of `arguments` to the function.
     pub(crate) fn pass_from(&self, arguments: &Ident) -> TokenStream {
         let ident = &self.ident;
-        match self.passing {
-            Passing::Value => quote!(#arguments.#ident),
-            Passing::LentText | Passing::LentSlice => quote!(&#arguments.#ident),
+        match self.lent {
+            true => quote!(&#arguments.#ident),
+            false => quote!(#arguments.#ident),
         }
     }
 
@@ -98,8 +88,8 @@ impl Argument {
     pub(crate) fn owned_default(&self) -> Option<TokenStream> {
         let default = self.options.default.as_ref()?;
         let ty = &self.ty;
-        let converts = self.passing != Passing::Value
-            || (matches!(literal(default), Some(Lit::Str(_))) && names(ty, "String"));
+        let converts =
+            self.lent || (matches!(literal(default), Some(Lit::Str(_))) && names(ty, "String"));
         // Written by us at the place of the default: lints about the conversion are not for the author.
         let place = default.span().resolved_at(Span::mixed_site());
         Some(if converts {
@@ -110,40 +100,36 @@ impl Argument {
     }
 }
 
-/// A type that names the context.
-struct ContextMention<'ty> {
-    reference: Option<&'ty TypeReference>,
+/// The reference to the context that a type is, if it names the context at all.
+fn context(ty: &Type) -> Option<Option<&TypeReference>> {
+    let (reference, named) = match peel(ty) {
+        Type::Reference(reference) => (Some(reference), peel(&reference.elem)),
+        named => (None, named),
+    };
+    names(named, "ToolContext").then_some(reference)
 }
 
-impl<'ty> ContextMention<'ty> {
-    fn find(ty: &'ty Type) -> Option<Self> {
-        let (reference, named) = match peel(ty) {
-            Type::Reference(reference) => (Some(reference), peel(&reference.elem)),
-            named => (None, named),
-        };
-        names(named, "ToolContext").then_some(Self { reference })
+fn read_context(
+    parameter: &PatType,
+    reference: Option<&TypeReference>,
+    refusals: &mut Refusals,
+) -> Option<Parameter> {
+    for attribute in parameter.attrs.iter().filter(|attribute| is_arg(attribute)) {
+        refusals.refuse(
+            attribute,
+            "the context is not an argument of the model's: remove `#[arg]` here",
+        );
     }
-
-    fn read(&self, parameter: &PatType, refusals: &mut Refusals) -> Option<Parameter> {
-        for attribute in parameter.attrs.iter().filter(|attribute| is_arg(attribute)) {
-            refusals.refuse(
-                attribute,
-                "the context is not an argument of the model's: remove `#[arg]` here",
-            );
-        }
-        match self.reference {
-            Some(reference) if reference.mutability.is_some() || reference.lifetime.is_some() => {
-                refusals.refuse(
-                    reference,
-                    "the context is lent for the call, and not mutably: write `&ToolContext` or `ToolContext`",
-                );
-                None
-            }
-            reference => Some(Parameter::Context {
-                lent: reference.is_some(),
-            }),
-        }
-    }
+    let lent = reference.is_some();
+    let other = reference.filter(|lent| lent.mutability.is_some() || lent.lifetime.is_some());
+    let Some(reference) = other else {
+        return Some(Parameter::Context { lent });
+    };
+    refusals.refuse(
+        reference,
+        "the context is lent for the call, and not mutably: write `&ToolContext` or `ToolContext`",
+    );
+    None
 }
 
 /// A parameter becomes a field of a struct that the author never sees: only attributes that keep their meaning there, or
@@ -156,7 +142,7 @@ fn check_attributes(attributes: &[Attribute], refusals: &mut Refusals) {
                 attribute,
                 "a parameter cannot depend on `cfg`: put `#[cfg]` on two versions of the whole function",
             );
-        } else if !path.is_ident("doc") && !is_arg(attribute) && !is_lint_level(attribute) {
+        } else if !is_doc(attribute) && !is_arg(attribute) && !is_lint_level(attribute) {
             refusals.refuse(
                 attribute,
                 "a tool's parameter takes a doc comment and `#[arg(…)]`: remove this attribute",
@@ -183,11 +169,11 @@ fn plain_name(pattern: &Pat, refusals: &mut Refusals) -> Option<Ident> {
     None
 }
 
-/// The owned type of the field, and how the function takes it.
-fn take(ty: &Type, refusals: &mut Refusals) -> Option<(Type, Passing)> {
+/// The owned type of the field, and whether the function borrows it.
+fn take(ty: &Type, refusals: &mut Refusals) -> Option<(Type, bool)> {
     let Type::Reference(reference) = peel(ty) else {
         check_owned(ty, refusals);
-        return Some((ty.clone(), Passing::Value));
+        return Some((ty.clone(), false));
     };
     let lent = peel(&reference.elem);
     let sentence = if reference.mutability.is_some() {
@@ -199,12 +185,12 @@ fn take(ty: &Type, refusals: &mut Refusals) -> Option<(Type, Passing)> {
         check_owned(&slice.elem, refusals);
         let item = &slice.elem;
         let owned = parse_quote_spanned!(ty.span()=> ::std::vec::Vec<#item>);
-        return Some((owned, Passing::LentSlice));
+        return Some((owned, true));
     } else {
         match last_segment(lent) {
             Some(segment) if segment.ident == "str" => {
                 let owned = parse_quote_spanned!(ty.span()=> ::std::string::String);
-                return Some((owned, Passing::LentText));
+                return Some((owned, true));
             }
             Some(segment) if segment.ident == "String" => {
                 "only `&str` and `&[T]` are lent: write `&str`".to_owned()

@@ -23,11 +23,10 @@ impl Shape {
             Type::Reference(reference) => Self::of(&reference.elem),
             Type::Array(_) | Type::Slice(_) => Self::List,
             Type::Tuple(tuple) if !tuple.elems.is_empty() => Self::List,
-            Type::Path(path) => path
-                .path
-                .segments
-                .last()
-                .map_or(Self::Unknown, Self::of_segment),
+            Type::Path(path) => {
+                let last = path.path.segments.last();
+                last.map_or(Self::Unknown, Self::of_segment)
+            }
             _ => Self::Unknown,
         }
     }
@@ -60,10 +59,8 @@ impl Shape {
         match self {
             Self::Text => "text",
             Self::Number => "numbers",
-            Self::Boolean => "booleans",
             Self::List => "lists",
-            Self::Map => "maps",
-            Self::Unknown => "other values",
+            Self::Boolean | Self::Map | Self::Unknown => "other values",
         }
     }
 }

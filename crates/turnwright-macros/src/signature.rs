@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 
-use proc_macro2::{Span, TokenStream};
-use syn::ext::IdentExt;
+use proc_macro2::TokenStream;
 use syn::{Attribute, FnArg, GenericParam, Item, ItemFn, Safety, Signature, Visibility};
 
 use crate::arg::is_arg;
 use crate::parameter::{Parameter, is_lint_level};
 use crate::refusals::Refusals;
-use crate::text::Text;
+use crate::text::{Text, is_doc};
 
 /// The author's function, read.
 pub(crate) struct ToolFunction {
@@ -41,17 +40,19 @@ impl ToolFunction {
         check_generics(&function.sig, refusals);
         let parameters = read_parameters(&function.sig, refusals);
         let doc = Text::from_docs(&function.attrs);
-        let (outer_attributes, inner_attributes) =
+        let (outer_attributes, inner_attributes): (Vec<_>, Vec<_>) =
             function.attrs.into_iter().partition(goes_outside);
         for attribute in &inner_attributes {
-            refuse_second_tool(attribute, refusals);
+            let last = attribute.path().segments.last();
+            if last.is_some_and(|segment| segment.ident == "tool") {
+                refusals.refuse(attribute, "`#[tool]` stands here twice: keep one");
+            }
         }
         function.attrs = inner_attributes;
         for input in &mut function.sig.inputs {
             if let FnArg::Typed(parameter) = input {
-                parameter
-                    .attrs
-                    .retain(|attribute| !is_arg(attribute) && !attribute.path().is_ident("doc"));
+                let attributes = &mut parameter.attrs;
+                attributes.retain(|attribute| !is_arg(attribute) && !is_doc(attribute));
             }
         }
         Self {
@@ -62,27 +63,12 @@ impl ToolFunction {
             handler: function,
         }
     }
-
-    /// The tool's name: that of the function.
-    pub(crate) fn name(&self) -> (String, Span) {
-        let ident = &self.handler.sig.ident;
-        (ident.unraw().to_string(), ident.span())
-    }
 }
 
 fn goes_outside(attribute: &Attribute) -> bool {
     let path = attribute.path();
-    is_lint_level(attribute)
-        || ["doc", "cfg", "deprecated"]
-            .iter()
-            .any(|name| path.is_ident(name))
-}
-
-fn refuse_second_tool(attribute: &Attribute, refusals: &mut Refusals) {
-    let last = attribute.path().segments.last();
-    if last.is_some_and(|segment| segment.ident == "tool") {
-        refusals.refuse(attribute, "`#[tool]` stands here twice: keep one");
-    }
+    let is_ours = |name: &&str| path.is_ident(name);
+    is_lint_level(attribute) || ["doc", "cfg", "deprecated"].iter().any(is_ours)
 }
 
 fn check_qualifiers(signature: &Signature, refusals: &mut Refusals) {

@@ -20,13 +20,10 @@ impl Text {
     /// The doc comments among `attributes`, all paragraphs, without the indentation that comment marks bring.
     pub(crate) fn from_docs(attributes: &[Attribute]) -> Option<Self> {
         let mut text = Self::default();
-        for attribute in attributes {
+        for attribute in attributes.iter().filter(|attribute| is_doc(attribute)) {
             let Meta::NameValue(doc) = &attribute.meta else {
                 continue;
             };
-            if !doc.path.is_ident("doc") {
-                continue;
-            }
             if !text.pieces.is_empty() {
                 text.push_str("\n");
             }
@@ -109,44 +106,36 @@ impl ToTokens for Text {
     }
 }
 
+/// Whether this is a doc comment, or another `#[doc]`.
+pub(crate) fn is_doc(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("doc")
+}
+
 /// `/// text` arrives as `" text"`, and `/** … */` with its line breaks, indentation and stars.
 fn without_comment_marks(comment: &str) -> String {
-    if !comment.contains('\n') {
-        return comment
-            .strip_prefix(' ')
-            .unwrap_or(comment)
-            .trim_end()
-            .to_owned();
-    }
-    let starred = comment
+    let Some((first, rest)) = comment.split_once('\n') else {
+        let line = comment.strip_prefix(' ').unwrap_or(comment);
+        return line.trim_end().to_owned();
+    };
+    let is_blank = |line: &str| line.trim().is_empty();
+    let unstarred = |line| str::trim_start(line).strip_prefix('*');
+    let starred = rest
         .lines()
-        .skip(1)
-        .filter(|line| !line.trim().is_empty())
-        .all(|line| line.trim_start().starts_with('*'));
-    let unstarred: Vec<&str> = comment
-        .lines()
-        .enumerate()
-        .map(|(number, line)| match line.trim_start().strip_prefix('*') {
-            Some(rest) if starred && number > 0 => rest,
-            _ => line,
-        })
-        .collect();
-    let indentation = unstarred
-        .iter()
-        .skip(1)
-        .filter(|line| !line.trim().is_empty())
+        .all(|line| is_blank(line) || unstarred(line).is_some());
+    let lines = rest.lines();
+    let lines = lines.map(|line| unstarred(line).filter(|_| starred).unwrap_or(line));
+    let indentation = lines
+        .clone()
+        .filter(|line| !is_blank(line))
         .map(|line| line.len() - line.trim_start_matches(' ').len())
         .min()
         .unwrap_or(0);
-    let lines: Vec<&str> = unstarred
-        .iter()
-        .enumerate()
-        .map(|(number, line)| match number {
-            0 => line.trim(),
-            _ => line.get(indentation..).unwrap_or("").trim_end(),
-        })
-        .collect();
-    lines.join("\n")
+    let mut text = first.trim().to_owned();
+    for line in lines {
+        text.push('\n');
+        text.push_str(line.get(indentation..).unwrap_or("").trim_end());
+    }
+    text
 }
 
 /// The literal that `value` is, if it is one.

@@ -156,29 +156,15 @@ impl Redactor {
 
     fn find_in(&self, view: &View, found: &mut Vec<Range<usize>>) {
         let text = view.bytes().to_ascii_lowercase();
-        let mut note = |at: usize, length: usize| {
-            let Some(range) = view.source(at..at + length) else {
-                return;
-            };
-            match found.last_mut() {
-                // Runs of one match overlap: they are one range from the start.
-                Some(last) if (last.start..=last.end).contains(&range.start) => {
-                    last.end = last.end.max(range.end);
-                }
-                _ => found.push(range),
-            }
-        };
-        if !self.runs.is_empty() {
-            for (at, run) in text.windows(RUN).enumerate() {
-                if self.runs.contains(run) {
-                    note(at, RUN);
-                }
+        for (at, run) in text.windows(RUN).enumerate() {
+            if self.runs.contains(run) {
+                found.extend(view.source(at..at + RUN));
             }
         }
         for short in &self.short {
             for (at, part) in text.windows(short.len()).enumerate() {
                 if part == short.as_slice() {
-                    note(at, short.len());
+                    found.extend(view.source(at..at + short.len()));
                 }
             }
         }

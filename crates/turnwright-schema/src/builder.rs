@@ -5,8 +5,15 @@ use serde_json::{Map, Value, json};
 use super::admit::admit;
 use super::fault::escape;
 use super::options::SchemaOptions;
-use super::{Schema, SchemaProblem};
-use crate::problem::SchemaError;
+use super::problem::{SchemaError, SchemaProblem};
+use super::schema::Schema;
+
+impl Schema {
+    /// Starts a closed object; add fields with [`Field::field`].
+    pub fn object() -> Field {
+        object()
+    }
+}
 
 /// One place of a schema under construction: a field, an item, a branch, or the whole.
 ///
@@ -83,52 +90,45 @@ pub fn array(items: Field) -> Field {
 /// A list of exactly these items.
 pub fn tuple(items: impl IntoIterator<Item = Field>) -> Field {
     let field = Field::of_type("array").nest_all("prefixItems", items);
-    let count = field
-        .keywords
-        .get("prefixItems")
-        .and_then(Value::as_array)
-        .map_or(0, Vec::len);
+    let items = field.keywords.get("prefixItems").and_then(Value::as_array);
+    let count = items.map_or(0, Vec::len);
     field.keyword("minItems", count).keyword("maxItems", count)
 }
 
 /// Anything at all.
 pub fn any() -> Field {
-    Field::blank()
+    Field {
+        keywords: Map::new(),
+        description: None,
+        notes: Vec::new(),
+        required: false,
+        problems: Vec::new(),
+    }
 }
 
 /// This value and no other.
 pub fn constant(value: impl Into<Value>) -> Field {
-    Field::blank().keyword("const", value)
+    any().keyword("const", value)
 }
 
 /// At least one of the alternatives.
 pub fn any_of(alternatives: impl IntoIterator<Item = Field>) -> Field {
-    Field::blank().nest_all("anyOf", alternatives)
+    any().nest_all("anyOf", alternatives)
 }
 
 /// Exactly one of the alternatives.
 pub fn one_of(alternatives: impl IntoIterator<Item = Field>) -> Field {
-    Field::blank().nest_all("oneOf", alternatives)
+    any().nest_all("oneOf", alternatives)
 }
 
 /// All of these at once.
 pub fn all_of(parts: impl IntoIterator<Item = Field>) -> Field {
-    Field::blank().nest_all("allOf", parts)
+    any().nest_all("allOf", parts)
 }
 
 impl Field {
-    fn blank() -> Self {
-        Field {
-            keywords: Map::new(),
-            description: None,
-            notes: Vec::new(),
-            required: false,
-            problems: Vec::new(),
-        }
-    }
-
     fn of_type(name: &str) -> Self {
-        Field::blank().keyword("type", name)
+        any().keyword("type", name)
     }
 
     /// Sets any keyword of JSON Schema by name; [`Field::build`] refuses what is none.
@@ -147,10 +147,10 @@ impl Field {
     }
 
     fn nest_all(mut self, name: &str, fields: impl IntoIterator<Item = Field>) -> Self {
-        let values: Vec<Value> = fields
-            .into_iter()
+        let fields = fields.into_iter();
+        let values = fields
             .map(|field| field.finish(&mut self.problems))
-            .collect();
+            .collect::<Vec<_>>();
         self.keyword(name, values)
     }
 
@@ -171,21 +171,17 @@ impl Field {
                 return self;
             }
         };
-        match self
+        let properties = self
             .keywords
             .entry("properties")
-            .or_insert_with(|| json!({}))
-        {
-            Value::Object(properties) => {
-                if properties.insert(name.clone(), value).is_some() {
-                    self.problems
-                        .push(format!("the field `{name}` is given twice"));
-                }
-            }
-            _ => self
-                .problems
-                .push("`properties` must be an object".to_owned()),
-        }
+            .or_insert_with(|| json!({}));
+        let problem = match properties {
+            Value::Object(properties) => properties
+                .insert(name.clone(), value)
+                .map(|_| format!("the field `{name}` is given twice")),
+            _ => Some("`properties` must be an object".to_owned()),
+        };
+        self.problems.extend(problem);
         self
     }
 
@@ -239,9 +235,8 @@ impl Field {
                 self
             }
             _ => {
-                self.problems.push(
-                    "`nullable` needs a type: add `null()` to the alternatives instead".to_owned(),
-                );
+                let message = "`nullable` needs a type: add `null()` to the alternatives instead";
+                self.problems.push(message.to_owned());
                 self
             }
         }
@@ -338,12 +333,10 @@ impl Field {
         if problems.is_empty() {
             return Schema::build(document, &SchemaOptions::strict());
         }
-        Err(SchemaError::new(
-            problems
-                .into_iter()
-                .map(|message| SchemaProblem::new("", message))
-                .collect(),
-        ))
+        let problems = problems
+            .into_iter()
+            .map(|message| SchemaProblem::new("", message));
+        Err(SchemaError::new(problems.collect()))
     }
 
     /// The document of this place; what was wrong with its making goes to `problems`.

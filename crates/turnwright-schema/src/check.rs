@@ -10,9 +10,9 @@ use super::fault::{Fault, InvalidArguments};
 use super::limits::MAX_DEPTH;
 use super::raw::{Raw, RawArgs};
 use super::repair::{Repair, RepairKind};
-use super::verdict::Verdict;
-use super::{Contract, Schema, SchemaProblem, explain, explain_fallback, needs_no_repair, stack};
-use crate::problem::SchemaError;
+use super::schema::{Contract, Schema};
+use super::validators::Validators;
+use super::{explain, explain_fallback, needs_no_repair, stack};
 
 /// Arguments that passed every rule of their schema.
 #[derive(Clone)]
@@ -121,10 +121,8 @@ impl Schema {
         raw: impl Into<RawArgs>,
     ) -> Result<CheckedArgs, InvalidArguments> {
         let checked = self.check(raw)?;
-        match self.ask_external(checked.value()).await {
-            Ok(()) => Ok(checked),
-            Err(faults) => Err(faults),
-        }
+        self.ask_external(checked.value()).await?;
+        Ok(checked)
     }
 
     /// Reads arguments, as far as the limits allow.
@@ -133,7 +131,7 @@ impl Schema {
         let limits = self.limits();
         match raw.raw() {
             Raw::Text(text) if text.len() > limits.bytes() => {
-                Err(too_large(text.len(), limits.bytes()))
+                Err(larger(text.len(), limits.bytes()))
             }
             Raw::Text(text) => match decode::decode(text, limits.depth()) {
                 Ok(decoded) => Ok(Opened {
@@ -147,28 +145,26 @@ impl Schema {
                 Err(DecodeError::NotJson(error)) => Err(not_json(text, &error)),
             },
             Raw::NotUtf8 { valid_up_to, .. } => {
-                Err(Fault::at("", "json", "JSON text in UTF-8", None)
-                    .with_message(format!(
-                        "must be JSON text in UTF-8: byte {valid_up_to} is not"
-                    ))
-                    .into())
+                let message = format!("must be JSON text in UTF-8: byte {valid_up_to} is not");
+                Err(fault("", "json", "JSON text in UTF-8", message))
             }
-            Raw::Value(it) if it.survey.depth > limits.depth() => Err(too_deep("", limits.depth())),
-            Raw::Value(it) if it.survey.bytes > limits.bytes() => {
-                Err(too_large(it.survey.bytes, limits.bytes()))
-            }
-            Raw::Value(it) if it.survey.reserved => Err(reserved()),
-            Raw::Value(it) if it.survey.beyond_doubles => Err(beyond_doubles()),
-            Raw::Value(it) => Ok(Opened {
-                value: it.value.clone(),
-                whole_floats: it.survey.whole_floats,
-                repeats_keys: false,
-                depth: if it.survey.holds_json {
-                    limits.depth()
-                } else {
-                    it.survey.depth
-                },
-            }),
+            Raw::Value(surveyed) => match surveyed.survey {
+                survey if survey.depth > limits.depth() => Err(too_deep("", limits.depth())),
+                survey if survey.bytes > limits.bytes() => {
+                    Err(larger(survey.bytes, limits.bytes()))
+                }
+                survey if survey.reserved => Err(reserved()),
+                survey if survey.beyond_doubles => Err(beyond_doubles()),
+                survey => Ok(Opened {
+                    value: surveyed.value.clone(),
+                    whole_floats: survey.whole_floats,
+                    repeats_keys: false,
+                    depth: match survey.holds_json {
+                        true => limits.depth(),
+                        false => survey.depth,
+                    },
+                }),
+            },
         }
     }
 
@@ -176,11 +172,8 @@ impl Schema {
     #[doc(hidden)]
     pub fn judge(&self, raw: RawArgs, opened: Opened) -> Result<CheckedArgs, InvalidArguments> {
         let plan = &self.contract.plan;
-        let depth = opened
-            .depth
-            .saturating_add(plan.default_levels)
-            .min(MAX_DEPTH);
-        let levels = depth.saturating_mul(plan.height);
+        let depth = opened.depth.saturating_add(plan.default_levels);
+        let levels = depth.min(MAX_DEPTH).saturating_mul(plan.height);
         let judged = stack::with_room(levels, || self.judge_here(&raw, opened));
         let (value, repairs) = judged.unwrap_or_else(|| Err(self.stopped(Stop::TooMuchWork)))?;
         Ok(CheckedArgs {
@@ -202,9 +195,9 @@ impl Schema {
         } = opened;
         if let (true, Some(text)) = (opened.repeats_keys, raw.text()) {
             let repeated = decode::repeated_keys(text, self.limits().depth());
-            return Err(self.refuse_repeats(&value, repeated));
+            return Err(self.explain_repeats(value, repeated));
         }
-        let repairs = if !self.contract.verdict.accepts(&value) {
+        let repairs = if !self.contract.validators.accepts(&value) {
             self.repair_invalid(&mut value, whole_floats)?
         } else if needs_no_repair::is_settled(&self.contract.plan, 0, &value, whole_floats) {
             Vec::new()
@@ -223,7 +216,7 @@ impl Schema {
     ) -> Result<Vec<Repair>, InvalidArguments> {
         let Coerced { repairs, stop } = self.coerce(value, whole_floats, Allowed::FILL);
         match stop {
-            None if !has_defaults(&repairs) || self.contract.verdict.accepts(value) => {
+            None if !has_defaults(&repairs) || self.contract.validators.accepts(value) => {
                 return Ok(repairs);
             }
             Some(stop @ (Stop::TooLarge | Stop::TooMuchWork)) => return Err(self.stopped(stop)),
@@ -239,7 +232,7 @@ impl Schema {
         whole_floats: bool,
     ) -> Result<Vec<Repair>, InvalidArguments> {
         let Coerced { repairs, stop } = self.coerce(value, whole_floats, Allowed::CHANGE_AND_FILL);
-        if stop.is_none() && self.contract.verdict.accepts(value) {
+        if stop.is_none() && self.contract.validators.accepts(value) {
             return Ok(repairs);
         }
         let retry = has_defaults(&repairs) && !matches!(stop, Some(Stop::TooLarge));
@@ -252,7 +245,7 @@ impl Schema {
         }
         undo(repairs, value);
         let Coerced { mut repairs, stop } = self.coerce(value, whole_floats, Allowed::CHANGE);
-        if stop.is_some() || !self.contract.verdict.accepts(value) {
+        if stop.is_some() || !self.contract.validators.accepts(value) {
             return Err(faults);
         }
         // Valid now, and so to be treated like any other value that is.
@@ -261,8 +254,17 @@ impl Schema {
     }
 
     fn coerce(&self, value: &mut Value, whole_floats: bool, allowed: Allowed) -> Coerced {
-        let Contract { plan, verdict, .. } = &*self.contract;
-        coerce::coerce(plan, verdict, self.limits(), value, whole_floats, allowed)
+        let Contract {
+            plan, validators, ..
+        } = &*self.contract;
+        coerce::coerce(
+            plan,
+            validators,
+            self.limits(),
+            value,
+            whole_floats,
+            allowed,
+        )
     }
 
     fn stopped(&self, stop: Stop) -> InvalidArguments {
@@ -270,7 +272,13 @@ impl Schema {
         match stop {
             Stop::TooDeep { pointer } => too_deep(&pointer, limits.depth()),
             Stop::RepeatedKeys { pointers, more } => repeats(pointers, more),
-            Stop::TooLarge => too_large_with_defaults(limits.bytes()),
+            Stop::TooLarge => {
+                let limit = limits.bytes();
+                let message = format!(
+                    "would be more than {limit} bytes with the defaults filled in: send less at once"
+                );
+                too_large(limit, message)
+            }
             Stop::EndlessDefaults | Stop::TooMuchWork => {
                 Fault::new("", "work", "takes too long to check: send less at once").into()
             }
@@ -282,40 +290,39 @@ impl Schema {
         let Contract {
             document,
             plan,
-            verdict,
+            validators,
         } = &*self.contract;
-        let Some(judge) = verdict.whole() else {
+        let Some(judge) = validators.document() else {
             return InvalidArguments::default();
         };
         if explain_fallback::is_explainable(plan, value) {
             return explain::explain(document, judge, value, repairs);
         }
-        if verdict.has_parts() {
-            return explain_fallback::wrong_places(plan, verdict, value);
+        if validators.has_parts() {
+            return explain_fallback::wrong_places(plan, validators, value);
         }
         // Seldom needed, and so made now: without its parts every place would look wrong.
-        match Verdict::build(document, judge.draft(), plan, true) {
-            Ok(verdict) => explain_fallback::wrong_places(plan, &verdict, value),
+        match Validators::build(document, judge.draft(), plan, true) {
+            Ok(validators) => explain_fallback::wrong_places(plan, &validators, value),
             Err(_) => self.stopped(Stop::TooMuchWork),
         }
     }
 
     /// Repeated keys, and what else is wrong if the last of each counts.
-    fn refuse_repeats(
+    fn explain_repeats(
         &self,
-        value: &Value,
+        mut value: Value,
         (named, more): (Vec<String>, usize),
     ) -> InvalidArguments {
         let mut faults = repeats(named, more);
-        let mut value = value.clone();
         // Only what the verdict says of the repaired value counts here; a pass that stops has said less, not more.
-        let repairs = self
-            .coerce(&mut value, true, Allowed::CHANGE_AND_FILL)
-            .repairs;
-        if !self.contract.verdict.accepts(&value) {
-            for fault in self.explain(&value, &repairs).faults() {
-                faults.push(fault.clone());
-            }
+        let coerced = self.coerce(&mut value, true, Allowed::CHANGE_AND_FILL);
+        if !self.contract.validators.accepts(&value) {
+            let explained = self.explain(&value, &coerced.repairs);
+            explained
+                .faults()
+                .iter()
+                .for_each(|fault| faults.push(fault.clone()));
         }
         faults
     }
@@ -336,96 +343,54 @@ fn undo(repairs: Vec<Repair>, value: &mut Value) {
 fn repeats(named: Vec<String>, more: usize) -> InvalidArguments {
     let mut faults = InvalidArguments::default();
     for pointer in named {
-        faults.push(
-            Fault::at(pointer, "unique_keys", "given once", None)
-                .with_message("is given more than once: send each key once"),
-        );
+        let message = "is given more than once: send each key once";
+        faults.push(Fault::at(pointer, "unique_keys", "given once", None).with_message(message));
     }
     faults.count_more(more);
     faults
 }
 
+/// One fault with a message of its own.
+fn fault(pointer: &str, rule: &str, expected: &str, message: String) -> InvalidArguments {
+    let fault = Fault::at(pointer, rule, expected, None);
+    fault.with_message(message).into()
+}
+
 fn reserved() -> InvalidArguments {
-    Fault::at("", "propertyNames", "names of the tool's own", None)
-        .with_message("must not have a name that begins with `$serde_json::private::`".to_owned())
-        .into()
+    let message = "must not have a name that begins with `$serde_json::private::`".to_owned();
+    fault("", "propertyNames", "names of the tool's own", message)
 }
 
 fn beyond_doubles() -> InvalidArguments {
-    Fault::at("", "json", "numbers in the range of a double", None)
-        .with_message("must not have a number beyond the range of a double".to_owned())
-        .into()
+    let message = "must not have a number beyond the range of a double".to_owned();
+    fault("", "json", "numbers in the range of a double", message)
 }
 
 fn too_deep(pointer: &str, limit: usize) -> InvalidArguments {
-    Fault::at(
-        pointer,
-        "max_depth",
-        format!("at most {limit} levels deep"),
-        None,
-    )
-    .with_message(format!(
-        "must be at most {limit} levels deep: send something flatter"
-    ))
-    .into()
+    let expected = format!("at most {limit} levels deep");
+    let message = format!("must be {expected}: send something flatter");
+    fault(pointer, "max_depth", &expected, message)
 }
 
-fn too_large(bytes: usize, limit: usize) -> InvalidArguments {
-    Fault::at("", "max_bytes", format!("at most {limit} bytes"), None)
-        .with_message(format!(
-            "must be at most {limit} bytes (got {bytes}): send less at once"
-        ))
-        .into()
+fn too_large(limit: usize, message: String) -> InvalidArguments {
+    fault("", "max_bytes", &format!("at most {limit} bytes"), message)
 }
 
-fn too_large_with_defaults(limit: usize) -> InvalidArguments {
-    Fault::at("", "max_bytes", format!("at most {limit} bytes"), None)
-        .with_message(format!(
-            "would be more than {limit} bytes with the defaults filled in: send less at once"
-        ))
-        .into()
+fn larger(bytes: usize, limit: usize) -> InvalidArguments {
+    let message = format!("must be at most {limit} bytes (got {bytes}): send less at once");
+    too_large(limit, message)
 }
 
 fn not_json(text: &str, error: &serde_json::Error) -> InvalidArguments {
-    let got = Value::from(text);
     let advice = if text.trim().is_empty() {
         "nothing came; send {} if there is nothing to say".to_owned()
     } else if error.is_eof() {
-        format!(
-            "the text ends too early, at line {} column {}; send all of it",
-            error.line(),
-            error.column()
-        )
+        let (line, column) = (error.line(), error.column());
+        format!("the text ends too early, at line {line} column {column}; send all of it")
     } else {
-        format!("{error}")
+        error.to_string()
     };
-    Fault::at("", "json", "a JSON object", Some(&got))
+    Fault::at("", "json", "a JSON object", Some(&Value::from(text)))
         .with_message(format!("must be one JSON object: {advice}"))
         .into()
-}
-
-/// A schema document that is text.
-pub(crate) fn decode_document(text: &str) -> Result<Value, SchemaError> {
-    let problems = match decode::decode(text, MAX_DEPTH) {
-        Ok(decoded) if decoded.repeats_keys => decode::repeated_keys(text, MAX_DEPTH)
-            .0
-            .into_iter()
-            .map(|pointer| SchemaProblem::new(pointer, "is given more than once"))
-            .collect(),
-        Ok(decoded) => return Ok(decoded.value),
-        Err(DecodeError::TooDeep) => {
-            vec![SchemaProblem::new(
-                "",
-                "has more than 128 levels: flatten it with `$defs`",
-            )]
-        }
-        Err(DecodeError::Reserved) => {
-            let why = "has a name that begins with `$serde_json::private::`";
-            vec![SchemaProblem::new("", why)]
-        }
-        Err(DecodeError::NotJson(error)) => {
-            vec![SchemaProblem::new("", format!("is not JSON: {error}"))]
-        }
-    };
-    Err(SchemaError::new(problems))
 }

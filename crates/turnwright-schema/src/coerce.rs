@@ -1,4 +1,4 @@
-//! The pass in front of the verdict: narrow repairs and defaults, guided by the document, each one recorded.
+//! The pass in front of the validators: narrow repairs and defaults, guided by the document, each one recorded.
 
 use indexmap::IndexSet;
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use super::plan::{Node, NodeId, Plan, Types};
 use super::pointer::Pointer;
 use super::raw::survey;
 use super::repair::{Repair, RepairKind};
-use super::verdict::Verdict;
+use super::validators::Validators;
 
 /// What the pass may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,23 +24,15 @@ pub(crate) struct Allowed {
 }
 
 impl Allowed {
-    pub(crate) const CHANGE_AND_FILL: Allowed = Allowed {
-        change: true,
-        fill: true,
-    };
-    pub(crate) const CHANGE: Allowed = Allowed {
-        change: true,
-        fill: false,
-    };
-    pub(crate) const FILL: Allowed = Allowed {
-        change: false,
-        fill: true,
-    };
+    pub(crate) const CHANGE_AND_FILL: Allowed = Allowed::new(true, true);
+    pub(crate) const CHANGE: Allowed = Allowed::new(true, false);
+    pub(crate) const FILL: Allowed = Allowed::new(false, true);
     /// Whole numbers become integers all the same: that changes how a number is written, and not which it is.
-    pub(crate) const NOTHING: Allowed = Allowed {
-        change: false,
-        fill: false,
-    };
+    pub(crate) const NOTHING: Allowed = Allowed::new(false, false);
+
+    const fn new(change: bool, fill: bool) -> Self {
+        Allowed { change, fill }
+    }
 }
 
 /// What the pass did, and what stopped it, if something did.
@@ -78,7 +70,7 @@ const BRANCH_VISITS: usize = 50;
 /// Runs the pass over `value`.
 pub(crate) fn coerce(
     plan: &Plan,
-    verdict: &Verdict,
+    validators: &Validators,
     limits: Limits,
     value: &mut Value,
     whole_floats: bool,
@@ -91,7 +83,7 @@ pub(crate) fn coerce(
     for _ in 0..rounds {
         let mut pass = Pass {
             plan,
-            verdict,
+            validators,
             limits,
             place: Pointer::default(),
             depth: 0,
@@ -120,10 +112,8 @@ pub(crate) fn coerce(
 /// Whether these repairs led back to where they began: a default that is `null` may be filled by one subschema and
 /// counted as absent by another.
 fn comes_to_nothing(repairs: &[Repair], value: &Value) -> bool {
-    if !repairs
-        .iter()
-        .any(|repair| repair.kind == RepairKind::NullAsAbsent)
-    {
+    let drops_null = |repair: &Repair| repair.kind == RepairKind::NullAsAbsent;
+    if !repairs.iter().any(drops_null) {
         return false;
     }
     let mut before = value.clone();
@@ -135,7 +125,7 @@ fn comes_to_nothing(repairs: &[Repair], value: &Value) -> bool {
 
 struct Pass<'p> {
     plan: &'p Plan,
-    verdict: &'p Verdict,
+    validators: &'p Validators,
     limits: Limits,
     place: Pointer,
     /// Objects and arrays around the value that is visited.
@@ -185,16 +175,13 @@ impl<'p> Pass<'p> {
         if let Some(types) = node.allowed {
             match value {
                 Value::String(text) if allowed.change && !types.allows(Types::STRING) => {
-                    let read = self.read_text(text, types)?;
-                    if let Some((after, kind)) = read {
-                        let before = value.take();
-                        self.replace(value, kind, before, after)?;
+                    if let Some((after, kind)) = self.read_text(text, types)? {
+                        self.replace(value, kind, after)?;
                     }
                 }
                 Value::Number(number) if types.only_integers() => {
-                    if let Some(whole) = as_integer(number) {
-                        let before = value.take();
-                        self.replace(value, RepairKind::Integer, before, Value::Number(whole))?;
+                    if let Some(integer) = as_integer(number) {
+                        self.replace(value, RepairKind::Integer, integer.into())?;
                     }
                 }
                 _ => {}
@@ -287,7 +274,11 @@ impl<'p> Pass<'p> {
         self.depth += 1;
         if named {
             for (name, value) in map.iter_mut() {
-                self.property(node, name, value, allowed)?;
+                let mut subschemas = subschemas_of(node, name);
+                self.below(
+                    |place| place.push_key(name),
+                    |pass| subschemas.try_for_each(|id| pass.visit(id, value, allowed, None)),
+                )?;
             }
         }
         if allowed.fill && node.fills {
@@ -297,18 +288,15 @@ impl<'p> Pass<'p> {
         Ok(())
     }
 
-    fn property(
+    /// Does something at a part of the value that is visited.
+    fn below(
         &mut self,
-        node: &'p Node,
-        name: &str,
-        value: &mut Value,
-        allowed: Allowed,
+        step: impl FnOnce(&mut Pointer),
+        work: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         let mark = self.place.mark();
-        self.place.push_key(name);
-        for id in subschemas_of(node, name) {
-            self.visit(id, value, allowed, None)?;
-        }
+        step(&mut self.place);
+        work(self)?;
         self.place.back_to(mark);
         Ok(())
     }
@@ -326,26 +314,20 @@ impl<'p> Pass<'p> {
         let all = here.nodes(plan);
         let named_by = all.get(here.outer_count(plan)..).unwrap_or_default();
         let goes = |name: &str| {
-            let refused = |id: NodeId| {
-                plan.nodes
-                    .get(id)
-                    .is_some_and(|node| !node.nullable && !node.never)
-            };
+            let not_null = |node: &Node| !node.nullable && !node.never;
+            let mut named = named_by.iter().flat_map(|node| subschemas_of(node, name));
             !all.iter().any(|node| node.requires(name))
-                && named_by
-                    .iter()
-                    .flat_map(|node| subschemas_of(node, name))
-                    .any(refused)
+                && named.any(|id| plan.nodes.get(id).is_some_and(not_null))
         };
         let nulls = map
             .iter()
             .filter(|(name, value)| value.is_null() && goes(name));
         let dropped: IndexSet<String> = nulls.map(|(name, _)| name.clone()).collect();
         for name in &dropped {
-            let mark = self.place.mark();
-            self.place.push_key(name);
-            self.note(RepairKind::NullAsAbsent, Some(Value::Null), None)?;
-            self.place.back_to(mark);
+            self.below(
+                |place| place.push_key(name),
+                |pass| pass.note(RepairKind::NullAsAbsent, Some(Value::Null), None),
+            )?;
         }
         map.retain(|name, value| !value.is_null() || !dropped.contains(name));
         Ok(())
@@ -367,13 +349,15 @@ impl<'p> Pass<'p> {
                 .bytes_left
                 .checked_sub(surveyed.bytes + property.name.len())
                 .ok_or(Stop::TooLarge)?;
-            let mark = self.place.mark();
-            self.place.push_key(&property.name);
-            self.note(RepairKind::Default, None, Some(default.clone()))?;
             let mut value = default.clone();
-            self.visit(property.node, &mut value, Allowed::FILL, None)?;
+            self.below(
+                |place| place.push_key(&property.name),
+                |pass| {
+                    pass.note(RepairKind::Default, None, Some(default.clone()))?;
+                    pass.visit(property.node, &mut value, Allowed::FILL, None)
+                },
+            )?;
             map.insert(property.name.clone(), value);
-            self.place.back_to(mark);
         }
         Ok(())
     }
@@ -387,10 +371,10 @@ impl<'p> Pass<'p> {
             let Some(id) = node.prefix.get(index).copied().or(node.items) else {
                 break;
             };
-            let mark = self.place.mark();
-            self.place.push_index(index);
-            self.visit(id, item, allowed, None)?;
-            self.place.back_to(mark);
+            self.below(
+                |place| place.push_index(index),
+                |pass| pass.visit(id, item, allowed, None),
+            )?;
         }
         self.depth -= 1;
         Ok(())
@@ -406,13 +390,10 @@ impl<'p> Pass<'p> {
     ) -> Result<(), Stop> {
         if let Some(branch) = branches
             .iter()
-            .find(|branch| self.verdict.part_accepts(**branch, value))
+            .find(|branch| self.validators.part_accepts(**branch, value))
         {
-            let as_it_came = Allowed {
-                change: false,
-                ..allowed
-            };
-            return self.visit(*branch, value, as_it_came, Some(here));
+            let unchanged = Allowed::new(false, allowed.fill);
+            return self.visit(*branch, value, unchanged, Some(here));
         }
         if !allowed.change {
             return Ok(());
@@ -427,7 +408,7 @@ impl<'p> Pass<'p> {
             let (repairs, bytes_left) = (self.repairs.len(), self.bytes_left);
             let (mark, depth) = (self.place.mark(), self.depth);
             match self.visit(*branch, &mut copy, allowed, Some(here)) {
-                Ok(()) if self.verdict.part_accepts(*branch, &copy) => {
+                Ok(()) if self.validators.part_accepts(*branch, &copy) => {
                     *value = copy;
                     return Ok(());
                 }
@@ -444,14 +425,8 @@ impl<'p> Pass<'p> {
         Ok(())
     }
 
-    fn replace(
-        &mut self,
-        slot: &mut Value,
-        kind: RepairKind,
-        before: Value,
-        after: Value,
-    ) -> Result<(), Stop> {
-        *slot = after.clone();
+    fn replace(&mut self, slot: &mut Value, kind: RepairKind, after: Value) -> Result<(), Stop> {
+        let before = std::mem::replace(slot, after.clone());
         self.note(kind, Some(before), Some(after))
     }
 

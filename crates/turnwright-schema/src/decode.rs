@@ -7,9 +7,10 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
-use super::pointer::Pointer;
+use super::pointer::{Pointer, join};
 
 /// What a text said.
 #[derive(Debug)]
@@ -197,21 +198,13 @@ impl<const TRACK: bool> Build<'_, TRACK> {
     }
 
     fn note_repeat(&self, key: &str) {
-        self.notes.repeats_keys.set(true);
-        if TRACK && self.notes.repeated.borrow().len() >= MOST_NAMED {
-            self.notes
-                .more_repeated
-                .set(self.notes.more_repeated.get() + 1);
+        let notes = self.notes;
+        notes.repeats_keys.set(true);
+        if TRACK && notes.repeated.borrow().len() >= MOST_NAMED {
+            notes.more_repeated.set(notes.more_repeated.get() + 1);
         } else if TRACK {
-            self.at(
-                |place| place.push_key(key),
-                || {
-                    self.notes
-                        .repeated
-                        .borrow_mut()
-                        .push(self.notes.place.borrow().as_str().to_owned());
-                },
-            );
+            let place = join(notes.place.borrow().as_str(), key);
+            notes.repeated.borrow_mut().push(place);
         }
     }
 }
@@ -299,10 +292,10 @@ impl<'de, const TRACK: bool> Visitor<'de> for Build<'_, TRACK> {
                 || entries.next_value_seed(seed),
             )?;
             match map.entry(key) {
-                serde_json::map::Entry::Vacant(entry) => {
+                Entry::Vacant(entry) => {
                     entry.insert(value);
                 }
-                serde_json::map::Entry::Occupied(mut entry) => {
+                Entry::Occupied(mut entry) => {
                     self.note_repeat(entry.key());
                     entry.insert(value);
                 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, ValidationError, Validator};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::fault::{Fault, InvalidArguments, escape, quote};
 use super::keywords::nearest;
@@ -42,7 +42,7 @@ struct Judged<'j> {
 }
 
 /// Characters that the faults of a union's nearest branch may have in its text.
-const MOST_TOLD: usize = 400;
+const MOST_QUOTED: usize = 400;
 /// Names of properties among which one that was meant is looked for.
 const MOST_KNOWN: usize = 500;
 
@@ -69,22 +69,14 @@ impl<'j> Judged<'j> {
                     .ends_with("/additionalProperties") =>
             {
                 let all = self.value.pointer(place).and_then(Value::as_object);
-                let names: Vec<String> = all
-                    .into_iter()
-                    .flat_map(|map| map.keys().cloned())
-                    .collect();
+                let names: Vec<String> = all.into_iter().flat_map(Map::keys).cloned().collect();
                 self.unexpected(error, "additionalProperties", &names, faults);
             }
             Kind::PropertyNames { error: inner } => {
                 let name = inner.instance().as_str().unwrap_or_default().to_owned();
                 let expected = format!("a name that is {}", expected(inner));
-                let pointer = join(place, &name);
-                faults.push(Fault::at(
-                    pointer,
-                    "propertyNames",
-                    expected,
-                    Some(&Value::from(name)),
-                ));
+                let (pointer, got) = (join(place, &name), Value::from(name));
+                faults.push(Fault::at(pointer, "propertyNames", expected, Some(&got)));
             }
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
                 match only_branch(context, place) {
@@ -124,33 +116,25 @@ impl<'j> Judged<'j> {
             let missing = known.iter().copied().filter(|known| {
                 got(known).is_none() || self.filled.contains(join(place, known).as_str())
             });
-            let message = match nearest(name, missing) {
-                Some(near) => {
-                    format!(
-                        "is not a known property: did you mean `{}`?",
-                        escape(near, 80)
-                    )
-                }
-                None => "is not a known property: leave it out".to_owned(),
+            let advice = match nearest(name, missing) {
+                Some(near) => format!("did you mean `{}`?", escape(near, 80)),
+                None => "leave it out".to_owned(),
             };
-            faults.push(
-                Fault::at(join(place, name), rule, "absent", got(name)).with_message(message),
-            );
+            let fault = Fault::at(join(place, name), rule, "absent", got(name));
+            faults.push(fault.with_message(format!("is not a known property: {advice}")));
         }
     }
 
     /// The names that stand in `properties` beside the keyword that refused.
     fn known_properties(&self, error: &ValidationError<'_>) -> Vec<&'j str> {
-        split_last(error.schema_path().as_str())
-            .and_then(|(schema, _)| {
-                self.document
-                    .pointer(schema)?
-                    .get("properties")?
-                    .as_object()
-            })
-            .filter(|properties| properties.len() <= MOST_KNOWN)
-            .map(|properties| properties.keys().map(String::as_str).collect())
-            .unwrap_or_default()
+        let schema = split_last(error.schema_path().as_str())
+            .and_then(|(schema, _)| self.document.pointer(schema));
+        let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+        let few = properties.filter(|properties| properties.len() <= MOST_KNOWN);
+        few.into_iter()
+            .flat_map(Map::keys)
+            .map(String::as_str)
+            .collect()
     }
 
     /// Describes a few errors; of a union among them only what its own nearest branch says, and so on down.
@@ -178,26 +162,22 @@ impl<'j> Judged<'j> {
         let place = error.instance_path().as_str();
         let got = error.instance();
         let count = context.len();
-        let fault = Fault::at(
-            place,
-            rule,
-            format!("one of {count} alternatives"),
-            Some(got),
-        );
+        let expected = format!("one of {count} alternatives");
+        let fault = Fault::at(place, rule, expected, Some(got));
         let Some((index, errors)) = nearest_branch(context, place) else {
             return fault;
         };
         let mut inner = InvalidArguments::default();
         self.describe_leaves(errors, &mut inner);
-        let told = inner.faults().iter().take(3).map(|fault| {
+        let texts = inner.faults().iter().take(3).map(|fault| {
             let inside = fault.pointer.strip_prefix(place).unwrap_or(&fault.pointer);
             format!("{} {}", escape(inside, 80), fault.message)
         });
-        let told = told.collect::<Vec<_>>().join("; ");
-        let (quoted, told) = (quote(got), escape(told.trim_start(), MOST_TOLD));
+        let texts = texts.collect::<Vec<_>>().join("; ");
+        let (quoted, texts) = (quote(got), escape(texts.trim_start(), MOST_QUOTED));
         let which = index + 1;
         fault.with_message(format!(
-            "fits none of {count} alternatives (got {quoted}); nearest is alternative {which}: {told}"
+            "fits none of {count} alternatives (got {quoted}); nearest is alternative {which}: {texts}"
         ))
     }
 }
@@ -267,13 +247,8 @@ fn expected(error: &ValidationError<'_>) -> String {
         Kind::Type {
             kind: TypeKind::Multiple(many),
         } => {
-            format!(
-                "of type {}",
-                many.iter()
-                    .map(|one| one.to_string())
-                    .collect::<Vec<_>>()
-                    .join(" or ")
-            )
+            let names: Vec<String> = many.iter().map(|one| one.to_string()).collect();
+            format!("of type {}", names.join(" or "))
         }
         Kind::Enum { options } => match options.as_array() {
             Some(options) => format!("one of {}", listed(options)),
@@ -326,13 +301,10 @@ fn listed(options: &[Value]) -> String {
     let mut text = String::new();
     for (index, option) in options.iter().enumerate() {
         if text.len() > MOST_CHARS {
-            text.push_str(&format!(" and {} more", options.len() - index));
-            break;
+            return format!("{text} and {} more", options.len() - index);
         }
-        if index > 0 {
-            text.push_str(", ");
-        }
-        text.push_str(&quote(option));
+        let separator = if index > 0 { ", " } else { "" };
+        text = format!("{text}{separator}{}", quote(option));
     }
     text
 }

@@ -13,7 +13,7 @@ use super::place::subschemas_of;
 use super::plan::{Node, NodeId, Plan, Types};
 use super::pointer::Pointer;
 use super::raw::survey;
-use super::verdict::Verdict;
+use super::validators::Validators;
 
 /// InvalidArguments, weighed by the length of their places, that the validator may be asked to explain.
 const MOST_EXPLAINED: usize = 300_000;
@@ -61,10 +61,14 @@ fn weigh(plan: &Plan, id: NodeId, value: &Value, place: usize, left: &mut usize)
 /// The places at which something is wrong, as deep as they can be told apart.
 ///
 /// The verdict must have parts.
-pub(crate) fn wrong_places(plan: &Plan, verdict: &Verdict, value: &Value) -> InvalidArguments {
+pub(crate) fn wrong_places(
+    plan: &Plan,
+    validators: &Validators,
+    value: &Value,
+) -> InvalidArguments {
     let mut search = Search {
         plan,
-        verdict,
+        validators,
         place: Pointer::default(),
         faults: InvalidArguments::default(),
         left: MOST_LOOKED_AT,
@@ -78,7 +82,7 @@ const MOST_LOOKED_AT: usize = 10_000;
 
 struct Search<'s> {
     plan: &'s Plan,
-    verdict: &'s Verdict,
+    validators: &'s Validators,
     place: Pointer,
     faults: InvalidArguments,
     left: usize,
@@ -101,7 +105,7 @@ impl Search<'_> {
     fn explain(&mut self, id: NodeId, value: &Value) -> bool {
         let mut left = MOST_LOOKED_AT;
         let bearable = weigh(self.plan, id, value, self.place.as_str().len(), &mut left).is_some();
-        let Some(judge) = self.verdict.part(id).filter(|_| bearable) else {
+        let Some(judge) = self.validators.part(id).filter(|_| bearable) else {
             return false;
         };
         // Without the document: a part's errors name places of the part, and a name must not be suggested from elsewhere.
@@ -122,7 +126,7 @@ impl Search<'_> {
             return;
         };
         for same in &node.same_place {
-            if !self.verdict.part_accepts(*same, value) {
+            if !self.validators.part_accepts(*same, value) {
                 self.look_below(*same, value);
             }
         }
@@ -165,7 +169,7 @@ impl Search<'_> {
             return;
         };
         self.left = left;
-        if self.faults.is_full() || self.verdict.part_accepts(id, value) {
+        if self.faults.is_full() || self.validators.part_accepts(id, value) {
             return;
         }
         let mark = self.place.mark();

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use serde_json::Value;
 
-use super::Schema;
 use super::fault::{Fault, InvalidArguments};
 
 type Answer = Pin<Box<dyn Future<Output = Result<(), Rejection>> + Send>>;
@@ -31,6 +30,26 @@ impl ExternalCheck {
         ExternalCheck {
             name,
             ask: Arc::new(move |args| Box::pin(check(args))),
+        }
+    }
+
+    /// Asks the check. A panic in it is a check that could not be made.
+    pub(crate) async fn run(&self, args: &Value, faults: &mut InvalidArguments) {
+        let asked = async { (self.ask)(args.clone()).await };
+        let reason = match AssertUnwindSafe(asked).catch_unwind().await {
+            Ok(Ok(())) => return,
+            Ok(Err(rejection)) => rejection.0,
+            Err(_) => Reason::Failed("the check panicked".to_owned()),
+        };
+        match reason {
+            Reason::Fault { pointer, message } => {
+                faults.push(Fault::new(pointer, &*self.name, message));
+            }
+            Reason::Failed(why) => {
+                let message = "could not be checked; that is no fault of yours: try again later";
+                faults.push(Fault::new("", &*self.name, message));
+                faults.note(format!("the check `{}` failed: {why}", self.name));
+            }
         }
     }
 }
@@ -64,7 +83,10 @@ pub struct Rejection(Reason);
 
 #[derive(Debug)]
 enum Reason {
-    Faults(Vec<(String, String)>),
+    Fault {
+        pointer: String,
+        message: String,
+    },
     /// The check could not be made. What went wrong is for operators.
     Failed(String),
 }
@@ -72,83 +94,16 @@ enum Reason {
 impl Rejection {
     /// One thing that is wrong: where, as a JSON pointer, and what, to stand after the place.
     pub fn at(pointer: impl Into<String>, message: impl Into<String>) -> Self {
-        Rejection(Reason::Faults(vec![(pointer.into(), message.into())]))
-    }
-
-    /// One more thing that is wrong.
-    #[must_use]
-    pub fn and_at(mut self, pointer: impl Into<String>, message: impl Into<String>) -> Self {
-        if let Reason::Faults(faults) = &mut self.0 {
-            faults.push((pointer.into(), message.into()));
-        }
-        self
+        Rejection(Reason::Fault {
+            pointer: pointer.into(),
+            message: message.into(),
+        })
     }
 }
 
 impl<E: std::error::Error> From<E> for Rejection {
     fn from(error: E) -> Self {
         Rejection(Reason::Failed(error.to_string()))
-    }
-}
-
-impl Schema {
-    /// The same contract with one more check that needs the world. It gets the checked arguments and what it
-    /// captured; it is asked only if the document accepts them; `name` becomes the rule of its faults.
-    #[must_use]
-    pub fn external<F, Fut>(mut self, name: impl Into<String>, check: F) -> Self
-    where
-        F: Fn(Value) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<(), Rejection>> + Send + 'static,
-    {
-        self.external
-            .push(ExternalCheck::new(name.into().into(), check));
-        self
-    }
-
-    /// The same contract with one more check.
-    #[doc(hidden)]
-    pub fn checked_by(mut self, check: ExternalCheck) -> Self {
-        // Schemas that are made often have one: no room for more is held.
-        self.external.reserve_exact(1);
-        self.external.push(check);
-        self
-    }
-
-    #[doc(hidden)]
-    pub fn has_external(&self) -> bool {
-        !self.external.is_empty()
-    }
-
-    /// Asks every external check; a panic in one is a check that could not be made.
-    #[doc(hidden)]
-    pub async fn ask_external(&self, args: &Value) -> Result<(), InvalidArguments> {
-        let mut faults = InvalidArguments::default();
-        for check in &self.external {
-            let asked = async { (check.ask)(args.clone()).await };
-            let rejection = match AssertUnwindSafe(asked).catch_unwind().await {
-                Ok(Ok(())) => continue,
-                Ok(Err(rejection)) => rejection.0,
-                Err(_) => Reason::Failed("the check panicked".to_owned()),
-            };
-            match rejection {
-                Reason::Faults(found) => {
-                    for (pointer, message) in found {
-                        faults.push(Fault::new(pointer, &*check.name, message));
-                    }
-                }
-                Reason::Failed(why) => {
-                    let message =
-                        "could not be checked; that is no fault of yours: try again later";
-                    faults.push(Fault::new("", &*check.name, message));
-                    faults.note(format!("the check `{}` failed: {why}", check.name));
-                }
-            }
-        }
-        if faults.is_empty() {
-            Ok(())
-        } else {
-            Err(faults)
-        }
     }
 }
 

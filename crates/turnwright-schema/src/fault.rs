@@ -46,17 +46,14 @@ impl Fault {
     ) -> Self {
         let expected = expected.into();
         let got = got.map(quote).unwrap_or_default();
-        let message = if got.is_empty() {
-            format!("must be {expected}")
-        } else {
-            format!("must be {expected} (got {got})")
+        let message = match got.as_str() {
+            "" => format!("must be {expected}"),
+            got => format!("must be {expected} (got {got})"),
         };
         Fault {
-            pointer: pointer.into(),
-            rule: rule.into(),
             expected,
             got,
-            message,
+            ..Fault::new(pointer, rule, message)
         }
     }
 
@@ -75,7 +72,7 @@ impl Fault {
     }
 }
 
-/// InvalidArguments, the first of them listed and the rest counted.
+/// Arguments with faults, the first of them listed and the rest counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InvalidArguments {
     listed: Vec<Fault>,
@@ -137,18 +134,14 @@ impl InvalidArguments {
             Some(subject) => format!("{subject} refused the arguments: "),
             None => "the arguments are refused: ".to_owned(),
         };
-        for (index, fault) in self.listed.iter().enumerate() {
-            if index > 0 {
-                text.push_str("; ");
-            }
-            text.push_str(&fault.place());
-            text.push(' ');
-            text.push_str(&fault.message);
-        }
+        let faults = self
+            .listed
+            .iter()
+            .map(|fault| format!("{} {}", fault.place(), fault.message));
+        text.push_str(&faults.collect::<Vec<_>>().join("; "));
         self.say_more(&mut text, "; ");
         for note in &self.notes {
-            text.push_str("; ");
-            text.push_str(&escape(note, 500));
+            let _ = write!(text, "; {}", escape(note, 500));
         }
         text
     }
@@ -205,10 +198,10 @@ pub fn quote(value: &Value) -> String {
     match value {
         // Only the front of a long string is looked at.
         Value::String(text) => match text.char_indices().nth(MOST_CHARS) {
-            Some((cut, _)) => escape(
-                &format!("{}…", Value::from(text.get(..cut).unwrap_or_default())),
-                MOST_CHARS,
-            ),
+            Some((cut, _)) => {
+                let front = Value::from(text.get(..cut).unwrap_or_default());
+                escape(&format!("{front}…"), MOST_CHARS)
+            }
             None => escape(&value.to_string(), MOST_CHARS),
         },
         Value::Array(items) if items.len() > MOST_CHARS => {

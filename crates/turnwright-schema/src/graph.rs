@@ -1,6 +1,6 @@
 //! What follows from the plan as a whole: circles, unfolding, defaults that reach one another.
 
-use super::plan::{Node, NodeId, Plan, Types};
+use super::plan::{Node, NodeId, Plan, Types, depth_first};
 use super::problem::SchemaProblem;
 use serde_json::Value;
 
@@ -11,144 +11,54 @@ pub(crate) const MOST_NESTED: usize = 64;
 /// Values that one default may grow to.
 const MOST_FILLED: usize = 10_000;
 
-/// Refuses references that come back without going down into the value, and those that unfold without measure.
-/// Gives how many subschemas nest at one place, at the most.
-pub(crate) fn refuse_circles(
+/// Rejects references that come back without going down into the value, and those that unfold without measure.
+/// Returns how many subschemas nest at one place, at the most.
+pub(crate) fn reject_circles(
     nodes: &[Node],
     edges: &[Vec<NodeId>],
     problems: &mut Vec<SchemaProblem>,
 ) -> usize {
-    let mut unfolding = Unfolding {
-        nodes,
-        edges,
-        known: vec![State::New; nodes.len()],
-        problems,
+    let mut reject = |id: NodeId, message: &str| {
+        let pointer = nodes.get(id).map_or("", |node| &node.pointer);
+        problems.push(SchemaProblem::new(pointer, message));
     };
-    for id in 0..nodes.len() {
-        unfolding.measure(id);
-    }
-    unfolding
-        .known
-        .iter()
-        .map(|state| state.height())
-        .max()
-        .unwrap_or(1)
-}
-
-#[derive(Clone, Copy)]
-enum State {
-    New,
-    Open,
-    Done { size: usize, height: usize },
-}
-
-struct Unfolding<'a> {
-    nodes: &'a [Node],
-    edges: &'a [Vec<NodeId>],
-    known: Vec<State>,
-    problems: &'a mut Vec<SchemaProblem>,
-}
-
-impl Unfolding<'_> {
-    /// How many subschemas stand at the place of `start`, and how deep they nest. With a stack of its own: the chain
-    /// of references may be as long as the document.
-    fn measure(&mut self, start: NodeId) {
-        let mut stack = vec![(start, 0_usize)];
-        while let Some((id, next)) = stack.pop() {
-            if next == 0 {
-                match self.known.get(id) {
-                    Some(State::New) => self.set(id, State::Open),
-                    _ => continue,
-                }
-            }
-            let children = self.edges.get(id).map(Vec::as_slice).unwrap_or_default();
-            match children.get(next) {
-                Some(child) => {
-                    stack.push((id, next + 1));
-                    match self.known.get(*child) {
-                        Some(State::Open) => self
-                            .refuse(id, "comes back to itself without going down into the value"),
-                        Some(State::New) => stack.push((*child, 0)),
-                        Some(State::Done { .. }) | None => {}
-                    }
-                }
-                None => self.close(id),
-            }
-        }
-    }
-
-    fn close(&mut self, id: NodeId) {
-        let children = self.edges.get(id).map(Vec::as_slice).unwrap_or_default();
-        let (mut size, mut height) = (1_usize, 0);
-        for child in children {
-            if let Some(State::Done {
-                size: below,
-                height: under,
-            }) = self.known.get(*child)
-            {
-                size = size.saturating_add(*below);
-                height = height.max(*under);
-            }
-        }
-        let height = height + 1;
-        self.set(id, State::Done { size, height });
+    let next = |id: NodeId| edges.get(id).cloned().unwrap_or_default();
+    let order = depth_first(nodes.len(), next, |id| {
+        reject(id, "comes back to itself without going down into the value");
+    });
+    // How many subschemas stand at the place of each, and how deep they nest.
+    let mut measured = vec![(0_usize, 0_usize); nodes.len()];
+    for id in order {
+        let children = next(id).into_iter();
+        let below: Vec<_> = children
+            .filter_map(|child| measured.get(child).copied())
+            .collect();
+        let size = below
+            .iter()
+            .fold(1_usize, |sum, (size, _)| sum.saturating_add(*size));
+        let height = 1 + below.iter().map(|(_, height)| *height).max().unwrap_or(0);
         // Said once, where the limit is first passed.
-        let passed = |limit, value: usize, of: fn(State) -> usize| {
-            value > limit
-                && children.iter().all(|child| {
-                    self.known
-                        .get(*child)
-                        .is_none_or(|state| of(*state) <= limit)
-                })
-        };
-        let unfolds = passed(MOST_UNFOLDED, size, State::size);
-        let nests = passed(MOST_NESTED, height, State::height);
-        if unfolds {
-            self.refuse(
+        if size > MOST_UNFOLDED && below.iter().all(|(size, _)| *size <= MOST_UNFOLDED) {
+            reject(
                 id,
                 "unfolds to more than 10,000 subschemas for one place of the value",
             );
         }
-        if nests {
-            self.refuse(
+        if height > MOST_NESTED && below.iter().all(|(_, height)| *height <= MOST_NESTED) {
+            reject(
                 id,
                 "nests more than 64 subschemas at one place of the value",
             );
         }
-    }
-
-    fn set(&mut self, id: NodeId, state: State) {
-        if let Some(slot) = self.known.get_mut(id) {
-            *slot = state;
+        if let Some(slot) = measured.get_mut(id) {
+            *slot = (size, height);
         }
     }
-
-    fn refuse(&mut self, id: NodeId, message: &str) {
-        let pointer = self
-            .nodes
-            .get(id)
-            .map(|node| node.pointer.clone())
-            .unwrap_or_default();
-        self.problems.push(SchemaProblem::new(pointer, message));
-    }
-}
-
-impl State {
-    fn size(self) -> usize {
-        if let State::Done { size, .. } = self {
-            size
-        } else {
-            0
-        }
-    }
-
-    fn height(self) -> usize {
-        if let State::Done { height, .. } = self {
-            height
-        } else {
-            0
-        }
-    }
+    measured
+        .iter()
+        .map(|(_, height)| *height)
+        .max()
+        .unwrap_or(1)
 }
 
 /// Fills in what needs the whole graph: the defaults of properties, what fills, what is entangled.
@@ -171,7 +81,7 @@ pub(crate) fn complete(plan: &mut Plan, problems: &mut Vec<SchemaProblem>) {
         plan.whole_float_defaults |= surveyed.whole_floats;
         plan.default_levels = plan.default_levels.saturating_add(surveyed.depth);
     }
-    refuse_endless_defaults(plan, problems);
+    reject_endless_defaults(plan, problems);
 }
 
 fn give_properties_their_defaults(plan: &mut Plan) {
@@ -192,7 +102,7 @@ fn give_properties_their_defaults(plan: &mut Plan) {
     }
 }
 
-/// The default that holds at the place of `id`: its own, else that of what it refers to. No circle: they are refused.
+/// The default that holds at the place of `id`: its own, else that of what it refers to. No circle: they are rejected.
 fn default_of(nodes: &[Node], id: NodeId) -> Option<&Value> {
     let node = nodes.get(id)?;
     node.default.as_ref().or_else(|| {
@@ -202,20 +112,16 @@ fn default_of(nodes: &[Node], id: NodeId) -> Option<&Value> {
     })
 }
 
-/// Whether the place of `id` surely refuses `null`; `None` where only a validator can tell.
-pub(crate) fn refuses_null(nodes: &[Node], id: NodeId) -> Option<bool> {
-    let node = nodes.get(id)?;
-    if node.never || node.allowed.is_some_and(|types| !types.allows(Types::NULL)) {
-        return Some(true);
-    }
-    if node
-        .same_place
-        .iter()
-        .any(|same| refuses_null(nodes, *same) == Some(true))
-    {
-        return Some(true);
-    }
-    None
+/// Whether the place of `id` surely rejects `null`; `false` where only a validator can tell.
+pub(crate) fn rejects_null(nodes: &[Node], id: NodeId) -> bool {
+    nodes.get(id).is_some_and(|node| {
+        node.never
+            || node.allowed.is_some_and(|types| !types.allows(Types::NULL))
+            || node
+                .same_place
+                .iter()
+                .any(|same| rejects_null(nodes, *same))
+    })
 }
 
 /// Whether several subschemas describe the place of this one, so that what one fills is seen by another.
@@ -248,26 +154,17 @@ fn mark(plan: &mut Plan, marked: impl Fn(&Node) -> bool, set: impl Fn(&mut Node)
     }
 }
 
-/// Refuses a default into which defaults would be filled for ever, or without measure.
-fn refuse_endless_defaults(plan: &Plan, problems: &mut Vec<SchemaProblem>) {
-    for node in &plan.nodes {
-        for property in &node.properties {
-            if let Some(default) = &property.default
-                && plan.nodes.get(property.node).is_some_and(|node| node.fills)
-            {
-                let mut left = MOST_FILLED;
-                if !fits(plan, property.node, default, &mut left, 0) {
-                    let pointer = plan
-                        .nodes
-                        .get(property.node)
-                        .map(|node| node.pointer.clone())
-                        .unwrap_or_default();
-                    problems.push(SchemaProblem::new(
-                        super::pointer::join(&pointer, "default"),
-                        "defaults would be filled into this default for ever: leave one of them out",
-                    ));
-                }
-            }
+/// Rejects a default into which defaults would be filled for ever, or without measure.
+fn reject_endless_defaults(plan: &Plan, problems: &mut Vec<SchemaProblem>) {
+    for property in plan.nodes.iter().flat_map(|node| &node.properties) {
+        if let Some(default) = &property.default
+            && let Some(node) = plan.nodes.get(property.node)
+            && !fits(plan, property.node, default, &mut { MOST_FILLED }, 0)
+        {
+            problems.push(SchemaProblem::new(
+                super::pointer::join(&node.pointer, "default"),
+                "defaults would be filled into this default for ever: leave one of them out",
+            ));
         }
     }
 }
@@ -277,13 +174,10 @@ fn fits(plan: &Plan, id: NodeId, value: &Value, left: &mut usize, depth: usize) 
     let Some(node) = plan.nodes.get(id) else {
         return true;
     };
-    let Some(less) = left.checked_sub(1) else {
-        return false;
-    };
-    *left = less;
-    if depth > super::limits::MAX_DEPTH {
+    if *left == 0 || depth > super::limits::MAX_DEPTH {
         return false;
     }
+    *left -= 1;
     if !node.fills {
         return true;
     }

@@ -35,157 +35,148 @@ pub(crate) enum Look {
 /// What the walk knows of a keyword.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keyword {
+    name: &'static str,
     pub(crate) shape: Shape,
     pub(crate) look: Look,
+    /// The types of value on which it can have an effect; empty for all.
+    pub(crate) types: &'static [&'static str],
     /// Says nothing about what is valid.
     pub(crate) annotation: bool,
     /// Has no effect unless this one stands beside it.
     pub(crate) needs: Option<&'static str>,
 }
 
-const DATA: Keyword = Keyword {
-    shape: Shape::Data,
-    look: Look::Here,
-    annotation: false,
-    needs: None,
-};
-const NOTE: Keyword = Keyword {
-    annotation: true,
-    ..DATA
-};
+const ANY: &[&str] = &[];
+const NUMBER: &[&str] = &["number", "integer"];
+const STRING: &[&str] = &["string"];
+const ARRAY: &[&str] = &["array"];
+const OBJECT: &[&str] = &["object"];
 
-const fn applies(shape: Shape, look: Look) -> Keyword {
+const fn data(name: &'static str, types: &'static [&'static str]) -> Keyword {
+    applies(name, Shape::Data, Look::Here, types)
+}
+
+const fn note(name: &'static str, types: &'static [&'static str]) -> Keyword {
+    data(name, types).as_annotation()
+}
+
+const fn applies(
+    name: &'static str,
+    shape: Shape,
+    look: Look,
+    types: &'static [&'static str],
+) -> Keyword {
     Keyword {
+        name,
         shape,
         look,
+        types,
         annotation: false,
         needs: None,
     }
 }
 
-const fn only_with(needs: &'static str, keyword: Keyword) -> Keyword {
-    Keyword {
-        needs: Some(needs),
-        ..keyword
+impl Keyword {
+    const fn as_annotation(mut self) -> Self {
+        self.annotation = true;
+        self
+    }
+
+    const fn only_with(mut self, other: &'static str) -> Self {
+        self.needs = Some(other);
+        self
     }
 }
+
+const EXTENSION: Keyword = note("x-", ANY);
+
+/// The keywords of both drafts.
+const COMMON: &[Keyword] = &[
+    data("type", ANY),
+    data("enum", ANY),
+    data("const", ANY),
+    data("$ref", ANY),
+    data("multipleOf", NUMBER),
+    data("maximum", NUMBER),
+    data("exclusiveMaximum", NUMBER),
+    data("minimum", NUMBER),
+    data("exclusiveMinimum", NUMBER),
+    data("maxLength", STRING),
+    data("minLength", STRING),
+    data("pattern", STRING),
+    data("format", STRING),
+    data("maxItems", ARRAY),
+    data("minItems", ARRAY),
+    data("uniqueItems", ARRAY),
+    data("maxProperties", OBJECT),
+    data("minProperties", OBJECT),
+    data("required", OBJECT),
+    note("title", ANY),
+    note("description", ANY),
+    note("examples", ANY),
+    note("default", ANY),
+    note("readOnly", ANY),
+    note("writeOnly", ANY),
+    note("contentEncoding", STRING),
+    note("contentMediaType", STRING),
+    note("contentSchema", ANY),
+    note("deprecated", ANY),
+    note("$comment", ANY),
+    note("$schema", ANY),
+    note("$id", ANY),
+    applies("definitions", Shape::Named, Look::Nowhere, ANY).as_annotation(),
+    applies("$defs", Shape::Named, Look::Nowhere, ANY).as_annotation(),
+    applies("properties", Shape::Named, Look::Below, OBJECT),
+    applies("patternProperties", Shape::Named, Look::Below, OBJECT),
+    applies("additionalProperties", Shape::Schema, Look::Below, OBJECT),
+    applies("propertyNames", Shape::Schema, Look::Below, OBJECT),
+    applies("contains", Shape::Schema, Look::Below, ARRAY),
+    applies("allOf", Shape::Schemas, Look::Here, ANY),
+    applies("anyOf", Shape::Schemas, Look::Here, ANY),
+    applies("oneOf", Shape::Schemas, Look::Here, ANY),
+    applies("not", Shape::Schema, Look::Here, ANY),
+    applies("if", Shape::Schema, Look::Here, ANY),
+    applies("then", Shape::Schema, Look::Here, ANY).only_with("if"),
+    applies("else", Shape::Schema, Look::Here, ANY).only_with("if"),
+];
+
+const DRAFT_2020_12: &[Keyword] = &[
+    note("$anchor", ANY),
+    data("dependentRequired", OBJECT),
+    data("maxContains", ARRAY).only_with("contains"),
+    data("minContains", ARRAY).only_with("contains"),
+    applies("prefixItems", Shape::Schemas, Look::Below, ARRAY),
+    applies("items", Shape::Schema, Look::Below, ARRAY),
+    applies("unevaluatedItems", Shape::Schema, Look::Below, ARRAY),
+    applies("unevaluatedProperties", Shape::Schema, Look::Below, OBJECT),
+    applies("dependentSchemas", Shape::Named, Look::Here, OBJECT),
+];
+
+const DRAFT_7: &[Keyword] = &[
+    applies("items", Shape::SchemaOrSchemas, Look::Below, ARRAY),
+    applies("additionalItems", Shape::Schema, Look::Below, ARRAY).only_with("items"),
+    applies("dependencies", Shape::NamedOrLists, Look::Here, OBJECT),
+];
 
 /// The keyword of that name in that draft, or `None` where it would be ignored.
-pub(crate) fn keyword(draft: Draft, name: &str) -> Option<Keyword> {
+pub(crate) fn keyword(draft: Draft, name: &str) -> Option<&'static Keyword> {
     if name.starts_with("x-") {
-        return Some(NOTE);
+        return Some(&EXTENSION);
     }
-    common(name).or_else(|| {
-        if draft == Draft::Draft7 {
-            draft7(name)
-        } else {
-            draft202012(name)
-        }
-    })
-}
-
-fn common(name: &str) -> Option<Keyword> {
-    Some(match name {
-        "type" | "enum" | "const" | "multipleOf" | "maximum" | "exclusiveMaximum" | "minimum"
-        | "exclusiveMinimum" | "maxLength" | "minLength" | "pattern" | "format" | "maxItems"
-        | "minItems" | "uniqueItems" | "maxProperties" | "minProperties" | "required" | "$ref" => {
-            DATA
-        }
-        "title" | "description" | "examples" | "default" | "readOnly" | "writeOnly"
-        | "contentEncoding" | "contentMediaType" | "$comment" | "$schema" | "$id" => NOTE,
-        "deprecated" | "contentSchema" => NOTE,
-        "definitions" | "$defs" => Keyword {
-            annotation: true,
-            ..applies(Shape::Named, Look::Nowhere)
-        },
-        "properties" | "patternProperties" => applies(Shape::Named, Look::Below),
-        "additionalProperties" | "propertyNames" | "contains" => {
-            applies(Shape::Schema, Look::Below)
-        }
-        "allOf" | "anyOf" | "oneOf" => applies(Shape::Schemas, Look::Here),
-        "not" | "if" => applies(Shape::Schema, Look::Here),
-        "then" | "else" => only_with("if", applies(Shape::Schema, Look::Here)),
-        _ => return None,
-    })
-}
-
-fn draft202012(name: &str) -> Option<Keyword> {
-    Some(match name {
-        "$anchor" => NOTE,
-        "dependentRequired" => DATA,
-        "maxContains" | "minContains" => only_with("contains", DATA),
-        "prefixItems" => applies(Shape::Schemas, Look::Below),
-        "items" | "unevaluatedItems" | "unevaluatedProperties" => {
-            applies(Shape::Schema, Look::Below)
-        }
-        "dependentSchemas" => applies(Shape::Named, Look::Here),
-        _ => return None,
-    })
-}
-
-fn draft7(name: &str) -> Option<Keyword> {
-    Some(match name {
-        "items" => applies(Shape::SchemaOrSchemas, Look::Below),
-        "additionalItems" => only_with("items", applies(Shape::Schema, Look::Below)),
-        "dependencies" => applies(Shape::NamedOrLists, Look::Here),
-        _ => return None,
-    })
+    let own = match draft {
+        Draft::Draft7 => DRAFT_7,
+        _ => DRAFT_2020_12,
+    };
+    let mut all = COMMON.iter().chain(own);
+    all.find(|keyword| keyword.name == name)
 }
 
 /// Every name that some draft knows, for telling a slip of the pen.
-const KNOWN: &[&str] = &[
-    "type",
-    "enum",
-    "const",
-    "multipleOf",
-    "maximum",
-    "exclusiveMaximum",
-    "minimum",
-    "exclusiveMinimum",
-    "maxLength",
-    "minLength",
-    "pattern",
-    "format",
-    "maxItems",
-    "minItems",
-    "uniqueItems",
-    "maxProperties",
-    "minProperties",
-    "required",
-    "title",
-    "description",
-    "examples",
-    "default",
-    "readOnly",
-    "writeOnly",
-    "contentEncoding",
-    "contentMediaType",
-    "contentSchema",
-    "deprecated",
-    "definitions",
-    "properties",
-    "patternProperties",
-    "additionalProperties",
-    "propertyNames",
-    "contains",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "dependentRequired",
-    "maxContains",
-    "minContains",
-    "prefixItems",
-    "items",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "dependentSchemas",
-    "additionalItems",
-    "dependencies",
-];
+fn known() -> impl Iterator<Item = &'static str> {
+    let all = COMMON.iter().chain(DRAFT_2020_12).chain(DRAFT_7);
+    all.map(|keyword| keyword.name)
+        .filter(|name| !name.starts_with('$'))
+}
 
 /// What is said of a keyword that the draft does not know.
 pub(crate) fn unknown(draft: Draft, name: &str) -> String {
@@ -199,47 +190,21 @@ pub(crate) fn unknown(draft: Draft, name: &str) -> String {
     if name == "nullable" {
         return "`nullable` is not JSON Schema: add \"null\" to `type`".to_owned();
     }
-    if KNOWN.contains(&name) {
-        let draft = if draft == Draft::Draft7 {
-            "draft 7"
-        } else {
-            "draft 2020-12"
+    if known().any(|known| known == name) {
+        let draft = match draft {
+            Draft::Draft7 => "draft 7",
+            _ => "draft 2020-12",
         };
         return format!(
             "`{shown}` is ignored by {draft}: say `$schema` if another draft is meant, or leave it out"
         );
     }
-    match nearest(name, KNOWN.iter().copied()) {
+    match nearest(name, known()) {
         Some(near) => format!("`{shown}` is no keyword: did you mean `{near}`?"),
         None => format!(
             "`{shown}` is no keyword and would be ignored: leave it out, call it `x-{shown}`, or take it as an annotation by name"
         ),
     }
-}
-
-/// The types of value on which a keyword can have an effect, for keywords that wait for one type.
-pub(crate) fn waits_for(name: &str) -> Option<&'static [&'static str]> {
-    Some(match name {
-        "multipleOf" | "maximum" | "exclusiveMaximum" | "minimum" | "exclusiveMinimum" => {
-            &["number", "integer"]
-        }
-        "maxLength" | "minLength" | "pattern" | "format" | "contentEncoding"
-        | "contentMediaType" => &["string"],
-        "items" | "prefixItems" | "contains" | "maxItems" | "minItems" | "uniqueItems"
-        | "maxContains" | "minContains" | "unevaluatedItems" | "additionalItems" => &["array"],
-        "properties"
-        | "patternProperties"
-        | "additionalProperties"
-        | "propertyNames"
-        | "required"
-        | "maxProperties"
-        | "minProperties"
-        | "dependentRequired"
-        | "dependentSchemas"
-        | "unevaluatedProperties"
-        | "dependencies" => &["object"],
-        _ => return None,
-    })
 }
 
 /// The formats that are enforced; each has a refused value in the tests.

@@ -12,14 +12,11 @@ pub(crate) fn read_number(text: &str) -> Option<Number> {
         return None;
     }
     let digits = text.strip_prefix('+').unwrap_or(text);
-    if let Ok(whole) = digits.parse::<i64>() {
-        return Some(whole.into());
+    let integer = digits.parse::<i64>().map(Number::from);
+    if let Ok(integer) = integer.or_else(|_| digits.parse::<u64>().map(Number::from)) {
+        return Some(integer);
     }
-    if let Ok(whole) = digits.parse::<u64>() {
-        return Some(whole.into());
-    }
-    let number: f64 = text.parse().ok()?;
-    let number = Number::from_f64(number)?;
+    let number = Number::from_f64(text.parse().ok()?)?;
     Some(as_integer(&number).unwrap_or(number))
 }
 

@@ -2,12 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use crate::limits::Limits;
 
-use super::{Limits, Schema};
-use crate::problem::SchemaError;
-
-/// Options for taking a document: see [`Schema::options`].
+/// Options for taking a document: see [`Schema::options`](crate::Schema::options).
 ///
 /// ```
 /// use turnwright_schema::Schema;
@@ -27,9 +24,9 @@ use crate::problem::SchemaError;
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct SchemaOptions {
-    annotations: BTreeSet<String>,
-    annotation_formats: BTreeSet<String>,
-    limits: Limits,
+    pub(crate) annotations: BTreeSet<String>,
+    pub(crate) annotation_formats: BTreeSet<String>,
+    pub(crate) limits: Limits,
     /// A keyword that waits for another type than the one allowed is refused: for documents that we made ourselves.
     pub(crate) strict: bool,
 }
@@ -51,26 +48,6 @@ impl SchemaOptions {
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
-    }
-
-    /// Takes the document.
-    ///
-    /// # Errors
-    /// `E_INVALID_SCHEMA` with every problem that was found.
-    pub fn document(self, document: Value) -> Result<Schema, SchemaError> {
-        Schema::build(document, &self)
-    }
-
-    pub(crate) fn is_annotation(&self, keyword: &str) -> bool {
-        self.annotations.contains(keyword)
-    }
-
-    pub(crate) fn is_annotation_format(&self, name: &str) -> bool {
-        self.annotation_formats.contains(name)
-    }
-
-    pub(crate) fn limits_now(&self) -> Limits {
-        self.limits
     }
 
     pub(crate) fn strict() -> Self {

@@ -105,6 +105,40 @@ impl Node {
     }
 }
 
+/// Walks a graph depth first, with a stack of its own: a chain of references may be as long as the document. Returns the
+/// nodes, each after those that `next` leads to. Calls `circle` with a node that leads back to one it was reached from.
+pub(crate) fn depth_first(
+    count: usize,
+    next: impl Fn(NodeId) -> Vec<NodeId>,
+    mut circle: impl FnMut(NodeId),
+) -> Vec<NodeId> {
+    let mut order = Vec::with_capacity(count);
+    // Whether a node that was entered was left.
+    let mut left: Vec<Option<bool>> = vec![None; count];
+    for start in 0..count {
+        let mut stack = vec![(None, vec![start].into_iter())];
+        while let Some((id, ahead)) = stack.last_mut() {
+            let Some(child) = ahead.next() else {
+                if let Some(state) = id.and_then(|id| left.get_mut(id)) {
+                    *state = Some(true);
+                    order.extend(*id);
+                }
+                stack.pop();
+                continue;
+            };
+            match (left.get_mut(child), *id) {
+                (Some(state @ None), _) => {
+                    *state = Some(false);
+                    stack.push((Some(child), next(child).into_iter()));
+                }
+                (Some(Some(false)), Some(id)) => circle(id),
+                _ => {}
+            }
+        }
+    }
+    order
+}
+
 /// A set of JSON types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Types(u8);
@@ -134,23 +168,15 @@ impl Types {
 
     /// The types that are allowed by `type`, else by the values of `enum` or `const`; `None` where nothing is said.
     pub(crate) fn allowed_by(map: &Map<String, Value>) -> Option<Types> {
-        let one_of = |values: &[Value]| {
-            values
-                .iter()
-                .map(Types::of)
-                .fold(Types::default(), Types::or)
-        };
+        let union =
+            |all: &mut dyn Iterator<Item = Types>| Some(all.fold(Types::default(), Types::or));
         match map.get("type") {
             Some(Value::String(name)) => Types::named(name),
-            Some(Value::Array(names)) => Some(
-                names
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .filter_map(Types::named)
-                    .fold(Types::default(), Types::or),
-            ),
+            Some(Value::Array(names)) => {
+                union(&mut names.iter().filter_map(|name| Types::named(name.as_str()?)))
+            }
             _ => match (map.get("enum"), map.get("const")) {
-                (Some(Value::Array(values)), _) => Some(one_of(values)),
+                (Some(Value::Array(values)), _) => union(&mut values.iter().map(Types::of)),
                 (_, Some(value)) => Some(Types::of(value)),
                 _ => None,
             },

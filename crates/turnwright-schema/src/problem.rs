@@ -50,6 +50,12 @@ impl SchemaError {
     }
 }
 
+impl From<SchemaProblem> for SchemaError {
+    fn from(problem: SchemaProblem) -> Self {
+        SchemaError::new(vec![problem])
+    }
+}
+
 impl fmt::Display for SchemaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.problems.iter().enumerate() {

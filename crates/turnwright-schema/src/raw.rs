@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Number, Value};
 
-use super::decode::{self, DecodeError, is_reserved};
+use super::decode::{self, is_reserved};
 use super::limits::MAX_DEPTH;
 
 /// The arguments of a call as they came, kept as they came. Cheap to clone.
@@ -88,22 +88,18 @@ impl RawArgs {
     #[must_use]
     pub fn to_value(&self) -> Value {
         match &self.0 {
-            Raw::Text(text) => match decode::decode(text, MAX_DEPTH) {
-                Ok(decoded) => decoded.value,
-                Err(DecodeError::NotJson(_) | DecodeError::TooDeep | DecodeError::Reserved) => {
-                    Value::from(&**text)
-                }
-            },
+            Raw::Text(text) => decode::decode(text, MAX_DEPTH)
+                .map_or_else(|_| Value::from(&**text), |decoded| decoded.value),
             Raw::NotUtf8 { lossy, .. } => Value::from(&**lossy),
             // Copying recurses.
-            Raw::Value(it) if it.survey.depth > MAX_DEPTH => {
-                Value::String(format!("(a value of {} levels)", it.survey.depth))
+            Raw::Value(surveyed) if surveyed.survey.depth > MAX_DEPTH => {
+                Value::String(format!("(a value of {} levels)", surveyed.survey.depth))
             }
             // As a value it could be stored, and not be read again.
-            Raw::Value(it) if it.survey.reserved || it.survey.beyond_doubles => {
-                Value::String(it.value.to_string())
+            Raw::Value(surveyed) if surveyed.survey.reserved || surveyed.survey.beyond_doubles => {
+                Value::String(surveyed.value.to_string())
             }
-            Raw::Value(it) => it.value.clone(),
+            Raw::Value(surveyed) => surveyed.value.clone(),
         }
     }
 
@@ -113,7 +109,7 @@ impl RawArgs {
         match &self.0 {
             Raw::Text(text) => matches!(text.trim(), "" | "null"),
             Raw::NotUtf8 { .. } => false,
-            Raw::Value(it) => it.value.is_null(),
+            Raw::Value(surveyed) => surveyed.value.is_null(),
         }
     }
 
@@ -135,8 +131,8 @@ impl fmt::Debug for RawArgs {
             Raw::NotUtf8 { lossy, .. } => {
                 write!(f, "RawArgs(about {} bytes that are not UTF-8)", lossy.len())
             }
-            Raw::Value(it) => {
-                write!(f, "RawArgs(value of about {} bytes)", it.survey.bytes)
+            Raw::Value(surveyed) => {
+                write!(f, "RawArgs(value of about {} bytes)", surveyed.survey.bytes)
             }
         }
     }
@@ -196,17 +192,11 @@ impl Drop for Surveyed {
 
 fn written_length(number: &Number) -> usize {
     match (number.as_i64(), number.as_u64(), number.as_f64()) {
-        (Some(whole), ..) => itoa::Buffer::new().format(whole).len(),
-        (_, Some(whole), _) => itoa::Buffer::new().format(whole).len(),
+        (Some(integer), ..) => itoa::Buffer::new().format(integer).len(),
+        (_, Some(integer), _) => itoa::Buffer::new().format(integer).len(),
         (.., Some(float)) => ryu_js::Buffer::new().format_finite(float).len(),
         _ => 0,
     }
-}
-
-/// Whether a number can be read back once it was written. Always, unless some package of the program turns on the feature
-/// `arbitrary_precision` of `serde_json`.
-fn is_double(number: &Number) -> bool {
-    number.as_f64().is_some_and(f64::is_finite)
 }
 
 /// Drops a value of any depth without recursion.
@@ -232,7 +222,9 @@ pub fn survey(value: &Value) -> Survey {
             Value::Bool(_) => survey.bytes += 5,
             Value::Number(number) => {
                 survey.bytes += written_length(number);
-                survey.beyond_doubles |= !is_double(number);
+                // It can be read back once it was written, unless some package of the program turns on the feature
+                // `arbitrary_precision` of `serde_json`.
+                survey.beyond_doubles |= !number.as_f64().is_some_and(f64::is_finite);
                 survey.whole_floats |= !number.is_i64()
                     && !number.is_u64()
                     && number.as_f64().is_some_and(|n| n.fract() == 0.0);

@@ -33,18 +33,15 @@ pub(crate) fn prepare_references(
         return Ok(None);
     }
     let wrong = |error: &dyn std::fmt::Display| {
-        SchemaProblem::new(
-            "",
-            format!("its identifiers or references cannot be resolved: {error}"),
-        )
+        let message = format!("its identifiers or references cannot be resolved: {error}");
+        SchemaProblem::new("", message)
     };
     let resource = draft.create_resource_ref(document);
     let base = resource
         .id()
         .unwrap_or("json-schema:///")
-        .trim_end_matches('#')
-        .to_owned();
-    let base = referencing::uri::from_str(&base).map_err(|error| wrong(&error))?;
+        .trim_end_matches('#');
+    let base = referencing::uri::from_str(base).map_err(|error| wrong(&error))?;
     let registry = Registry::new()
         .draft(draft)
         .retriever(Nothing)

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::Schema;
 use super::plan::{Node, NodeId, Plan, Types};
+use super::schema::Schema;
 
 /// Nodes that one sample may visit: some documents are large, and this is a first look, not a proof.
 const MOST_VISITS: usize = 500;
@@ -26,7 +26,7 @@ impl Schema {
                 }
                 .make(0, 0)
             })
-            .filter(|sample| self.contract.verdict.accepts(sample))
+            .filter(|sample| self.contract.validators.accepts(sample))
             .collect();
         samples.dedup();
         samples
@@ -57,12 +57,12 @@ impl Sampler<'_> {
         if let Some(Value::Array(values)) = keywords.get("enum") {
             return values.first().cloned();
         }
-        if node.allowed.is_none()
-            && let Some(branch) = node
-                .same_place
-                .first()
-                .or_else(|| node.unions.first()?.first())
-            && node.properties.is_empty()
+        let branch = node
+            .same_place
+            .first()
+            .or_else(|| node.unions.first()?.first());
+        if let Some(branch) =
+            branch.filter(|_| node.allowed.is_none() && node.properties.is_empty())
         {
             return self.make(*branch, depth);
         }
@@ -114,17 +114,15 @@ impl Sampler<'_> {
         let least = keywords
             .get("minItems")
             .and_then(Value::as_u64)
-            .unwrap_or(0)
-            .max(u64::from(self.all && depth < 3));
+            .unwrap_or(0);
+        let least = least.max(u64::from(self.all && depth < 3));
         let count = usize::try_from(least).ok()?.max(node.prefix.len());
         if count > 64 {
             return None;
         }
-        (0..count)
-            .map_while(|index| Some(node.prefix.get(index).copied().or(node.items)))
-            .map(|id| id.map_or(Some(Value::Null), |id| self.make(id, depth + 1)))
-            .collect::<Option<Vec<_>>>()
-            .map(Value::Array)
+        let ids = (0..count).map(|index| node.prefix.get(index).copied().or(node.items));
+        ids.map(|id| id.map_or(Some(Value::Null), |id| self.make(id, depth + 1)))
+            .collect()
     }
 }
 
@@ -134,12 +132,9 @@ fn text(keywords: &Value) -> Option<Value> {
     }
     let example = match keywords.get("format").and_then(Value::as_str) {
         None => {
-            let length = keywords
-                .get("minLength")
-                .and_then(Value::as_u64)
-                .unwrap_or(0);
-            return (length <= 1024)
-                .then(|| Value::from("a".repeat(usize::try_from(length).unwrap_or(0))));
+            let length = keywords.get("minLength").and_then(Value::as_u64);
+            let length = usize::try_from(length.unwrap_or(0)).ok()?;
+            return (length <= 1024).then(|| "a".repeat(length).into());
         }
         Some("date") => "2000-01-01",
         Some("date-time") => "2000-01-01T00:00:00Z",
@@ -158,26 +153,21 @@ fn text(keywords: &Value) -> Option<Value> {
 }
 
 fn number(keywords: &Value) -> Value {
-    let bound = |name: &str| {
-        keywords
-            .get(name)
-            .filter(|value| value.is_number())
-            .cloned()
+    let bound = |name: &str, excludes_zero: fn(f64) -> bool| {
+        let bound = keywords.get(name)?;
+        bound
+            .as_f64()
+            .is_some_and(excludes_zero)
+            .then(|| bound.clone())
     };
     if let Some(step) = keywords.get("multipleOf").and_then(Value::as_i64) {
         return step.into();
     }
-    match (
-        bound("minimum"),
-        bound("exclusiveMinimum").and_then(|least| least.as_i64()),
-    ) {
-        (_, Some(least)) => least.saturating_add(1).into(),
-        (Some(least), None) if least.as_f64().is_some_and(|least| least > 0.0) => least,
-        (_, None) => {
-            match bound("maximum").filter(|most| most.as_f64().is_some_and(|most| most < 0.0)) {
-                Some(most) => most,
-                None => 0.into(),
-            }
-        }
+    if let Some(least) = keywords.get("exclusiveMinimum").and_then(Value::as_i64) {
+        return least.saturating_add(1).into();
     }
+    let least = bound("minimum", |least| least > 0.0);
+    least
+        .or_else(|| bound("maximum", |most| most < 0.0))
+        .unwrap_or_else(|| 0.into())
 }

@@ -39,7 +39,7 @@ fn narrow(schema: &mut Value, pointer: &str, problems: &mut Vec<SchemaProblem>) 
     if let Value::Object(map) = schema {
         narrow_one(map, pointer, problems);
         narrow_time(map);
-        refuse_integer_keys(map, pointer, problems);
+        reject_integer_keys(map, pointer, problems);
         drop_null_of_optional(map);
     }
     each_subschema(schema, pointer, &mut |child, place| {
@@ -48,14 +48,10 @@ fn narrow(schema: &mut Value, pointer: &str, problems: &mut Vec<SchemaProblem>) 
 }
 
 fn narrow_one(map: &mut Map<String, Value>, pointer: &str, problems: &mut Vec<SchemaProblem>) {
-    let Some(format) = map
-        .get("format")
-        .and_then(Value::as_str)
-        .map(ToOwned::to_owned)
-    else {
+    let Some(format) = map.get("format").and_then(Value::as_str) else {
         return;
     };
-    let bounds: Option<(Value, Value)> = match format.as_str() {
+    let bounds: Option<(Value, Value)> = match format {
         "int8" => Some((i8::MIN.into(), i8::MAX.into())),
         "int16" => Some((i16::MIN.into(), i16::MAX.into())),
         "int32" => Some((i32::MIN.into(), i32::MAX.into())),
@@ -76,10 +72,8 @@ fn narrow_one(map: &mut Map<String, Value>, pointer: &str, problems: &mut Vec<Sc
         }
         "ip" => {
             map.shift_remove("format");
-            map.insert(
-                "anyOf".to_owned(),
-                json!([{ "format": "ipv4" }, { "format": "ipv6" }]),
-            );
+            let both = json!([{ "format": "ipv4" }, { "format": "ipv6" }]);
+            map.insert("anyOf".to_owned(), both);
             return;
         }
         name if keywords::is_enforced_format(referencing::Draft::Draft202012, name) => return,
@@ -87,12 +81,8 @@ fn narrow_one(map: &mut Map<String, Value>, pointer: &str, problems: &mut Vec<Sc
     };
     map.shift_remove("format");
     if let Some((least, most)) = bounds {
-        tighten(map, "minimum", "exclusiveMinimum", least, |own, bound| {
-            own < bound
-        });
-        tighten(map, "maximum", "exclusiveMaximum", most, |own, bound| {
-            own > bound
-        });
+        tighten(map, "minimum", "exclusiveMinimum", least);
+        tighten(map, "maximum", "exclusiveMaximum", most);
     }
 }
 
@@ -112,9 +102,7 @@ fn narrow_time(map: &mut Map<String, Value>) {
     };
     for (name, most) in bounds {
         if let Some(Value::Object(field)) = properties.get_mut(name) {
-            tighten(field, "maximum", "exclusiveMaximum", most, |own, bound| {
-                own > bound
-            });
+            tighten(field, "maximum", "exclusiveMaximum", most);
         }
     }
 }
@@ -127,8 +115,9 @@ fn narrow_time(map: &mut Map<String, Value>) {
 fn drop_null_of_optional(map: &mut Map<String, Value>) {
     let required = map.get("required").cloned().unwrap_or_default();
     let is_required = |name: &str| {
-        let names = required.as_array();
-        names.is_some_and(|names| names.iter().any(|it| it == name))
+        required
+            .as_array()
+            .is_some_and(|names| names.contains(&name.into()))
     };
     let Some(Value::Object(properties)) = map.get_mut("properties") else {
         return;
@@ -153,13 +142,9 @@ fn drop_null(schema: &mut Map<String, Value>) -> bool {
     }
     let from_types = take_out(schema, "type", |name| name == "null");
     if from_types {
-        if let Some([Value::String(single)]) = schema
-            .get("type")
-            .and_then(|it| it.as_array())
-            .map(Vec::as_slice)
-        {
+        if let Some([single]) = list_of(schema, "type") {
             let single = single.clone();
-            schema.insert("type".to_owned(), single.into());
+            schema.insert("type".to_owned(), single);
         }
         take_out(schema, "enum", Value::is_null);
     }
@@ -179,19 +164,19 @@ fn take_out(
     if list.iter().all(&unwanted) {
         return false;
     }
-    list.retain(|it| !unwanted(it));
+    list.retain(|item| !unwanted(item));
     list.len() < before
+}
+
+fn list_of<'s>(schema: &'s Map<String, Value>, keyword: &str) -> Option<&'s [Value]> {
+    schema.get(keyword)?.as_array().map(Vec::as_slice)
 }
 
 /// Puts the only branch of a union in the place of the union, where nothing that stands beside it says otherwise. What the
 /// author wrote of a field stands beside the union, and counts over what they wrote of its type.
 fn unwrap_single(schema: &mut Map<String, Value>) {
     let annotation = |name: &str| matches!(name, "description" | "title" | "examples");
-    let single = match schema
-        .get("anyOf")
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-    {
+    let single = match list_of(schema, "anyOf") {
         Some([Value::Object(single)]) => single.clone(),
         _ => return,
     };
@@ -206,13 +191,12 @@ fn unwrap_single(schema: &mut Map<String, Value>) {
 }
 
 /// A map with integer keys is described by a pattern that has no range.
-fn refuse_integer_keys(map: &Map<String, Value>, pointer: &str, problems: &mut Vec<SchemaProblem>) {
-    let patterns = map.get("patternProperties").and_then(Value::as_object);
-    if patterns.is_some_and(|patterns| {
-        patterns
-            .keys()
-            .any(|pattern| matches!(pattern.as_str(), "^\\d+$" | "^-?\\d+$"))
-    }) {
+fn reject_integer_keys(map: &Map<String, Value>, pointer: &str, problems: &mut Vec<SchemaProblem>) {
+    let patterns = map.get("patternProperties");
+    if ["^\\d+$", "^-?\\d+$"]
+        .iter()
+        .any(|keys| patterns.is_some_and(|all| all.get(keys).is_some()))
+    {
         let field = escape(pointer.rsplit('/').next().unwrap_or_default(), 80);
         let message = format!(
             "`{field}` is a map with integer keys, whose range cannot be described: use text keys"
@@ -222,20 +206,14 @@ fn refuse_integer_keys(map: &Map<String, Value>, pointer: &str, problems: &mut V
 }
 
 /// Sets `keyword` to `bound` unless what is there is at least as tight.
-fn tighten(
-    map: &mut Map<String, Value>,
-    keyword: &str,
-    exclusive: &str,
-    bound: Value,
-    looser: fn(f64, f64) -> bool,
-) {
+fn tighten(map: &mut Map<String, Value>, keyword: &str, exclusive: &str, bound: Value) {
     let limit = bound.as_f64().unwrap_or_default();
-    let as_tight = |name: &str| {
-        map.get(name)
-            .and_then(Value::as_f64)
-            .is_some_and(|own| !looser(own, limit))
+    let as_tight = |own: f64| match keyword {
+        "minimum" => own >= limit,
+        _ => own <= limit,
     };
-    if !as_tight(keyword) && !as_tight(exclusive) {
+    let is_set = |name: &str| map.get(name).and_then(Value::as_f64).is_some_and(as_tight);
+    if !is_set(keyword) && !is_set(exclusive) {
         map.insert(keyword.to_owned(), bound);
     }
 }
@@ -279,9 +257,9 @@ fn close(schema: &mut Value, definitions: &Value, edge: Edge, depth: usize) {
             parts.push(target);
         }
     }
-    let said =
+    let decided =
         map.contains_key("additionalProperties") || map.contains_key("unevaluatedProperties");
-    if is_object && edge == Edge::Own && !said {
+    if is_object && edge == Edge::Own && !decided {
         let keyword = if parts_edge == Edge::Shared {
             "unevaluatedProperties"
         } else {
@@ -290,15 +268,12 @@ fn close(schema: &mut Value, definitions: &Value, edge: Edge, depth: usize) {
         map.insert(keyword.to_owned(), false.into());
     }
     each_subschema(schema, "", &mut |child, place| {
-        let in_place = ["/allOf/", "/anyOf/", "/oneOf/"]
-            .iter()
-            .any(|start| place.starts_with(start));
-        close(
-            child,
-            definitions,
-            if in_place { parts_edge } else { Edge::Own },
-            depth + 1,
-        );
+        let parts = ["/allOf/", "/anyOf/", "/oneOf/"];
+        let edge = match parts.iter().any(|start| place.starts_with(start)) {
+            true => parts_edge,
+            false => Edge::Own,
+        };
+        close(child, definitions, edge, depth + 1);
     });
 }
 

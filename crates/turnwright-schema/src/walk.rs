@@ -1,4 +1,4 @@
-//! Our own walk over a document: refuses what cannot be enforced, and draws the plan for coercion.
+//! Our own walk over a document: rejects what cannot be enforced, and draws the plan for coercion.
 //!
 //! Validators ignore what they do not know. A contract may not.
 
@@ -34,10 +34,7 @@ pub(crate) fn walk(
     options: &SchemaOptions,
     judge: &ValidationOptions<'static>,
 ) -> Result<Walked, Vec<SchemaProblem>> {
-    let registry = match prepare_references(document, draft) {
-        Ok(registry) => registry,
-        Err(problem) => return Err(vec![problem]),
-    };
+    let registry = prepare_references(document, draft).map_err(|problem| vec![problem])?;
     let mut walk = Walk {
         document,
         draft,
@@ -148,7 +145,7 @@ impl<'d> Walk<'d, '_> {
         for (name, value) in map {
             let place = join(pointer, name);
             let Some(keyword) = keywords::keyword(self.draft, name) else {
-                if !self.options.is_annotation(name) {
+                if !self.options.annotations.contains(name) {
                     self.problem(place, keywords::unknown(self.draft, name));
                 }
                 continue;
@@ -183,7 +180,7 @@ impl<'d> Walk<'d, '_> {
         &mut self,
         name: &str,
         value: &Value,
-        keyword: Keyword,
+        keyword: &Keyword,
         map: &Map<String, Value>,
         place: &str,
     ) {
@@ -216,7 +213,7 @@ impl<'d> Walk<'d, '_> {
             return self.problem(place, "must be text");
         };
         if !keywords::is_enforced_format(self.draft, name)
-            && !self.options.is_annotation_format(name)
+            && !self.options.annotation_formats.contains(name)
         {
             self.problem(
                 place,
@@ -235,7 +232,7 @@ impl<'d> Walk<'d, '_> {
         node: &mut Node,
         name: &str,
         value: &'d Value,
-        keyword: Keyword,
+        keyword: &Keyword,
         place: &str,
         scope: Option<&Rc<Resolver<'d>>>,
     ) {
@@ -244,10 +241,8 @@ impl<'d> Walk<'d, '_> {
             (Shape::Data, _) => return,
             (Shape::Schemas | Shape::SchemaOrSchemas, Value::Array(schemas)) => {
                 for (index, schema) in schemas.iter().enumerate() {
-                    found.push((
-                        None,
-                        self.schema(schema, join(place, &index.to_string()), scope),
-                    ));
+                    let place = join(place, &index.to_string());
+                    found.push((None, self.schema(schema, place, scope)));
                 }
             }
             (Shape::Named | Shape::NamedOrLists, Value::Object(schemas)) => {
@@ -288,21 +283,17 @@ impl<'d> Walk<'d, '_> {
             "allOf" => node.same_place.extend(ids()),
             "anyOf" | "oneOf" => node.unions.push(ids().collect()),
             "properties" => {
-                node.properties = found
-                    .iter()
-                    .filter_map(|(name, node)| {
-                        Some(Property {
-                            name: (*name)?.to_owned(),
-                            node: *node,
-                            default: None,
-                        })
-                    })
-                    .collect();
+                let property = |(name, node): &(Option<&str>, NodeId)| Property {
+                    name: name.unwrap_or_default().to_owned(),
+                    node: *node,
+                    default: None,
+                };
+                node.properties = found.iter().map(property).collect();
                 node.properties.sort_by(|a, b| a.name.cmp(&b.name));
             }
             "patternProperties" => {
                 for (pattern, id) in found {
-                    // The same crate judges the names here as in the verdict: one notion of a pattern.
+                    // The same crate judges the names here as in the validators: one notion of a pattern.
                     match self.judge.build(&serde_json::json!({ "pattern": pattern })) {
                         Ok(names) => node.patterns.push((names, *id)),
                         Err(_) => {
@@ -333,11 +324,8 @@ impl<'d> Walk<'d, '_> {
         }
         .filter(|values| values.iter().all(Value::is_string));
         if let Some(Value::Array(names)) = map.get("required") {
-            node.required = names
-                .iter()
-                .filter_map(Value::as_str)
-                .map(ToOwned::to_owned)
-                .collect();
+            let names = names.iter().filter_map(Value::as_str);
+            node.required = names.map(str::to_owned).collect();
             node.required.sort_unstable();
         }
     }
@@ -380,31 +368,26 @@ impl<'d> Walk<'d, '_> {
     }
 
     fn finish(mut self) -> Result<Walked, Vec<SchemaProblem>> {
-        let height = graph::refuse_circles(&self.nodes, &self.edges, &mut self.problems);
+        let height = graph::reject_circles(&self.nodes, &self.edges, &mut self.problems);
         if self.problems.is_empty() {
-            combinations::refuse_combinations(&self.nodes, &self.edges, &mut self.problems);
+            combinations::reject_combinations(&self.nodes, &self.edges, &mut self.problems);
         }
         if self.options.strict && self.problems.is_empty() {
-            dead_keywords::refuse_idle(self.document, &self.nodes, &mut self.problems);
+            dead_keywords::reject_idle(self.document, self.draft, &self.nodes, &mut self.problems);
         }
         if !self.problems.is_empty() {
             self.problems.sort_by(|a, b| a.pointer.cmp(&b.pointer));
             return Err(self.problems);
         }
-        let defaults: Vec<NodeId> = self
-            .nodes
-            .iter()
-            .enumerate()
-            .filter(|(_, node)| node.default.is_some())
-            .map(|(id, _)| id)
-            .collect();
-        for (node, edges) in self.nodes.iter_mut().zip(&self.edges) {
-            let followed: Vec<NodeId> = node.here().collect();
-            node.only_looks = edges
-                .iter()
-                .copied()
-                .filter(|id| !followed.contains(id))
-                .collect();
+        let has_default = |id: &NodeId| {
+            self.nodes
+                .get(*id)
+                .is_some_and(|node| node.default.is_some())
+        };
+        let defaults: Vec<NodeId> = (0..self.nodes.len()).filter(has_default).collect();
+        for (node, mut edges) in self.nodes.iter_mut().zip(self.edges) {
+            edges.retain(|id| !node.here().any(|followed| followed == *id));
+            node.only_looks = edges;
         }
         let mut plan = Plan {
             nodes: self.nodes,
@@ -415,12 +398,9 @@ impl<'d> Walk<'d, '_> {
         if !self.problems.is_empty() {
             return Err(self.problems);
         }
-        let needs_map = !defaults.is_empty()
-            || plan.nodes.iter().any(|node| !node.unions.is_empty())
-            || plan.nodes.iter().any(|node| {
-                node.below()
-                    .any(|below| graph::refuses_null(&plan.nodes, below).is_none())
-            });
+        let nullable = |id: NodeId| !graph::rejects_null(&plan.nodes, id);
+        let needs_parts = |node: &Node| !node.unions.is_empty() || node.below().any(nullable);
+        let needs_map = !defaults.is_empty() || plan.nodes.iter().any(needs_parts);
         Ok(Walked {
             plan,
             needs_map,

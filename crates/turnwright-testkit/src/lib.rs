@@ -24,7 +24,7 @@
 //!
 //! [`store::conformance`] does the same for a store of your own; [`store::FailingStore`] fails on purpose.
 //!
-//! [`script::ScriptedModel`] plays a model, and tells what it was shown. [`reader::TestReader`] stands in for an object store: it counts what is read, and fails when it is told to.
+//! [`script::ScriptedModel`] plays a model, and tells what it was shown. [`reader::TestReader`] stands in for an object store: it counts what is read, and fails on request.
 //!
 //! With the feature `server` there are HTTP servers on loopback, for clients in any language: a model by a script
 //! (`server::chat`), and every fault that a model server may have (`server::fault`). With the feature `cassette`
@@ -34,6 +34,7 @@
 pub mod cassette;
 pub mod contract;
 mod pointer;
+mod random;
 pub mod reader;
 pub mod script;
 #[cfg(feature = "server")]

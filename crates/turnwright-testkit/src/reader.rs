@@ -1,10 +1,9 @@
-//! A reader that counts, and fails when it is told to.
+//! A reader that counts, and fails on request.
 
 use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -12,7 +11,7 @@ use parking_lot::Mutex;
 use turnwright_core::spool::ByteReader;
 
 /// Stands in for an object store or a server in tests: it is read by range and asynchronously only, notes every range
-/// that is read, and fails, or gives less than was asked for, when it is told to. Clones share what was noted.
+/// that is read, and fails, or gives less than was asked for, on request. Clones share what was noted.
 ///
 /// ```
 /// use turnwright_core::artifact::{ArtifactKind, SpooledArtifact};
@@ -28,96 +27,69 @@ use turnwright_core::spool::ByteReader;
 /// # });
 /// ```
 #[derive(Clone)]
-pub struct TestReader(Arc<Inner>);
-
-struct Inner {
+pub struct TestReader {
     bytes: Bytes,
-    fail_from: Option<u64>,
+    fail_from: u64,
     at_most: usize,
-    broken: AtomicBool,
-    reads: Mutex<Vec<Range<u64>>>,
+    reads: Arc<Mutex<Vec<Range<u64>>>>,
 }
 
 impl TestReader {
     /// A reader of these bytes.
     pub fn new(bytes: impl Into<Bytes>) -> Self {
-        TestReader::of(Inner {
+        TestReader {
             bytes: bytes.into(),
-            fail_from: None,
+            fail_from: u64::MAX,
             at_most: usize::MAX,
-            broken: AtomicBool::new(false),
-            reads: Mutex::default(),
-        })
-    }
-
-    fn of(inner: Inner) -> Self {
-        TestReader(Arc::new(inner))
-    }
-
-    fn again(&self) -> Inner {
-        Inner {
-            bytes: self.0.bytes.clone(),
-            fail_from: self.0.fail_from,
-            at_most: self.0.at_most,
-            broken: AtomicBool::new(self.0.broken.load(Ordering::Relaxed)),
-            reads: Mutex::default(),
+            reads: Arc::default(),
         }
     }
 
     /// The same bytes, where every read that reaches this byte fails.
     #[must_use]
-    pub fn fail_from(self, byte: u64) -> Self {
-        TestReader::of(Inner {
-            fail_from: Some(byte),
-            ..self.again()
-        })
+    pub fn fail_from(mut self, byte: u64) -> Self {
+        self.fail_from = byte;
+        self
     }
 
     /// The same bytes, of which no read gives more than so many at once.
     #[must_use]
-    pub fn at_most(self, bytes: usize) -> Self {
-        TestReader::of(Inner {
-            at_most: bytes.max(1),
-            ..self.again()
-        })
-    }
-
-    /// From now on every read fails, or none does.
-    pub fn set_broken(&self, broken: bool) {
-        self.0.broken.store(broken, Ordering::Relaxed);
+    pub fn at_most(mut self, bytes: usize) -> Self {
+        self.at_most = bytes.max(1);
+        self
     }
 
     /// The ranges that were read, in order.
     #[must_use]
     pub fn reads(&self) -> Vec<Range<u64>> {
-        self.0.reads.lock().clone()
+        self.reads.lock().clone()
     }
 
     /// How many bytes were read in all.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
-        self.0.reads.lock().iter().map(|it| it.end - it.start).sum()
+        let reads = self.reads.lock();
+        reads.iter().map(|range| range.end - range.start).sum()
     }
 }
 
 #[async_trait]
 impl ByteReader for TestReader {
     fn len(&self) -> u64 {
-        self.0.bytes.len() as u64
+        self.bytes.len() as u64
     }
 
     async fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
-        let inner = &self.0;
         let end = range.end.min(self.len());
         let start = range.start.min(end);
-        if inner.broken.load(Ordering::Relaxed) || inner.fail_from.is_some_and(|from| end > from) {
-            return Err(io::Error::other("the test reader was told to fail"));
+        if end > self.fail_from {
+            return Err(io::Error::other("the test reader fails from here on"));
         }
         // Both lie within the bytes, whose number is a `usize`.
         let (from, to) = (start as usize, end as usize);
-        let to = to.min(from.saturating_add(inner.at_most));
-        inner.reads.lock().push(start..to as u64);
-        Ok(inner.bytes.slice(from..to))
+        let to = to.min(from.saturating_add(self.at_most));
+        self.reads.lock().push(start..to as u64);
+        Ok(self.bytes.slice(from..to))
     }
 
     fn read_now(&self, _at: u64, _into: &mut [u8]) -> Option<io::Result<usize>> {
@@ -127,6 +99,6 @@ impl ByteReader for TestReader {
 
 impl fmt::Debug for TestReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TestReader({} bytes)", self.0.bytes.len())
+        write!(f, "TestReader({} bytes)", self.bytes.len())
     }
 }

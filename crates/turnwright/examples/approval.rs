@@ -54,7 +54,7 @@ impl Approver for Terminal {
             let answer = prompt(&mut typed, "  y(es), n(o), e(dit): ").await;
             match answer.as_deref() {
                 Some("y") => return Approval::Granted,
-                Some("n") => return Approval::refused("the person said no"),
+                Some("n") => return Approval::denied("the person said no"),
                 Some("e") => {
                     let text = prompt(&mut typed, "  arguments as JSON: ").await;
                     // Whoever edits learns here what the contract would refuse.
@@ -64,7 +64,7 @@ impl Approver for Terminal {
                     }
                 }
                 Some(_) => {}
-                None => return Approval::refused("nobody is there any more"),
+                None => return Approval::denied("nobody is there any more"),
             }
         }
     }
@@ -110,7 +110,7 @@ async fn main() -> Result<(), Error> {
         pay(Terminal::open()).await?;
     } else {
         println!("there is no terminal, and no answer is a no");
-        pay(|_: ApprovalRequest| async { Approval::refused("there is no terminal to ask at") })
+        pay(|_: ApprovalRequest| async { Approval::denied("there is no terminal to ask at") })
             .await?;
     }
 

@@ -9,10 +9,10 @@ use turnwright::record::Author;
 /// In the place of a model: it knows nothing but what it is shown, which is all that was said before.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     let messages = ctx.messages();
-    let said = messages
+    let by_user = messages
         .iter()
         .filter(|message| *message.author() == Author::User);
-    let mut named = said.filter_map(|message| message.text().strip_prefix("My name is "));
+    let mut named = by_user.filter_map(|message| message.text().strip_prefix("My name is "));
     let answer = match (named.next_back(), messages.len()) {
         (Some(name), 1) => format!("Hello, {name}"),
         (Some(name), seen) => format!("{name} (after {seen} messages)"),

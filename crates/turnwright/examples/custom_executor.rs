@@ -44,11 +44,14 @@ struct Rules;
 #[async_trait]
 impl Executor for Rules {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
-        let said = ctx.messages().last().map(|said| said.text().to_owned());
-        let said = said.unwrap_or_default();
+        let input = ctx
+            .messages()
+            .last()
+            .map(|message| message.text().to_owned());
+        let input = input.unwrap_or_default();
         let calls = ctx.tool_calls();
         if calls.is_empty() {
-            let wishes: Vec<Value> = said.split(" and ").filter_map(conversion).collect();
+            let wishes: Vec<Value> = input.split(" and ").filter_map(conversion).collect();
             if wishes.is_empty() {
                 // It ends here, and the caller learns why.
                 ctx.nack("say for example: convert 10 km to miles")?;

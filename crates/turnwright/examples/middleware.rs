@@ -22,9 +22,9 @@ async fn timed(_: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> 
 
 /// Stops a turn before anything is asked of a model.
 async fn guard(ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
-    let said = ctx.messages();
+    let messages = ctx.messages();
     let secret = |last: &&Arc<Message>| last.text().contains("password");
-    let Some(last) = said.last().filter(secret) else {
+    let Some(last) = messages.last().filter(secret) else {
         return next.run().await;
     };
     println!("  guard   stops the turn, and forgets what was said");
@@ -42,9 +42,9 @@ async fn profile(ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxErr
 
 /// Before the executor, in each iteration.
 async fn announce(ctx: DispatchContext, next: Next<DispatchContext>) -> Result<(), BoxError> {
-    let (said, calls) = (ctx.messages().len(), ctx.tool_calls().len());
+    let (messages, calls) = (ctx.messages().len(), ctx.tool_calls().len());
     let iteration = ctx.iteration();
-    println!("  before  iteration {iteration}, messages: {said}, calls: {calls}");
+    println!("  before  iteration {iteration}, messages: {messages}, calls: {calls}");
     next.run().await
 }
 
@@ -65,7 +65,7 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
         let known = ctx.memories();
         let city = known
             .iter()
-            .find_map(|it| it.text().strip_prefix("Lives in "));
+            .find_map(|message| message.text().strip_prefix("Lives in "));
         let args = json!({ "city": city.unwrap_or("Nowhere") });
         ctx.call("weather", args).await;
         return Ok(());

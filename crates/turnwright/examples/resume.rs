@@ -97,11 +97,11 @@ async fn show(store: &SqliteStore, when: &str) -> Result<(), BoxError> {
         .iter()
         .zip(store.ledger(&conversation_id).await?)
     {
-        let (state, call) = (turn.state().as_str(), line.state().as_str());
+        let (state, call) = (turn.state.as_str(), line.state.as_str());
         println!(
             "{when}: the turn {} is {state}, its call of {} is {call}",
             turn.id(),
-            line.tool()
+            line.tool
         );
     }
     Ok(())

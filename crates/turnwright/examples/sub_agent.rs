@@ -29,7 +29,7 @@ async fn librarian(ctx: DispatchContext) -> Result<(), BoxError> {
         let asked = ctx.input();
         ctx.call(
             "search",
-            json!({ "words": asked.as_ref().map(|it| it.text()) }),
+            json!({ "words": asked.as_ref().map(|message| message.text()) }),
         )
         .await;
         return Ok(());
@@ -76,7 +76,7 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
         let asked = ctx.input();
         ctx.call(
             "research",
-            json!({ "about": asked.as_ref().map(|it| it.text()) }),
+            json!({ "about": asked.as_ref().map(|message| message.text()) }),
         )
         .await;
         return Ok(());

@@ -107,7 +107,7 @@ macro_rules! order {
             r#""currency": "EUR", "priority": "#,
             $priority,
             r#", "express": true, "gift": false, "note": "Leave with the neighbour at no. 14 if nobody answers.", "#,
-            r#""coupon": null, "tags": ["fragile", "returning"], "weight_kg": 3.75, "size_cm": [40, 30, 25], "#,
+            r#""coupon": "SPRING", "tags": ["fragile", "returning"], "weight_kg": 3.75, "size_cm": [40, 30, 25], "#,
             r#""insured_for": 120.0, "not_before": "2031-03-04", "not_after": "2031-03-11", "channel": "web", "#,
             $retries,
             r#""signature": true}"#

@@ -12,11 +12,12 @@ use turnwright::reconcile::ask_operator;
 use turnwright::runner::TurnRunnerBuilder;
 use turnwright_testkit::cassette::Cassette;
 
-pub(crate) use server::{Server, is_address};
+use server::Server;
+pub(crate) use server::is_address;
 
 use crate::args;
 use crate::exit::misuse;
-use crate::extensions::{CustomModel, Extensions};
+use crate::extensions::{CustomModel, Extensions, apply};
 use crate::storage::{ChatNote, Storage};
 use crate::terminal::one_line;
 
@@ -42,14 +43,20 @@ pub(crate) struct Agent {
     /// The folder that its tools can read.
     pub(crate) folder: PathBuf,
     pub(crate) tools: Vec<Tool>,
-    model: Model,
+    pub(crate) model: Model,
 }
 
-/// The location of the model.
-enum Model {
-    Server(Server),
-    /// In this program: the name of its executor and, if any, of its model.
-    Extensions(String, Option<String>),
+/// A model and its location.
+pub(crate) struct Model {
+    name: String,
+    /// The URL of its server without secrets, or the name of the program's own model.
+    pub(crate) address: String,
+    /// Whether the address cannot be used as a URL.
+    partial: bool,
+    /// For users.
+    pub(crate) shown: String,
+    /// Whether a key is sent to it unencrypted over a network.
+    sends_key_in_the_clear: bool,
 }
 
 impl Agent {
@@ -72,9 +79,8 @@ impl Agent {
             None => server_model(&options, record).await?,
         };
         let last = options.last.unwrap_or(usize::MAX);
-        let runner = extensions
-            .settings
-            .apply(runner.turn_input(hydrate().kinds(SENT).last(last)))
+        let runner = runner.turn_input(hydrate().kinds(SENT).last(last));
+        let runner = apply(extensions.settings, runner)
             .tools(tools.clone())
             .policy(asks_before_writes());
         let agent = Agent {
@@ -89,15 +95,10 @@ impl Agent {
     /// The note of a chat about a conversation with this agent.
     pub(crate) fn chat_note(&self) -> ChatNote {
         let full = |file: &PathBuf| file.canonicalize().unwrap_or_else(|_| file.clone());
-        let (partial, model) = match &self.model {
-            Model::Server(server) => (server.is_partial(), server.model_name()),
-            // There is no URL.
-            Model::Extensions(name, model) => (true, model.as_ref().unwrap_or(name).as_str()),
-        };
         ChatNote {
-            server: self.address(),
-            partial,
-            model: model.to_owned(),
+            server: self.model.address.clone(),
+            partial: self.model.partial,
+            model: self.model.name.clone(),
             folder: self.folder.clone(),
             tools: self.options.tool_files.files.iter().map(full).collect(),
             system: self.options.system.clone(),
@@ -105,40 +106,19 @@ impl Agent {
         }
     }
 
-    /// The URL of the server without secrets, or the name of the program's model.
-    pub(crate) fn address(&self) -> String {
-        match &self.model {
-            Model::Server(server) => server.address(),
-            Model::Extensions(name, _) => {
-                format!("the program's own model ({})", one_line(name, 60))
-            }
-        }
-    }
-
-    /// The model and its location, for users.
-    pub(crate) fn shown(&self) -> String {
-        match &self.model {
-            Model::Server(server) => server.shown(),
-            Model::Extensions(name, model) => one_line(model.as_ref().unwrap_or(name), 60),
-        }
-    }
-
     /// Warnings for the user before a chat starts.
-    pub(crate) fn cares(&self) -> Vec<String> {
-        let mut cares = Vec::new();
-        let home = etcetera::home_dir()
-            .ok()
-            .and_then(|home| home.canonicalize().ok());
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let home = etcetera::home_dir().ok();
+        let home = home.and_then(|home| home.canonicalize().ok());
         if self.folder.parent().is_none() || home.as_deref() == Some(&self.folder) {
             let text = "the model may read all files below this folder but hidden ones; --folder names a smaller one";
-            cares.push(text.to_owned());
+            warnings.push(text.to_owned());
         }
-        if let Model::Server(server) = &self.model
-            && server.sends_key_in_the_clear()
-        {
-            cares.push("the key goes to this server without encryption; use https".to_owned());
+        if self.model.sends_key_in_the_clear {
+            warnings.push("the key goes to this server without encryption; use https".to_owned());
         }
-        cares
+        warnings
     }
 }
 
@@ -158,7 +138,7 @@ pub(crate) async fn with_storage(
             .lease(LEASE)
             .unknown_calls(ask_operator())
             // A file of another person approves nothing.
-            .recall_answers(!storage.place.is_named())
+            .recall_answers(!storage.place.named)
             .secret(storage.secret().await?)
             .store(storage.store.clone()),
     };
@@ -170,16 +150,22 @@ async fn server_model(
     record: Option<&Path>,
 ) -> anyhow::Result<(Model, TurnRunnerBuilder)> {
     let server = Server::find(options).await?;
-    let model = server.model();
-    let model = match record {
-        Some(file) => model.transport(Cassette::record(file, server.client()?)?),
-        None => model,
-    };
-    let model = model
+    let mut executor = server.executor();
+    if let Some(file) = record {
+        executor = executor.transport(Cassette::record(file, server.client()?)?);
+    }
+    let executor = executor
         .system_prompt(options.system.as_deref().unwrap_or(SYSTEM))
         .build()
         .map_err(|error| misuse(error.with_causes()))?;
-    Ok((Model::Server(server), turnwright::runner(model)))
+    let model = Model {
+        address: server.address(),
+        partial: server.is_partial(),
+        shown: server.shown(),
+        sends_key_in_the_clear: server.sends_key_in_the_clear(),
+        name: server.model,
+    };
+    Ok((model, turnwright::runner(executor)))
 }
 
 fn own_model(
@@ -197,8 +183,16 @@ fn own_model(
             )));
         }
     }
-    let named = Model::Extensions(model.name.clone(), model.model.clone());
-    Ok((named, model.runner()))
+    let address = format!("the program's own model ({})", one_line(&model.name, 60));
+    let name = model.model.unwrap_or(model.name);
+    let described = Model {
+        address,
+        partial: true,
+        shown: one_line(&name, 60),
+        sends_key_in_the_clear: false,
+        name,
+    };
+    Ok((described, model.runner))
 }
 
 fn existing(folder: &Path) -> anyhow::Result<PathBuf> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use futures_util::StreamExt as _;
-use serde::Deserialize;
+use serde_json::Value;
 use turnwright::models::chat_completions::ChatCompletionsBuilder;
 use turnwright::models::http::{Client, is_loopback, without_secrets};
 use turnwright::{ChatCompletions, Error};
@@ -13,6 +13,7 @@ use url::Url;
 use crate::args;
 use crate::exit::misuse;
 use crate::terminal::one_line;
+use crate::units::listed;
 
 /// The default server if there is a key.
 const OPENAI: &str = "https://api.openai.com/v1";
@@ -27,7 +28,8 @@ const SHOWN: usize = 12;
 pub(crate) struct Server {
     base: Url,
     key: Option<String>,
-    model: String,
+    /// The model's name.
+    pub(crate) model: String,
 }
 
 impl Server {
@@ -44,26 +46,25 @@ impl Server {
                 ));
             }
         };
-        let base = Url::parse(base.trim()).ok().filter(is_web).ok_or_else(|| {
+        let base = Url::parse(&base).ok().filter(is_web).ok_or_else(|| {
             misuse("the base URL is no address: write it like `http://127.0.0.1:8080/v1`")
         })?;
         let mut server = Server {
             base,
             key,
-            model: String::new(),
+            model: non_blank(options.model.clone()).unwrap_or_default(),
         };
-        server.model = match non_blank(options.model.clone()) {
-            Some(model) => model.trim().to_owned(),
-            None => only(server.models().await?, &server.shown_address())?,
-        };
+        if server.model.is_empty() {
+            server.model = only(server.models().await?, &server.address())?;
+        }
         Ok(server)
     }
 
     /// An executor for it.
-    pub(crate) fn model(&self) -> ChatCompletionsBuilder {
+    pub(crate) fn executor(&self) -> ChatCompletionsBuilder {
         let builder = ChatCompletions::builder(self.base.as_str()).model(&self.model);
         match &self.key {
-            Some(key) => builder.api_key(key.trim()),
+            Some(key) => builder.api_key(key),
             None => builder,
         }
     }
@@ -80,23 +81,13 @@ impl Server {
     /// For people: which model where.
     pub(crate) fn shown(&self) -> String {
         let model = one_line(&self.model, 60);
-        format!("{model} at {}", self.shown_address())
-    }
-
-    /// The URL without secrets.
-    pub(crate) fn address(&self) -> String {
-        self.shown_address()
+        format!("{model} at {}", self.address())
     }
 
     /// Whether the shown URL leaves something out.
     pub(crate) fn is_partial(&self) -> bool {
         let full = self.base.as_str().trim_end_matches('/');
-        full != self.shown_address()
-    }
-
-    /// The model's name.
-    pub(crate) fn model_name(&self) -> &str {
-        &self.model
+        full != self.address()
     }
 
     /// Whether the key is sent unencrypted over a network.
@@ -105,14 +96,13 @@ impl Server {
     }
 
     /// The URL without secrets, on one line.
-    fn shown_address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         let shown = without_secrets(&self.base);
         one_line(shown.as_str().trim_end_matches('/'), 120)
     }
 
     /// The names of the models that the server has.
     async fn models(&self) -> anyhow::Result<Vec<String>> {
-        let at = self.shown_address();
         let request_models = async {
             let response = self.request_models().await.map_err(unanswered)?;
             match response.status().as_u16() {
@@ -127,27 +117,18 @@ impl Server {
                 anyhow::ensure!(body.len() <= MAX_LIST, "it answered at too great length");
             }
             // The body is not quoted: a server may repeat the key in it.
-            let listed = serde_json::from_slice::<Listed>(&body);
-            let listed =
-                listed.map_err(|_| anyhow::anyhow!("what it answers is no list of models"))?;
-            let names = listed.data.into_iter().map(|model| model.id);
-            Ok(names.filter(|name| !self.is_key(name)).collect())
+            let names = names(&body).context("what it answers is no list of models")?;
+            let is_key = |name: &String| self.key.as_ref().is_some_and(|key| name.contains(key));
+            Ok(names.into_iter().filter(|name| !is_key(name)).collect())
         };
-        let asked = match tokio::time::timeout(LIST_TIMEOUT, request_models).await {
-            Ok(asked) => asked,
-            Err(_) => Err(anyhow::anyhow!("it does not answer")),
-        };
+        let asked = tokio::time::timeout(LIST_TIMEOUT, request_models).await;
+        let asked = asked.unwrap_or_else(|_| Err(anyhow::anyhow!("it does not answer")));
         asked.with_context(|| {
+            let at = self.address();
             format!(
                 "no model was named, and {at} does not say which it has; name one with `--model`"
             )
         })
-    }
-
-    /// Whether the key stands in it.
-    fn is_key(&self, name: &str) -> bool {
-        let key = self.key.as_deref().map(str::trim);
-        key.is_some_and(|key| name.contains(key))
     }
 
     async fn request_models(&self) -> reqwest::Result<reqwest::Response> {
@@ -163,7 +144,7 @@ impl Server {
         };
         let request = client.build()?.get(url);
         let request = match &self.key {
-            Some(key) => request.bearer_auth(key.trim()),
+            Some(key) => request.bearer_auth(key),
             None => request,
         };
         request.send().await
@@ -178,24 +159,17 @@ fn unanswered(error: reqwest::Error) -> anyhow::Error {
     }
 }
 
-/// The list of models.
-#[derive(Deserialize)]
-struct Listed {
-    data: Vec<Model>,
-}
-
-#[derive(Deserialize)]
-struct Model {
-    id: String,
+/// The names in a list of models.
+fn names(body: &[u8]) -> Option<Vec<String>> {
+    let list: Value = serde_json::from_slice(body).ok()?;
+    let names = list.get("data")?.as_array()?.iter();
+    let names = names.map(|model| Some(model.get("id")?.as_str()?.to_owned()));
+    names.collect()
 }
 
 fn only(mut models: Vec<String>, at: &str) -> anyhow::Result<String> {
     if models.len() > 1 {
-        let named = models.iter().take(SHOWN).map(|name| one_line(name, 60));
-        let mut named = named.collect::<Vec<_>>().join(", ");
-        if models.len() > SHOWN {
-            named.push_str(&format!(" and {} more", models.len() - SHOWN));
-        }
+        let named = listed(models.iter().map(|name| one_line(name, 60)), SHOWN);
         let choose = "choose one with `--model NAME` or OPENAI_MODEL";
         return Err(misuse(format!(
             "{at} has several models: {choose}. It has {named}"
@@ -208,9 +182,10 @@ fn only(mut models: Vec<String>, at: &str) -> anyhow::Result<String> {
     })
 }
 
-/// A text that is not blank.
+/// A text that is not blank, without white space around it.
 fn non_blank(text: Option<String>) -> Option<String> {
-    text.filter(|text| !text.trim().is_empty())
+    let text = text.map(|text| text.trim().to_owned());
+    text.filter(|text| !text.is_empty())
 }
 
 /// Whether a text is a valid base URL.

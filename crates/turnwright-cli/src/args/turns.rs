@@ -1,12 +1,13 @@
 //! What the program is told about turns that were kept.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
 
 use super::{Agent, StoreFile};
 use crate::turn_state::State;
-use crate::units::{Bytes, Span};
+use crate::units::{parse_bytes, parse_span};
 
 /// Look at turns that were kept, take them up again, and delete them.
 ///
@@ -137,11 +138,11 @@ pub(crate) struct TurnsDelete {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["older_than", "larger_than"])]
     pub(crate) conversation: Option<String>,
     /// Conversations in which nothing was written for so long: 12h, 30d, 8w.
-    #[arg(long, value_name = "AGE")]
-    pub(crate) older_than: Option<Span>,
+    #[arg(long, value_name = "AGE", value_parser = parse_span)]
+    pub(crate) older_than: Option<Duration>,
     /// The oldest conversations, until all that is kept has no more than this: 500MB, 2GB.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) larger_than: Option<Bytes>,
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(crate) larger_than: Option<u64>,
     /// Do not ask.
     #[arg(long)]
     pub(crate) yes: bool,

@@ -12,8 +12,8 @@ use crate::units::count;
 
 /// What helps here against what went wrong: the kit's own words are for whoever writes a program with it.
 fn advice(error: &Error) -> Option<&'static str> {
-    if let Some(trouble) = storage::trouble_of(error) {
-        return storage::helps(trouble);
+    if let Some(kind) = storage::database_error(error) {
+        return storage::remedy(kind);
     }
     let cause = error.cause().unwrap_or(error);
     Some(match cause.code() {
@@ -31,8 +31,7 @@ fn advice(error: &Error) -> Option<&'static str> {
 pub(super) fn advise(show: &mut Show, shown: &Shown) -> anyhow::Result<()> {
     let advice = shown.outcome.error().as_ref().and_then(advice);
     if let Some(advice) = advice.filter(|_| !shown.interrupted) {
-        let text = format!("what helps: {advice}");
-        show.screen.paragraph(style::CARE, "", &text)?;
+        show.screen.warn(format!("what helps: {advice}"))?;
     }
     Ok(())
 }
@@ -40,9 +39,9 @@ pub(super) fn advise(show: &mut Show, shown: &Shown) -> anyhow::Result<()> {
 /// What a turn took, and what operators should know.
 pub(super) fn after(show: &mut Show, shown: &Shown, took: Duration) -> anyhow::Result<()> {
     advise(show, shown)?;
-    for warning in show.tally().take_warnings() {
-        let warning = format!("note: {}", plain(&warning));
-        show.screen.paragraph(style::CARE, "", &warning)?;
+    let warnings = std::mem::take(&mut show.tally.counts().warnings);
+    for warning in warnings {
+        show.screen.warn(format!("note: {}", plain(&warning)))?;
     }
     let used = shown.outcome.usage;
     let seconds = format!("{:.1} s", took.as_secs_f64());
@@ -58,7 +57,7 @@ pub(super) fn after(show: &mut Show, shown: &Shown, took: Duration) -> anyhow::R
             format!("{read} tokens read{cached}, {written} written · {seconds}")
         }
     };
-    show.screen.paragraph(style::DIM, "", &line)?;
+    show.screen.dim(line)?;
     Ok(())
 }
 
@@ -75,7 +74,7 @@ pub(super) fn help(screen: &mut Screen) -> anyhow::Result<()> {
         screen.line(format_args!("{command}{does}"))?;
     }
     for hint in HINTS {
-        screen.paragraph(style::DIM, "", hint)?;
+        screen.dim(hint)?;
     }
     Ok(())
 }

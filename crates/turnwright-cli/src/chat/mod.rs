@@ -14,10 +14,10 @@ use crate::agent::Agent;
 use crate::args;
 use crate::exit::Exit;
 use crate::extensions::Extensions;
-use crate::storage::{ConversationPart, StorageLocation};
-use crate::terminal::{Screen, Signal, Signals};
+use crate::storage::ConversationPart;
+use crate::terminal::{Screen, Signals};
 
-use open_conversation::{OpenConversation, StartMode};
+use open_conversation::OpenConversation;
 use session::Session;
 
 pub(crate) async fn run(
@@ -32,29 +32,18 @@ pub(crate) async fn run(
         agent = Agent::find(options.agent.clone(), extensions, options.record.as_deref()) => agent,
         signal = signals.next() => {
             screen.rest();
-            return Ok(match signal {
-                Signal::Interrupt => Exit::Interrupted,
-                Signal::Terminate => Exit::Done,
-            });
+            return Ok(signal.exit());
         }
     };
     screen.rest();
     let (agent, runner) = agent?;
     let name = match &options.conversation {
         Some(name) => name.clone(),
-        None => usual_name(&agent.folder, &agent.address()),
-    };
-    let going = match (options.new, agent.options.switch_server) {
-        (true, _) => StartMode::Anew,
-        (false, true) => StartMode::OnElsewhere,
-        (false, false) => StartMode::On,
+        None => usual_name(&agent.folder, &agent.model.address),
     };
     let conversation = match options.forget {
         true => None,
-        false => {
-            let place = StorageLocation::of(&options.storage)?;
-            Some(OpenConversation::take(place, &name, going, agent.chat_note()).await?)
-        }
+        false => Some(OpenConversation::open(&options, &name, agent.chat_note()).await?),
     };
     let part = match &conversation {
         Some(conversation) => conversation.part.clone(),
@@ -74,7 +63,7 @@ pub(crate) async fn run(
 fn usual_name(folder: &Path, server: &str) -> String {
     let whose = json!({ "folder": folder.to_string_lossy(), "server": server });
     let digest = turnwright::checksum_of_value("chat", &whose);
-    let plain = |sign: &char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-');
+    let plain = |ch: &char| ch.is_ascii_alphanumeric() || matches!(ch, '_' | '-');
     let folder = folder.file_name().unwrap_or_default().to_string_lossy();
     let folder: String = folder.chars().filter(plain).take(24).collect();
     let digest = digest.get(..8).unwrap_or(&digest);

@@ -1,4 +1,5 @@
-use std::path::Path;
+//! A chat from its first line to its last.
+
 use std::time::Instant;
 
 use anyhow::Context as _;
@@ -12,13 +13,13 @@ use super::resume::NOTHING;
 use crate::agent::{Agent, with_storage};
 use crate::args;
 use crate::exit::{Exit, misuse};
-use crate::show::Show;
-use crate::storage::ConversationPart;
+use crate::show::{Show, Shown};
+use crate::storage::{self, ConversationPart};
 use crate::terminal::{
     ApprovalPrompt, Editor, Lines, Screen, Signal, Signals, Typed, one_line, plain, style,
 };
 use crate::turns::{self, IfHeld, TurnSummary};
-use crate::units::count;
+use crate::units::plural;
 
 const PROMPT: &str = "you › ";
 const MORE: &str = "  … › ";
@@ -35,20 +36,6 @@ pub(super) struct Session {
     pub(super) signals: Signals,
 }
 
-/// A conversation that goes on.
-pub(super) struct Running {
-    pub(super) runner: TurnRunner,
-    /// How many messages there were.
-    messages: usize,
-}
-
-/// What a turn begins with.
-enum What<'w> {
-    Input(&'w str),
-    /// A turn that is taken up again.
-    ResumeOptions(&'w TurnSummary),
-}
-
 impl Session {
     pub(super) async fn hold(
         mut self,
@@ -56,50 +43,43 @@ impl Session {
         screen: Screen,
     ) -> anyhow::Result<Exit> {
         let mut signals = Signals::listen()?;
-        let running = tokio::select! {
-            running = self.begin(runner) => running?,
-            signal = signals.next() => return Ok(match signal {
-                Signal::Interrupt => Exit::Interrupted,
-                Signal::Terminate => Exit::Done,
-            }),
+        let (runner, messages) = tokio::select! {
+            begun = self.begin(runner) => begun?,
+            signal = signals.next() => return Ok(signal.exit()),
         };
         self.signals = signals;
         let exit = match screen.is_attended() {
-            true => self.with_person(screen, &running).await,
-            false => self.with_pipe(screen, &running).await,
+            true => self.with_person(screen, &runner, messages).await,
+            false => self.with_pipe(screen, &runner).await,
         };
         if let Some(conversation) = &self.conversation {
             // What was said is there already: only the tidying up could fail.
-            let _ = conversation.storage.close().await;
+            let _ = conversation.storage.store.close().await;
         }
         exit
     }
 
-    /// A runner that goes on where the conversation is.
-    async fn begin(&self, runner: TurnRunnerBuilder) -> anyhow::Result<Running> {
-        let storage = self
-            .conversation
-            .as_ref()
-            .map(|conversation| &conversation.storage);
-        let messages = match &self.conversation {
-            Some(conversation) => conversation.messages().await?,
-            None => 0,
+    /// A runner for the conversation, and the number of its messages.
+    async fn begin(&self, runner: TurnRunnerBuilder) -> anyhow::Result<(TurnRunner, usize)> {
+        let Some(conversation) = &self.conversation else {
+            return Ok((with_storage(runner, None).await?, 0));
         };
-        Ok(Running {
-            runner: with_storage(runner, storage).await?,
-            messages,
-        })
+        let runner = with_storage(runner, Some(&conversation.storage)).await?;
+        Ok((runner, conversation.messages().await?))
     }
 
     /// Somebody sits at the terminal.
-    async fn with_person(&mut self, mut screen: Screen, running: &Running) -> anyhow::Result<Exit> {
-        let history = self
-            .conversation
-            .as_ref()
-            .map(|conversation| conversation.desk.history());
+    async fn with_person(
+        &mut self,
+        mut screen: Screen,
+        runner: &TurnRunner,
+        messages: usize,
+    ) -> anyhow::Result<Exit> {
+        let conversation = self.conversation.as_ref();
+        let history = conversation.map(|conversation| conversation.lock.history.clone());
         let editor = Editor::open(history).context("the terminal cannot be read from")?;
-        self.banner(&mut screen, running)?;
-        self.tell_of_cut_off(&mut screen, true).await?;
+        self.banner(&mut screen, messages)?;
+        self.warn_of_cut_off(&mut screen, true).await?;
         let approval_prompt = ApprovalPrompt::new(self.agent.options.yes, Some(editor.clone()))
             .tell_model(self.again.tell_model);
         let mut show = Show::new(screen, approval_prompt);
@@ -107,7 +87,7 @@ impl Session {
         let mut leaving = false;
         loop {
             let typed = tokio::select! {
-                typed = whole_line(&editor) => typed,
+                typed = complete_line(&editor) => typed,
                 () = self.signals.terminated() => return Ok(Exit::Done),
             };
             let line = match typed {
@@ -117,69 +97,82 @@ impl Session {
                 Typed::Interrupted => {
                     leaving = true;
                     let hint = "Ctrl-D, /quit or Ctrl-C again ends the program.";
-                    show.screen.paragraph(style::DIM, "", hint)?;
+                    show.screen.dim(hint)?;
                     continue;
                 }
             };
             leaving = false;
-            match Input::of(&line) {
-                Input::Nothing => {}
+            let (text, last) = match Input::of(&line) {
+                Input::ToModel(text) => (text, None),
+                Input::Resume => match self.resumable(&mut show.screen).await? {
+                    Some(last) => ("", Some(last)),
+                    None => continue,
+                },
                 Input::Quit => return Ok(Exit::Done),
-                Input::Help => help(&mut show.screen)?,
-                Input::Tools => self.list_tools(&mut show.screen)?,
-                Input::New => self.begin_anew(&mut show.screen).await?,
-                Input::Unknown(word) => {
-                    let word = one_line(word, 40);
-                    let hint = format!(
-                        "There is no command {word}: /help shows which there are. Begin with a space to say it to the model."
-                    );
-                    show.screen.paragraph(style::CARE, "", &hint)?;
+                command => {
+                    self.command(&command, &mut show.screen).await?;
+                    continue;
                 }
-                Input::ToModel(text) => {
-                    let what = What::Input(text);
-                    if self.turn(&mut show, running, what).await? == Some(Signal::Terminate) {
-                        return Ok(Exit::Done);
-                    }
-                }
-                Input::Resume => {
-                    let Some(last) = self.unanswered().await? else {
-                        show.screen.paragraph(style::DIM, "", NOTHING)?;
-                        continue;
-                    };
-                    if let Err(why) = self.may_take_up(&last, true).await? {
-                        let why = plain(&why.to_string()).into_owned();
-                        show.screen.paragraph(style::CARE, "", &why)?;
-                        continue;
-                    }
-                    let what = What::ResumeOptions(&last);
-                    if self.turn(&mut show, running, what).await? == Some(Signal::Terminate) {
-                        return Ok(Exit::Done);
-                    }
-                }
+            };
+            if self.turn(&mut show, runner, text, last).await? == Some(Signal::Terminate) {
+                return Ok(Exit::Done);
+            }
+        }
+    }
+
+    /// Carries out a command of the chat itself.
+    async fn command(&mut self, command: &Input<'_>, screen: &mut Screen) -> anyhow::Result<()> {
+        match command {
+            Input::Help => help(screen)?,
+            Input::Tools => self.list_tools(screen)?,
+            Input::New => self.start_next_part(screen).await?,
+            Input::Unknown(word) => {
+                let word = one_line(word, 40);
+                screen.warn(format!(
+                    "There is no command {word}: /help shows which there are. Begin with a space to say it to the model."
+                ))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The last turn, if the person may resume it. Otherwise says why not.
+    async fn resumable(&self, screen: &mut Screen) -> anyhow::Result<Option<TurnSummary>> {
+        let Some(last) = self.unanswered().await? else {
+            screen.dim(NOTHING)?;
+            return Ok(None);
+        };
+        match self.check_resume(&last, true).await {
+            Ok(()) => Ok(Some(last)),
+            Err(why) => {
+                screen.warn(plain(&storage::explain(why).to_string()))?;
+                Ok(None)
             }
         }
     }
 
     /// A pipe, a file, or a machine: each line is a turn, and nobody is there to be asked.
-    async fn with_pipe(&mut self, screen: Screen, running: &Running) -> anyhow::Result<Exit> {
+    async fn with_pipe(&mut self, screen: Screen, runner: &TurnRunner) -> anyhow::Result<Exit> {
         let approval_prompt =
             ApprovalPrompt::new(self.agent.options.yes, None).tell_model(self.again.tell_model);
         let mut show = Show::new(screen.answers_alone(), approval_prompt);
         if show.screen.is_aside() {
-            for care in self.agent.cares() {
-                show.screen.paragraph(style::CARE, "", &care)?;
+            for warning in self.agent.warnings() {
+                show.screen.warn(warning)?;
             }
-            self.tell_of_cut_off(&mut show.screen, false).await?;
+            self.warn_of_cut_off(&mut show.screen, false).await?;
         }
-        let mut lines = Lines::open().context("standard input cannot be read")?;
+        let mut lines = Lines::open();
         let mut exit = Exit::Done;
+        let stopped = |signal, exit| match signal {
+            Signal::Interrupt => Exit::Interrupted,
+            Signal::Terminate => exit,
+        };
         loop {
             let line = tokio::select! {
                 line = lines.next() => line,
-                options = self.signals.next() => return Ok(match options {
-                    Signal::Interrupt => Exit::Interrupted,
-                    Signal::Terminate => exit,
-                }),
+                signal = self.signals.next() => return Ok(stopped(signal, exit)),
             };
             let Some(line) = line.map_err(|error| misuse(error.to_string()))? else {
                 return Ok(exit);
@@ -188,66 +181,49 @@ impl Session {
             if text.is_empty() {
                 continue;
             }
-            if let Some(options) = self.wait_for_others(&mut show.screen).await? {
-                return Ok(match options {
-                    Signal::Interrupt => Exit::Interrupted,
-                    Signal::Terminate => exit,
-                });
+            if let Some(signal) = self.wait_for_others(&mut show.screen).await? {
+                return Ok(stopped(signal, exit));
             }
-            let shown = match Input::of(&line) {
+            let last = match Input::of(&line) {
                 Input::Resume => match self.unanswered().await? {
                     Some(last) => {
-                        self.may_take_up(&last, false).await??;
-                        self.take_up(&mut show, running, &last).await?
+                        self.check_resume(&last, false).await?;
+                        Some(last)
                     }
                     None => {
                         anyhow::ensure!(show.screen.is_aside(), NOTHING);
-                        show.screen.paragraph(style::CARE, "", NOTHING)?;
+                        show.screen.warn(NOTHING)?;
                         exit = Exit::No;
                         continue;
                     }
                 },
-                _ => {
-                    let input = self.input(text, &mut show.screen).await?;
-                    show.turn(&running.runner, input).await?
-                }
+                _ => None,
             };
+            let shown = self.run(&mut show, runner, text, last).await?;
             if show.screen.is_aside() {
                 advise(&mut show, &shown)?;
             }
-            let has_text = !shown.outcome.text.trim().is_empty();
-            exit = match shown.outcome.is_answered() && has_text {
-                true => Exit::Done,
-                false => Exit::No,
-            };
-            if shown.terminated {
-                return Ok(exit);
-            }
+            exit = shown.exit();
             if shown.interrupted {
-                return Ok(Exit::Interrupted);
+                return Ok(exit);
             }
         }
     }
 
-    /// A turn at the terminal, to its end. What called it off, if something did.
+    /// A turn at the terminal, to its end. Returns what called it off, if something did.
     async fn turn(
         &self,
         show: &mut Show,
-        running: &Running,
-        what: What<'_>,
+        runner: &TurnRunner,
+        text: &str,
+        last: Option<TurnSummary>,
     ) -> anyhow::Result<Option<Signal>> {
-        if let Some(options) = self.wait_for_others(&mut show.screen).await? {
-            show.screen.line(style::paint(style::CARE, "called off"))?;
-            return Ok(Some(options));
+        if let Some(signal) = self.wait_for_others(&mut show.screen).await? {
+            show.screen.painted(style::WARN, "called off")?;
+            return Ok(Some(signal));
         }
         let begun = Instant::now();
-        let shown = match what {
-            What::Input(text) => {
-                let input = self.input(text, &mut show.screen).await?;
-                show.turn(&running.runner, input).await?
-            }
-            What::ResumeOptions(last) => self.take_up(show, running, last).await?,
-        };
+        let shown = self.run(show, runner, text, last).await?;
         after(show, &shown, begun.elapsed())?;
         Ok(match (shown.terminated, shown.interrupted) {
             (true, _) => Some(Signal::Terminate),
@@ -256,15 +232,39 @@ impl Session {
         })
     }
 
-    /// Waits for a program that had the conversation and may have crashed. What was told meanwhile, if something was.
+    /// Runs a turn with this text, or resumes one.
+    async fn run(
+        &self,
+        show: &mut Show,
+        runner: &TurnRunner,
+        text: &str,
+        last: Option<TurnSummary>,
+    ) -> anyhow::Result<Shown> {
+        let deleted = match &self.conversation {
+            Some(conversation) => conversation.renew().await?,
+            None => false,
+        };
+        if let Some(last) = last {
+            let conversation = last.conversation_id.as_str();
+            return show.resume(runner, conversation, last.id()).await;
+        }
+        if deleted && !show.screen.is_json() {
+            let text = "this conversation was deleted meanwhile: it begins anew";
+            show.screen.warn(text)?;
+        }
+        let input = TurnInput::new(text).conversation(self.part.to_string());
+        show.turn(runner, input).await
+    }
+
+    /// Waits for a process that had the conversation and may have crashed. Returns the signal that ended the wait, if any.
     async fn wait_for_others(&self, screen: &mut Screen) -> anyhow::Result<Option<Signal>> {
         let Some(conversation) = &self.conversation else {
             return Ok(None);
         };
-        let conversation_id = conversation.part.conversation_id();
+        let (storage, id) = (&conversation.storage, conversation.id());
         let mut signals = Signals::listen()?;
         let signal = tokio::select! {
-            waited = turns::wait_until_free(&conversation.storage, &conversation_id, None, IfHeld::GoOn, screen) => {
+            waited = turns::wait_until_free(storage, &id, None, IfHeld::GoOn, screen) => {
                 waited?;
                 None
             }
@@ -274,59 +274,40 @@ impl Session {
         Ok(signal)
     }
 
-    async fn input(&self, text: &str, screen: &mut Screen) -> anyhow::Result<TurnInput> {
-        if let Some(conversation) = &self.conversation
-            && conversation.renew().await?
-            && !screen.is_json()
-        {
-            let text = "this conversation was deleted meanwhile: it begins anew";
-            screen.paragraph(style::CARE, "", text)?;
+    async fn start_next_part(&mut self, screen: &mut Screen) -> anyhow::Result<()> {
+        let mut text = "Begun anew.".to_owned();
+        if let Some(conversation) = &mut self.conversation {
+            if let Some(before) = conversation.start_next_part().await? {
+                text.push_str(&format!(
+                    " What was said stays as {before}, and is not sent any more."
+                ));
+            }
+            self.part = conversation.part.clone();
+        } else {
+            self.part = self.part.next();
         }
-        Ok(TurnInput::new(text).conversation(self.part.to_string()))
-    }
-
-    async fn begin_anew(&mut self, screen: &mut Screen) -> anyhow::Result<()> {
-        let before = match &mut self.conversation {
-            Some(conversation) => {
-                let before = conversation.begin_anew().await?;
-                self.part = conversation.part.clone();
-                before
-            }
-            // Nothing is kept, and nothing leads back to it.
-            None => {
-                self.part = self.part.next();
-                None
-            }
-        };
-        let text = match before {
-            Some(before) => {
-                format!("Begun anew. What was said stays as {before}, and is not sent any more.")
-            }
-            None => "Begun anew.".to_owned(),
-        };
-        screen.paragraph(style::DIM, "", &text)?;
+        screen.dim(text)?;
         Ok(())
     }
 
-    fn banner(&self, screen: &mut Screen, running: &Running) -> anyhow::Result<()> {
-        screen.paragraph(style::BOLD, "", &self.agent.shown())?;
+    fn banner(&self, screen: &mut Screen, messages: usize) -> anyhow::Result<()> {
+        screen.paragraph(style::BOLD, "", &self.agent.model.shown)?;
         let name = &self.part;
-        let conversation = match (&self.conversation, running.messages) {
+        let conversation = match (&self.conversation, messages) {
             (None, _) => "nothing is kept".to_owned(),
             (Some(_), 0) => format!("conversation {name}, new"),
-            (Some(_), 1) => format!("conversation {name}, goes on after 1 message"),
             (Some(_), many) => {
-                let many = count(many as u64);
-                format!("conversation {name}, goes on after {many} messages")
+                let many = plural(many as u64, "message");
+                format!("conversation {name}, goes on after {many}")
             }
         };
-        let about = format!(
+        let folder = self.agent.folder.display().to_string();
+        screen.dim(format!(
             "reads below {} · {conversation} · /help shows what you can type",
-            shown(&self.agent.folder)
-        );
-        screen.paragraph(style::DIM, "", &about)?;
-        for care in self.agent.cares() {
-            screen.paragraph(style::CARE, "", &care)?;
+            plain(&folder)
+        ))?;
+        for warning in self.agent.warnings() {
+            screen.warn(warning)?;
         }
         Ok(())
     }
@@ -350,8 +331,8 @@ impl Session {
     }
 }
 
-/// A line, with those that go on from it.
-async fn whole_line(editor: &Editor) -> Typed {
+/// A line, with those that continue it.
+async fn complete_line(editor: &Editor) -> Typed {
     let mut text = String::new();
     let mut prompt = PROMPT;
     loop {
@@ -364,14 +345,9 @@ async fn whole_line(editor: &Editor) -> Typed {
                 }
                 None => return Typed::Line(text + &line),
             },
-            // What was begun is said all the same.
+            // What was begun is sent all the same.
             Typed::Ended if !text.is_empty() => return Typed::Line(text),
             other => return other,
         }
     }
-}
-
-/// A path that may hold anything.
-fn shown(path: &Path) -> String {
-    plain(&path.display().to_string()).into_owned()
 }

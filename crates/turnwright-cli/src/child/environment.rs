@@ -80,9 +80,9 @@ fn is_same(one: &str, other: &str) -> bool {
 }
 
 fn is_name(text: &str) -> bool {
-    let mut signs = text.chars();
-    let starts = |sign: char| sign.is_ascii_alphabetic() || sign == '_';
-    signs.next().is_some_and(starts) && signs.all(|sign| starts(sign) || sign.is_ascii_digit())
+    let mut chars = text.chars();
+    let starts = |ch: char| ch.is_ascii_alphabetic() || ch == '_';
+    chars.next().is_some_and(starts) && chars.all(|ch| starts(ch) || ch.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use turnwright::artifact::text::TokenCount;
 use turnwright_testkit::server::Server;
 
-use super::night;
+use super::incident;
 use crate::show::{Shown, Tally};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, plain, wrap};
@@ -34,28 +34,27 @@ impl Cost {
         let requests = server.requests();
         let tokens =
             |bytes: &[u8]| TokenCount::of_text(&String::from_utf8_lossy(bytes), "scripted").tokens;
-        let prompts: Vec<u64> = requests
-            .iter()
-            .map(|request| tokens(&request.body))
-            .collect();
+        let prompts = requests.iter().map(|request| tokens(&request.body));
+        let prompts: Vec<u64> = prompts.collect();
         let mut raw_tokens = 0;
         for artifact in shown.outcome.tool_calls().flat_map(|call| call.handles()) {
             let estimate = artifact.estimate_tokens(None).await;
             raw_tokens += estimate.map_or(0, |estimate| estimate.tokens);
         }
+        let mut planted = requests
+            .iter()
+            .filter_map(|request| planted(&request.json()?));
+        let counts = tally.counts();
         Cost {
             prompts: prompts.len(),
             tokens_read: prompts.iter().sum(),
             longest_prompt: prompts.iter().copied().max().unwrap_or_default(),
             raw_tokens,
-            calls: tally.calls(),
-            refused: tally.refused(),
-            repairs: tally.repairs(),
+            calls: counts.calls,
+            refused: counts.refused,
+            repairs: counts.repairs,
             seconds: took.as_secs_f64(),
-            planted: requests
-                .iter()
-                .rev()
-                .find_map(|request| planted(&request.json()?)),
+            planted: planted.next_back(),
         }
     }
 
@@ -68,29 +67,19 @@ impl Cost {
             }
         }
         screen.line(format_args!("\n{}", paint(style::BOLD, "What it cost")))?;
+        let (prompts, calls, refused) = (self.prompts, self.calls, self.refused);
+        let (read, longest) = (about(self.tokens_read), about(self.longest_prompt));
+        let raw = about(self.raw_tokens);
         let rows = [
             (
                 "the model read",
-                format!(
-                    "{} tokens, in {} prompts",
-                    about(self.tokens_read),
-                    self.prompts
-                ),
+                format!("{read} tokens, in {prompts} prompts"),
             ),
-            (
-                "longest prompt",
-                format!("{} tokens", about(self.longest_prompt)),
-            ),
-            (
-                "raw output",
-                format!("{} tokens, which no prompt holds", about(self.raw_tokens)),
-            ),
+            ("longest prompt", format!("{longest} tokens")),
+            ("raw output", format!("{raw} tokens, which no prompt holds")),
             (
                 "calls",
-                format!(
-                    "{} ran, {} refused before the handler",
-                    self.calls, self.refused
-                ),
+                format!("{calls} ran, {refused} refused before the handler"),
             ),
             ("repairs", self.repairs.to_string()),
             ("time", format!("{:.1} s", self.seconds)),
@@ -116,16 +105,14 @@ fn planted(body: &Value) -> Option<[String; 3]> {
     let messages = body.get("messages")?.as_array()?;
     messages.iter().find_map(|message| {
         let lines: Vec<&str> = message.get("content")?.as_str()?.lines().collect();
-        let at = lines.iter().position(|line| line.contains(night::ORDER))?;
+        let at = lines
+            .iter()
+            .position(|line| line.contains(incident::ORDER))?;
         let fence = |line: &&&str| line.contains("tw-");
         let (before, after) = (lines.get(..at)?, lines.get(at + 1..)?);
         let open = before.iter().rev().find(fence)?;
         let close = after.iter().find(fence)?;
-        Some([
-            open.to_string(),
-            lines.get(at)?.to_string(),
-            close.to_string(),
-        ])
+        Some([open, lines.get(at)?, close].map(ToString::to_string))
     })
 }
 

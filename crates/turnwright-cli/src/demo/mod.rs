@@ -1,20 +1,21 @@
 //! What broke last night: a turn that shows what the kit is for, offline.
 
 mod cost;
+mod incident;
 mod model;
-mod night;
 mod tools;
 
 use std::time::Instant;
 
 use turnwright::prelude::*;
 use turnwright::record::new_id;
+use turnwright::store::TurnFilter;
 use turnwright_testkit::server::Server;
 
 use crate::args::{Demo, StoreFile};
 use crate::exit::Exit;
 use crate::show::{Show, Shown};
-use crate::storage::{Storage, StorageLocation, trouble_of};
+use crate::storage::{Storage, database_error};
 use crate::terminal::style::{self, paint};
 use crate::terminal::{ApprovalPrompt, Editor, Screen, wrap};
 
@@ -25,19 +26,18 @@ const TASK: &str = "You look after a shop's servers. Find the cause before you c
 
 pub(crate) async fn run(options: &Demo, screen: Screen) -> anyhow::Result<Exit> {
     let attended = screen.is_attended();
-    let storage = match &options.store {
-        None => None,
-        Some(_) => {
-            let store = StoreFile {
-                store: options.store.clone(),
-                results: None,
-            };
-            let storage = Storage::open(StorageLocation::of(&store)?).await?;
-            // What is damaged is found by reading: before the demo, and not in the midst of it.
-            storage.check().await?;
-            Some(storage)
-        }
-    };
+    let mut storage = None;
+    if options.store.is_some() {
+        let store = StoreFile {
+            store: options.store.clone(),
+            results: None,
+        };
+        let open = Storage::open(&store).await?;
+        // What is damaged is found by reading: before the demo, and not in the midst of it. One damaged record does not make
+        // a file useless.
+        open.store.find_turns(&TurnFilter::all()).await?;
+        storage = Some(open);
+    }
     let server = model::serve(attended).await?;
     let runner = runner(&server, storage.as_ref()).await?;
     let asked = attended && !options.yes;
@@ -50,8 +50,12 @@ pub(crate) async fn run(options: &Demo, screen: Screen) -> anyhow::Result<Exit> 
     let began = Instant::now();
     let input = match &storage {
         None => TurnInput::new(QUESTION).turn_id("last-night"),
-        // Each run is a conversation of its own.
-        Some(_) => TurnInput::new(QUESTION).conversation(own_name()),
+        // Each run is a conversation of its own. The end of an id is what differs.
+        Some(_) => {
+            let id = new_id();
+            let end = id.rsplit('-').next().unwrap_or(&id);
+            TurnInput::new(QUESTION).conversation(format!("demo-{end}"))
+        }
     };
     let shown = show.turn(&runner, input).await?;
     let took = began.elapsed();
@@ -59,23 +63,20 @@ pub(crate) async fn run(options: &Demo, screen: Screen) -> anyhow::Result<Exit> 
         print_hint(&mut show.screen, storage.as_ref(), &shown).await?;
         return Ok(Exit::Interrupted);
     }
-    let failed = shown
-        .outcome
-        .error()
-        .is_some_and(|error| trouble_of(&error).is_some());
-    if failed {
-        // It was said already, and nothing was kept that could be shown.
+    let error = shown.outcome.error();
+    if error.is_some_and(|error| database_error(&error).is_some()) {
+        // It was said already, and nothing was stored that could be shown.
         return Ok(Exit::No);
     }
     show.screen
         .busy("counting what the raw output would have been");
-    let cost = cost::Cost::of(&shown, show.tally(), &server, took).await;
+    let cost = cost::Cost::of(&shown, &show.tally, &server, took).await;
     match show.screen.is_json() {
         true => show.screen.value(&cost)?,
         false => cost.show(&mut show.screen)?,
     }
     print_hint(&mut show.screen, storage.as_ref(), &shown).await?;
-    Ok(exit(&shown))
+    Ok(shown.exit())
 }
 
 /// Closes what the turn is kept in, and says how to look at it.
@@ -87,29 +88,15 @@ async fn print_hint(
     let Some(storage) = storage else {
         return Ok(());
     };
-    storage.close().await?;
+    storage.store.close().await?;
     if !screen.is_json() {
         let (id, option) = (&shown.outcome.turn_id, storage.place.option());
-        let hint = format!("The turn is kept: `turnwright turns show {id}{option}`");
         screen.line("")?;
-        screen.paragraph(style::DIM, "", &hint)?;
+        screen.dim(format!(
+            "The turn is kept: `turnwright turns show {id}{option}`"
+        ))?;
     }
     Ok(())
-}
-
-fn own_name() -> String {
-    let id = new_id();
-    // Its end is what differs.
-    let end = id.rsplit('-').next().unwrap_or(&id);
-    format!("demo-{end}")
-}
-
-fn exit(shown: &Shown) -> Exit {
-    match (shown.interrupted, shown.outcome.is_answered()) {
-        (true, _) => Exit::Interrupted,
-        (false, true) => Exit::Done,
-        (false, false) => Exit::No,
-    }
 }
 
 async fn runner(server: &Server, storage: Option<&Storage>) -> anyhow::Result<TurnRunner> {
@@ -140,7 +127,7 @@ fn begin(screen: &mut Screen) -> std::io::Result<()> {
     let about = "The model is a script on a server on this machine. The rest is real: HTTP, streaming, calls, artifacts, \
         fences, approval.";
     let width = screen.width();
-    screen.line(paint(style::DIM, wrap(about, width, "")))?;
+    screen.painted(style::DIM, wrap(about, width, ""))?;
     let question = paint(style::BOLD, wrap(QUESTION, width, ""));
     screen.line(format_args!("\n{question}\n"))
 }

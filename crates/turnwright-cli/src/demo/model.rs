@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use turnwright_testkit::server::chat::{Call, Reply, text};
 use turnwright_testkit::server::{ReceivedRequest, Server};
 
-use super::night;
+use super::incident;
 
 /// What is waited after each piece where a person watches.
 const PACE: Duration = Duration::from_millis(18);
@@ -39,7 +39,7 @@ fn reply(step: usize, prompt: &Prompt) -> Reply {
             "artifact_cat",
             json!({
                 "callId": prompt.id_of("read_log"),
-                "start": night::FIRST_ERROR - 2, "end": night::FIRST_ERROR + 2,
+                "start": incident::FIRST_ERROR - 2, "end": incident::FIRST_ERROR + 2,
             }),
         )),
         3 => Reply::default()
@@ -94,10 +94,8 @@ impl Prompt {
     /// The id by which the result of a tool is asked, as its handle says.
     fn id_of(&self, tool: &str) -> String {
         let is_of = |content: &&str| content.contains(&format!("tool=\"{tool}\""));
-        let contents = self
-            .0
-            .iter()
-            .filter_map(|message| message.get("content")?.as_str());
+        let contents = self.0.iter();
+        let contents = contents.filter_map(|message| message.get("content")?.as_str());
         let mut handles = contents.filter(is_of).filter_map(|content| {
             let (_, rest) = content.split_once("callId \"")?;
             rest.split('"').next()
@@ -107,14 +105,9 @@ impl Prompt {
 
     /// Whether the last call did what it should.
     fn restarted(&self) -> bool {
-        let last = self
-            .0
-            .iter()
-            .rev()
-            .find(|message| message.get("role") == Some(&json!("tool")));
-        let content = last
-            .and_then(|message| message.get("content"))
-            .and_then(Value::as_str);
+        let is_result = |message: &&Value| message.get("role") == Some(&json!("tool"));
+        let last = self.0.iter().rev().find(is_result);
+        let content = last.and_then(|message| message.get("content")?.as_str());
         content.is_some_and(|content| content.contains("was restarted"))
     }
 }

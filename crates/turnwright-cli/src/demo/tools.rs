@@ -2,7 +2,7 @@
 
 use turnwright::prelude::*;
 
-use super::night;
+use super::incident;
 
 /// How many lines are sent at once.
 const CHUNK: u64 = 4_096;
@@ -23,10 +23,10 @@ pub(super) async fn read_log(
     // It is written while it is kept: never all of it in memory.
     tokio::spawn(async move {
         let mut next = 0;
-        while next < night::LINES {
+        while next < incident::LINES {
             let mut chunk = String::new();
-            let end = (next + CHUNK).min(night::LINES);
-            (next..end).for_each(|n| night::line(n, &mut chunk));
+            let end = (next + CHUNK).min(incident::LINES);
+            (next..end).for_each(|n| incident::line(n, &mut chunk));
             if sender.send(chunk).await.is_err() {
                 return;
             }
@@ -39,7 +39,7 @@ pub(super) async fn read_log(
 /// The metrics of all services of the last night, as JSON.
 #[tool(effects = "read_only", inline = "never")]
 pub(super) async fn read_metrics() -> Json<serde_json::Value> {
-    Json(night::metrics())
+    Json(incident::metrics())
 }
 
 /// A service that can be restarted.

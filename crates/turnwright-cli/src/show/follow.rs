@@ -6,10 +6,11 @@ use std::time::Duration;
 use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
 
+use crate::exit::Exit;
 use crate::terminal::{ApprovalPrompt, Screen, Signal, Signals};
 
 /// How long a turn has to end once the program is to.
-const PATIENCE: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Whoever shows a turn.
 pub(crate) trait Viewer {
@@ -20,13 +21,17 @@ pub(crate) trait Viewer {
     async fn event(&mut self, event: TurnEvent, called_off: bool) -> anyhow::Result<()>;
 
     /// Somebody is asked next.
-    fn before_question(&mut self, gate: &Arc<OpenGate>) -> anyhow::Result<()>;
+    fn before_question(&mut self, _gate: &Arc<OpenGate>) -> anyhow::Result<()> {
+        Ok(())
+    }
 
     /// Somebody has answered, and the turn goes on.
     fn after_question(&mut self) {}
 
     /// The turn is being called off.
-    fn called_off(&mut self) -> anyhow::Result<()>;
+    fn called_off(&mut self) -> anyhow::Result<()> {
+        Ok(())
+    }
 }
 
 /// What came of a turn that was shown.
@@ -36,6 +41,18 @@ pub(crate) struct Shown {
     pub(crate) interrupted: bool,
     /// Whether that was because the program is to end.
     pub(crate) terminated: bool,
+}
+
+impl Shown {
+    /// How a command ends that consists of this turn.
+    pub(crate) fn exit(&self) -> Exit {
+        let has_text = !self.outcome.text.trim().is_empty();
+        match self.interrupted && !self.terminated {
+            true => Exit::Interrupted,
+            false if self.outcome.is_answered() && has_text => Exit::Done,
+            false => Exit::No,
+        }
+    }
 }
 
 /// Shows a turn to its end, and answers at its gates. Ctrl-C calls it off; a second one ends the program.
@@ -84,7 +101,7 @@ pub(crate) async fn follow(
         if signal == Some(Signal::Terminate) {
             // What cannot be called off is not waited for.
             tokio::spawn(async {
-                tokio::time::sleep(PATIENCE).await;
+                tokio::time::sleep(SHUTDOWN_TIMEOUT).await;
                 std::process::exit(143);
             });
         }

@@ -4,14 +4,11 @@ use turnwright::record::ToolResults;
 use turnwright::{ArtifactKind, ToolCall};
 
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Screen, fit, one_line, plain, wrap};
-use crate::units::{count, size};
+use crate::terminal::{LINE, Screen, fit, one_line, plain, wrap};
+use crate::units::{plural, size};
 
 /// How many lines of a result are shown.
 const LINES: usize = 6;
-
-/// How much of a line is shown where nobody counts columns.
-const LINE: usize = 160;
 
 /// Shows what came of a call, in a few lines.
 pub(crate) async fn show(
@@ -20,7 +17,7 @@ pub(crate) async fn show(
     whose: Option<&str>,
 ) -> anyhow::Result<()> {
     let whose = whose.map(|name| format!("{name}: ")).unwrap_or_default();
-    let columns = screen.width().unwrap_or(LINE);
+    let columns = screen.columns();
     match call.results() {
         ToolResults::Artifacts(_) if !call.handles().is_empty() => {
             for artifact in call.handles() {
@@ -28,10 +25,7 @@ pub(crate) async fn show(
                     true => artifact.line_count().await.ok(),
                     false => None,
                 };
-                let lines = lines.map(|lines| match lines {
-                    1 => ", 1 line".to_owned(),
-                    lines => format!(", {} lines", count(lines)),
-                });
+                let lines = lines.map(|lines| format!(", {}", plural(lines, "line")));
                 let (bytes, kind) = (size(artifact.byte_length()), artifact.kind());
                 let lines = lines.unwrap_or_default();
                 let line = format!("← {whose}{bytes}{lines}: kept as an artifact of kind {kind}");
@@ -42,7 +36,7 @@ pub(crate) async fn show(
             for media in media {
                 let name = one_line(media.filename(), LINE);
                 let text = fit(&format!("  ← {whose}media {name}"), columns);
-                screen.line(paint(style::GOOD, text))?;
+                screen.painted(style::GOOD, text)?;
             }
         }
         ToolResults::Nothing => {
@@ -51,7 +45,7 @@ pub(crate) async fn show(
                 false => "it did not run",
             };
             let text = fit(&format!("  ← {whose}{why}"), columns);
-            screen.line(paint(style::CARE, text))?;
+            screen.painted(style::WARN, text)?;
         }
         results => {
             let failed = matches!(results, ToolResults::Failure(_) | ToolResults::Refusal(_));
@@ -65,7 +59,7 @@ pub(crate) async fn show(
     }
     if call.is_truncated() {
         let text = format!("  ← {whose}the result was cut off: the tool returned more");
-        screen.line(paint(style::CARE, text))?;
+        screen.painted(style::WARN, text)?;
     }
     Ok(())
 }
@@ -74,35 +68,28 @@ pub(crate) async fn show(
 fn reason(screen: &mut Screen, text: &str) -> anyhow::Result<()> {
     let columns = screen.width().map(|width| width.saturating_sub(4));
     let text = wrap(&plain(text), columns, "");
-    for (at, line) in text.lines().enumerate() {
-        let arrow = if at == 0 {
-            paint(style::BAD, "←")
-        } else {
-            " ".to_owned()
-        };
+    let mut arrow = paint(style::BAD, "←");
+    for line in text.lines() {
         screen.line(format_args!("  {arrow} {line}"))?;
+        arrow = " ".to_owned();
     }
     Ok(())
 }
 
 /// The first lines of a result, as wide as the window is.
 fn excerpt(screen: &mut Screen, text: &str) -> anyhow::Result<()> {
-    let columns = screen.width().unwrap_or(LINE).saturating_sub(4).max(2);
+    let columns = screen.columns().saturating_sub(4).max(2);
     let mut lines = text.lines();
-    for (at, line) in lines.by_ref().take(LINES).enumerate() {
-        let arrow = if at == 0 {
-            paint(style::GOOD, "←")
-        } else {
-            " ".to_owned()
-        };
+    let mut arrow = paint(style::GOOD, "←");
+    for line in lines.by_ref().take(LINES) {
         let line = fit(&one_line(line, LINE * 4), columns);
         screen.line(format_args!("  {arrow} {line}"))?;
+        arrow = " ".to_owned();
     }
     let more = lines.count();
     if more > 0 {
-        let s = if more == 1 { "" } else { "s" };
-        let text = format!("    … {} more line{s}", count(more as u64));
-        screen.line(paint(style::DIM, text))?;
+        let text = format!("    … {}", plural(more as u64, "more line"));
+        screen.painted(style::DIM, text)?;
     }
     Ok(())
 }

@@ -1,26 +1,30 @@
 //! What happened in turns, counted.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use turnwright::{Event, EventKind};
 
 use super::repair::is_default;
 
-/// Counts what happens.
-#[derive(Default)]
-pub(crate) struct Tally(Mutex<Counts>);
+/// Counts of what happened. Clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct Tally(Arc<Mutex<Counts>>);
 
 #[derive(Default)]
-struct Counts {
-    repairs: usize,
-    calls: usize,
-    refused: usize,
-    warnings: Vec<String>,
+pub(crate) struct Counts {
+    /// All repairs, except defaults.
+    pub(crate) repairs: usize,
+    /// The calls that ran.
+    pub(crate) calls: usize,
+    /// The calls that were refused before their handler.
+    pub(crate) refused: usize,
+    /// Messages for operators that were not shown yet.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Tally {
-    pub(crate) fn note(&self, event: &Event) {
-        let mut counts = self.lock();
+    pub(super) fn note(&self, event: &Event) {
+        let mut counts = self.counts();
         match &event.kind {
             EventKind::ToolExecutionStart { repairs, .. } => {
                 counts.calls += 1;
@@ -33,30 +37,7 @@ impl Tally {
         }
     }
 
-    /// The calls that ran.
-    pub(crate) fn calls(&self) -> usize {
-        self.lock().calls
-    }
-
-    /// The calls that were refused before their handler.
-    pub(crate) fn refused(&self) -> usize {
-        self.lock().refused
-    }
-
-    /// All repairs, save for defaults that were filled in.
-    pub(crate) fn repairs(&self) -> usize {
-        self.lock().repairs
-    }
-
-    /// Words to operators, which are told once.
-    pub(crate) fn take_warnings(&self) -> Vec<String> {
-        std::mem::take(&mut self.lock().warnings)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Counts> {
-        // Counting does not panic, and what was counted stays true.
-        self.0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    pub(crate) fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

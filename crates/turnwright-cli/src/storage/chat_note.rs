@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use turnwright::RecordKind;
 use turnwright::record::{Memory, Record};
-use turnwright::store::{ConversationId, StoreExt as _};
-use turnwright::{RecordKind, SqliteStore};
+use turnwright::store::{ConversationId, StoreError, StoreExt as _};
 
 use super::Storage;
 use crate::exit::misuse;
@@ -52,17 +52,9 @@ impl ChatNote {
     pub(crate) async fn of(
         storage: &Storage,
         conversation_id: &ConversationId,
-    ) -> anyhow::Result<Option<Self>> {
-        ChatNote::read(&storage.store, conversation_id)
-            .await
-            .map_err(|error| storage.explain(error))
-    }
-
-    async fn read(
-        store: &SqliteStore,
-        conversation_id: &ConversationId,
-    ) -> Result<Option<Self>, turnwright::store::StoreError> {
-        let note = match store.get(conversation_id, RecordKind::Memory, ID).await {
+    ) -> Result<Option<Self>, StoreError> {
+        let note = storage.store.get(conversation_id, RecordKind::Memory, ID);
+        let note = match note.await {
             // A damaged note counts as absent.
             Err(error) if error.damaged_record().is_some() => None,
             note => note?.and_then(Record::into_memory),
@@ -71,14 +63,13 @@ impl ChatNote {
     }
 
     /// Stores the note.
-    pub(crate) async fn note(
+    pub(crate) async fn store(
         &self,
         storage: &Storage,
         conversation_id: &ConversationId,
     ) -> anyhow::Result<()> {
         let note = Memory::new(serde_json::to_string(self)?).id(ID).build()?;
-        let noted = storage.store.put(conversation_id, note).await;
-        noted.map_err(|error| storage.explain(error))?;
+        storage.store.put(conversation_id, note).await?;
         Ok(())
     }
 

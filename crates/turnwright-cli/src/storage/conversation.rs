@@ -1,10 +1,10 @@
 //! Names of conversations. A conversation that is restarted continues as its next part: `shop`, `shop~2`, `shop~3`.
 
 use std::fs::{self, File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
-use turnwright::store::{ConversationFilter, ConversationId, Query, Store as _};
+use turnwright::store::{ConversationFilter, ConversationId, Query, Store as _, StoreError};
 
 use super::{ChatNote, Storage, files};
 use crate::exit::misuse;
@@ -26,20 +26,16 @@ pub(crate) struct ConversationPart {
 impl ConversationPart {
     /// Parses a name. Without a number it is the first part.
     pub(crate) fn named(text: &str) -> Self {
-        let parts = text.rsplit_once(MARK);
-        let numbered = parts.and_then(|(name, number)| {
+        let numbered = text.rsplit_once(MARK).and_then(|(name, digits)| {
             // Only the canonical form: `shop~02` is another conversation.
-            let read: u64 = number.parse().ok()?;
-            let same = read >= 1 && read.to_string() == number;
-            same.then(|| ConversationPart {
-                name: name.to_owned(),
-                number: read,
-            })
+            let number: u64 = digits.parse().ok()?;
+            (number >= 1 && number.to_string() == digits).then_some((name, number))
         });
-        numbered.unwrap_or_else(|| ConversationPart {
-            name: text.to_owned(),
-            number: 1,
-        })
+        let (name, number) = numbered.unwrap_or((text, 1));
+        ConversationPart {
+            name: name.to_owned(),
+            number,
+        }
     }
 
     /// The name of its records in the store.
@@ -56,30 +52,29 @@ impl ConversationPart {
     }
 
     /// The part to continue: the one that is named, or the last one.
-    pub(crate) async fn current(storage: &Storage, options: &str) -> anyhow::Result<Self> {
-        let named = ConversationPart::named(options);
-        if options.contains(MARK) {
-            return match is_empty(storage, &named.conversation_id()).await? {
-                false => Ok(named),
-                true => Err(misuse(format!(
-                    "there is no conversation `{options}`; `turnwright turns list` shows which there are"
-                ))),
-            };
+    pub(crate) async fn current(storage: &Storage, name: &str) -> anyhow::Result<Self> {
+        let named = ConversationPart::named(name);
+        if !name.contains(MARK) {
+            let last = parts_of(storage, &named.name).await?.pop();
+            return Ok(last.unwrap_or(named));
         }
-        let last = parts_of(storage, &named.name).await?.pop();
-        Ok(last.unwrap_or(named))
+        let first = Query::all().limit(1);
+        let loaded = storage.store.load(&named.conversation_id(), &first).await?;
+        match loaded.records.is_empty() {
+            false => Ok(named),
+            true => Err(misuse(format!(
+                "there is no conversation `{name}`; `turnwright turns list` shows which there are"
+            ))),
+        }
     }
 
     /// The part for a restart: the last one if it is empty, otherwise the one after it.
-    pub(crate) async fn next_empty(&self, storage: &Storage) -> anyhow::Result<Self> {
+    pub(crate) async fn next_empty(&self, storage: &Storage) -> Result<Self, StoreError> {
         let last = parts_of(storage, &self.name).await?.pop();
         let last = last.unwrap_or_else(|| self.clone());
-        let records = storage
-            .store
-            .load(&last.conversation_id(), &Query::all().limit(2))
-            .await
-            .map_err(|error| storage.explain(error))?;
-        match records.into_records().all(|record| ChatNote::is(&record)) {
+        let first = Query::all().limit(2);
+        let loaded = storage.store.load(&last.conversation_id(), &first).await?;
+        match loaded.into_records().all(|record| ChatNote::is(&record)) {
             true => Ok(last),
             false => Ok(last.next()),
         }
@@ -96,24 +91,14 @@ impl std::fmt::Display for ConversationPart {
     }
 }
 
-async fn is_empty(storage: &Storage, conversation_id: &ConversationId) -> anyhow::Result<bool> {
-    let loaded = storage
-        .store
-        .load(conversation_id, &Query::all().limit(1))
-        .await;
-    let loaded = loaded.map_err(|error| storage.explain(error))?;
-    Ok(loaded.records.is_empty())
-}
-
 /// The parts of a conversation, in order. Parts after the first need a note of a chat.
 pub(crate) async fn parts_of(
     storage: &Storage,
     name: &str,
-) -> anyhow::Result<Vec<ConversationPart>> {
+) -> Result<Vec<ConversationPart>, StoreError> {
     let filter = ConversationFilter::all().prefix(name);
-    let conversation_ids = storage.store.conversations(&filter).await;
     let mut parts = Vec::new();
-    for conversation_id in conversation_ids.map_err(|error| storage.explain(error))? {
+    for conversation_id in storage.store.conversations(&filter).await? {
         let part = ConversationPart::named(conversation_id.as_str());
         if part.name != name || part.conversation_id() != conversation_id {
             continue;
@@ -128,7 +113,8 @@ pub(crate) async fn parts_of(
 
 /// The lock and the input history of a conversation. One chat holds the lock at a time.
 pub(crate) struct ChatLock {
-    history: PathBuf,
+    /// The lines that were typed.
+    pub(crate) history: PathBuf,
     place: PathBuf,
     /// Held as long as this lives.
     _lock: File,
@@ -140,9 +126,9 @@ const TRIES: usize = 16;
 impl ChatLock {
     /// Takes the lock. Returns `None` if another program holds it.
     pub(crate) fn take(storage: &Storage, name: &str) -> anyhow::Result<Option<Self>> {
-        let folder = storage.place.chats();
+        let folder = storage.place.sibling("chats");
         let shown = folder.display();
-        let place = path(&folder, name, "lock");
+        let place = folder.join(format!("{name}.lock"));
         for _ in 0..TRIES {
             let lock = files::make_folder(&folder)
                 .and_then(|()| files::lock_file(&place))
@@ -150,12 +136,12 @@ impl ChatLock {
             match lock.try_lock() {
                 Ok(()) if files::is_at(&lock, &place) => {
                     return Ok(Some(ChatLock {
-                        history: path(&folder, name, "history"),
+                        history: folder.join(format!("{name}.history")),
                         place,
                         _lock: lock,
                     }));
                 }
-                // Whoever had it took its file away: others have another one, or will.
+                // The former holder removed its file: other processes use another one.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => {
@@ -169,7 +155,7 @@ impl ChatLock {
 
     /// The conversations that chats have open now.
     pub(crate) fn all_taken(storage: &Storage) -> anyhow::Result<Vec<String>> {
-        let Ok(entries) = fs::read_dir(storage.place.chats()) else {
+        let Ok(entries) = fs::read_dir(storage.place.sibling("chats")) else {
             return Ok(Vec::new());
         };
         let mut taken = Vec::new();
@@ -186,33 +172,24 @@ impl ChatLock {
         Ok(taken)
     }
 
-    /// Where the lines are kept that were typed.
-    pub(crate) fn history(&self) -> PathBuf {
-        self.history.clone()
-    }
-
     /// Leaves nothing of it: neither what was typed nor the conversation's name.
     pub(crate) fn clear(self) -> std::io::Result<()> {
         files::remove(&self.history)?;
         // Where it cannot be told whether a lock is that of its file, the file stays.
-        match files::IS_TOLD_APART {
+        match cfg!(unix) {
             true => files::remove(&self.place),
             false => Ok(()),
         }
     }
 }
 
-fn path(folder: &Path, name: &str, what: &str) -> PathBuf {
-    folder.join(format!("{name}.{what}"))
-}
-
 /// Refuses names that could lead elsewhere, or be taken for another.
-pub(crate) fn check_name(options: &str) -> anyhow::Result<()> {
-    let name = ConversationPart::named(options).name;
-    let sign = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '.' | '_' | '-');
+pub(crate) fn check_name(name: &str) -> anyhow::Result<()> {
+    let name = ConversationPart::named(name).name;
+    let ch = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '.' | '_' | '-');
     let plain = !name.is_empty()
         && name.len() <= LONGEST_NAME
-        && name.chars().all(sign)
+        && name.chars().all(ch)
         && !name.starts_with('.')
         && !name.contains("..");
     match plain {

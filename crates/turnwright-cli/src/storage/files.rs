@@ -1,8 +1,8 @@
 //! Files and folders for their owner alone.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::path::Path;
+use std::io::{self, BufWriter, Read as _, Write as _};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use turnwright::trust::ConversationSecret;
@@ -22,9 +22,6 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
 pub(super) fn lock_file(path: &Path) -> io::Result<File> {
     owner_only().create(true).truncate(false).open(path)
 }
-
-/// Whether [`is_at`] can tell.
-pub(super) const IS_TOLD_APART: bool = cfg!(unix);
 
 /// Whether an open file is the one that stands there.
 #[cfg(unix)]
@@ -50,9 +47,42 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A file that was not there before.
-pub(crate) fn new_file(path: &Path) -> io::Result<File> {
-    owner_only().create_new(true).open(path)
+/// A file that is written next to its target and takes its place when it is complete. Leaves nothing behind if it never is.
+pub(crate) struct NewFile {
+    temporary: PathBuf,
+    pub(crate) target: PathBuf,
+    pub(crate) writer: BufWriter<File>,
+}
+
+impl NewFile {
+    pub(crate) fn create(target: &Path) -> io::Result<Self> {
+        let temporary = target.with_added_extension(format!("{}.tmp", std::process::id()));
+        // Left by a process of the same id that did not come to its end.
+        let _ = fs::remove_file(&temporary);
+        let file = owner_only().create_new(true).open(&temporary)?;
+        Ok(NewFile {
+            temporary,
+            target: target.to_owned(),
+            writer: BufWriter::new(file),
+        })
+    }
+
+    /// Writes it to the disk and puts it in place. Unless it replaces, fails if the target exists.
+    pub(crate) fn persist(mut self, replaces: bool) -> io::Result<()> {
+        self.writer.flush()?;
+        self.writer.get_ref().sync_all()?;
+        match replaces {
+            true => fs::rename(&self.temporary, &self.target),
+            false => fs::hard_link(&self.temporary, &self.target),
+        }
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        // It is there under its own name, or it is not wanted.
+        let _ = fs::remove_file(&self.temporary);
+    }
 }
 
 fn owner_only() -> OpenOptions {
@@ -100,18 +130,11 @@ fn read_start(file: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes it beside first, to the disk: there is all of it or nothing, and never another one in its place.
+/// Writes all of it or nothing, and never replaces another one.
 fn make_secret(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = file.with_added_extension(format!("{}.tmp", std::process::id()));
-    // Left by a process of the same id that did not come to its end.
-    let _ = fs::remove_file(&temporary);
-    let mut new = new_file(&temporary)?;
-    let made = new
-        .write_all(bytes)
-        .and_then(|()| new.sync_all())
-        .and_then(|()| fs::hard_link(&temporary, file));
-    let _ = fs::remove_file(&temporary);
-    match made {
+    let mut new = NewFile::create(file)?;
+    new.writer.write_all(bytes)?;
+    match new.persist(false) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made,
     }

@@ -9,7 +9,6 @@ mod conversation;
 mod error;
 mod files;
 
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,17 +16,16 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use etcetera::BaseStrategy as _;
-use turnwright::RecordKind;
 use turnwright::Spool;
 use turnwright::spool::{DiskSpool, MemorySpool};
-use turnwright::sqlite::{SqliteError, SqliteErrorKind as Trouble, SqliteStore};
-use turnwright::store::{ConversationFilter, Query, Store as _, StoreError};
+use turnwright::sqlite::{SqliteError, SqliteErrorKind as Kind, SqliteStore};
+use turnwright::store::StoreError;
 use turnwright::trust::ConversationSecret;
 
 pub(crate) use chat_note::{ChatNote, other_server};
 pub(crate) use conversation::{ChatLock, ConversationPart, check_name, parts_of};
-pub(crate) use error::{explain, helps, trouble_of};
-pub(crate) use files::new_file;
+pub(crate) use error::{database_error, explain, remedy};
+pub(crate) use files::NewFile;
 
 use crate::args::StoreFile;
 use crate::exit::misuse;
@@ -41,9 +39,9 @@ const FILE: &str = "conversations.db";
 /// The location of a database, which need not exist.
 #[derive(Clone, Debug)]
 pub(crate) struct StorageLocation {
-    file: PathBuf,
+    pub(crate) file: PathBuf,
     /// Whether it was named on the command line. Another person may have written such a file.
-    named: bool,
+    pub(crate) named: bool,
     /// The target of the file if it is a link. The files next to it are named after the target.
     real: PathBuf,
     /// The folder of results, if it was named.
@@ -53,39 +51,21 @@ pub(crate) struct StorageLocation {
 impl StorageLocation {
     /// The file that was named, otherwise the default of this user.
     pub(crate) fn of(options: &StoreFile) -> anyhow::Result<Self> {
-        match &options.store {
+        let file = match &options.store {
             Some(file) if file.file_name().is_none() => {
                 let shown = file.display();
-                Err(misuse(format!("`--store {shown}` names no file")))
+                return Err(misuse(format!("`--store {shown}` names no file")));
             }
-            Some(file) => Ok(StorageLocation {
-                results: options.results.clone(),
-                ..StorageLocation::at(file.clone(), true)
-            }),
-            None => Ok(StorageLocation::at(home()?.join(FILE), false)),
-        }
-    }
-
-    fn at(file: PathBuf, named: bool) -> Self {
-        let real = match file.is_symlink() {
-            true => file.canonicalize().unwrap_or_else(|_| file.clone()),
-            false => file.clone(),
+            Some(file) => file.clone(),
+            None => home()?.join(FILE),
         };
-        StorageLocation {
+        let target = file.is_symlink().then(|| file.canonicalize().ok());
+        Ok(StorageLocation {
+            named: options.store.is_some(),
+            real: target.flatten().unwrap_or_else(|| file.clone()),
+            results: options.results.clone(),
             file,
-            named,
-            real,
-            results: None,
-        }
-    }
-
-    pub(crate) fn file(&self) -> &Path {
-        &self.file
-    }
-
-    /// Whether it was named on the command line, so that its author is unknown.
-    pub(crate) fn is_named(&self) -> bool {
-        self.named
+        })
     }
 
     /// The options that select this file in another command, quoted for a shell.
@@ -103,7 +83,11 @@ impl StorageLocation {
     /// Whether the file exists. A file that was named must exist.
     fn is_there(&self) -> anyhow::Result<bool> {
         match fs::metadata(&self.file) {
-            Ok(found) => self.check_kind(&found).map(|()| true),
+            // A pipe or a terminal would block forever.
+            Ok(found) if !found.is_file() && !found.is_dir() => {
+                Err(misuse(format!("`{}` is no file", self.file.display())))
+            }
+            Ok(_) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !self.named => Ok(false),
             Err(error) => {
                 let shown = self.file.display();
@@ -114,30 +98,13 @@ impl StorageLocation {
         }
     }
 
-    /// Rejects pipes and terminals, which would block forever.
-    fn check_kind(&self, found: &fs::Metadata) -> anyhow::Result<()> {
-        match found.is_file() || found.is_dir() {
-            true => Ok(()),
-            false => Err(misuse(format!("`{}` is no file", self.file.display()))),
-        }
-    }
-
     fn sibling(&self, what: &str) -> PathBuf {
-        let mut name = OsString::from(&self.real);
-        name.push(".");
-        name.push(what);
-        name.into()
+        self.real.with_added_extension(what)
     }
 
     fn results(&self) -> PathBuf {
-        match &self.results {
-            Some(options) => options.clone(),
-            None => self.sibling("results"),
-        }
-    }
-
-    fn chats(&self) -> PathBuf {
-        self.sibling("chats")
+        let named = self.results.clone();
+        named.unwrap_or_else(|| self.sibling("results"))
     }
 }
 
@@ -166,92 +133,116 @@ pub(crate) struct Storage {
 
 impl Storage {
     /// Opens the database, or creates it.
-    pub(crate) async fn open(place: StorageLocation) -> anyhow::Result<Self> {
+    pub(crate) async fn open(options: &StoreFile) -> anyhow::Result<Self> {
+        let place = StorageLocation::of(options)?;
         if let Some(folder) = place.file.parent().filter(|_| !place.named) {
             let shown = folder.display();
             files::make_folder(folder).with_context(|| {
                 format!("the folder `{shown}` cannot be made; {HOME} names another")
             })?;
         }
-        Storage::to_write(place).await
+        if place.file.exists() {
+            place.is_there()?;
+        }
+        Storage::open_to_write(place).await
     }
 
-    /// Opens the database for changes, if it exists.
-    pub(crate) async fn open_existing(place: StorageLocation) -> anyhow::Result<Option<Self>> {
+    /// Opens the database for changes. Fails with `nothing_to` if nothing is stored yet.
+    pub(crate) async fn open_existing(
+        options: &StoreFile,
+        nothing_to: &str,
+    ) -> anyhow::Result<Self> {
+        let place = StorageLocation::of(options)?;
         match place.is_there()? {
-            true => Storage::to_write(place).await.map(Some),
-            false => Ok(None),
+            true => Storage::open_to_write(place).await,
+            false => Err(nothing_yet(nothing_to)),
         }
     }
 
-    /// Opens the database to delete from it, if it exists. Does not create a folder of results: the results may be elsewhere.
-    pub(crate) async fn open_to_delete(place: StorageLocation) -> anyhow::Result<Option<Self>> {
-        if !place.is_there()? || place.results().is_dir() {
-            return Storage::open_existing(place).await;
+    /// Opens the database to delete from it. Does not create a folder of results: the results may be elsewhere.
+    pub(crate) async fn open_to_delete(options: &StoreFile) -> anyhow::Result<Self> {
+        let place = StorageLocation::of(options)?;
+        match place.is_there()? {
+            true if place.results().is_dir() => Storage::open_to_write(place).await,
+            true => Ok(Storage::with(place, None, false).await?),
+            false => Err(nothing_yet("nothing to delete")),
         }
-        match open(&place, None, false).await {
-            Ok(store) => Ok(Some(Storage {
-                place,
-                store,
-                spool: Arc::new(MemorySpool::default()),
-                has_results: false,
-            })),
-            Err(error) => Err(explain(error, &place)),
-        }
+    }
+
+    /// Opens the database read-only.
+    pub(crate) async fn open_to_read(
+        options: &StoreFile,
+        nothing_to: &str,
+    ) -> anyhow::Result<Self> {
+        let storage = Storage::open_if_there(options).await?;
+        storage.ok_or_else(|| nothing_yet(nothing_to))
     }
 
     /// Opens the database read-only, if it exists.
-    pub(crate) async fn open_to_read(place: StorageLocation) -> anyhow::Result<Option<Self>> {
+    pub(crate) async fn open_if_there(options: &StoreFile) -> anyhow::Result<Option<Self>> {
+        let place = StorageLocation::of(options)?;
         if !place.is_there()? {
             return Ok(None);
         }
-        let has_results = place.results().is_dir();
-        let spool: Arc<dyn Spool> = match has_results {
+        let spool: Arc<dyn Spool> = match place.results().is_dir() {
             true => Arc::new(open_spool(&place).await?),
             false => Arc::new(MemorySpool::default()),
         };
-        let store = open(&place, Some(&spool), true).await;
-        match store {
-            Ok(store) => Ok(Some(Storage {
-                place,
-                store,
-                spool,
-                has_results,
-            })),
+        let error = match Storage::with(place.clone(), Some(spool), true).await {
+            Ok(storage) => return Ok(Some(storage)),
+            Err(error) => error,
+        };
+        match SqliteError::of(&error).map(SqliteError::kind) {
             // An earlier release wrote it: migrate it.
-            Err(error) if is_older(&error) => Storage::to_write(place).await.map(Some),
-            Err(error) => Err(error::explain_to_reader(error, &place)),
+            Some(Kind::OlderFormat { .. }) => Storage::open_to_write(place).await.map(Some),
+            Some(Kind::ReadOnly) => Err(misuse(format!(
+                "`{}` cannot be looked at where it is: to read it, a file must be made beside it, and its folder may only be \
+                 read. Copy it elsewhere, and name the copy with `--store FILE`",
+                place.file.display()
+            ))),
+            _ => Err(error.into()),
         }
     }
 
-    async fn to_write(place: StorageLocation) -> anyhow::Result<Self> {
-        check_folder(&place)?;
-        if let Ok(found) = fs::metadata(&place.file) {
-            place.check_kind(&found)?;
+    async fn open_to_write(place: StorageLocation) -> anyhow::Result<Self> {
+        let folder = Path::new(".").join(place.file.parent().unwrap_or(Path::new("/")));
+        if !folder.is_dir() {
+            return Err(misuse(format!(
+                "the folder of `{}` does not exist: make it, or name another file",
+                place.file.display()
+            )));
         }
         let results = place.results();
         let was_there = results.exists();
-        let spool: Arc<dyn Spool> = Arc::new(open_spool(&place).await?);
-        match open(&place, Some(&spool), false).await {
-            Ok(store) => Ok(Storage {
-                place,
-                store,
-                spool,
-                has_results: true,
-            }),
-            Err(error) => {
-                // Leaves nothing next to a file that is not ours. Only an empty folder is removed.
-                if !was_there {
-                    let _ = fs::remove_dir(&results);
-                }
-                Err(explain(error, &place))
-            }
+        let spool = Arc::new(open_spool(&place).await?);
+        let opened = Storage::with(place, Some(spool), false).await;
+        if opened.is_err() && !was_there {
+            // Leaves nothing next to a file that is not ours. Only an empty folder is removed.
+            let _ = fs::remove_dir(&results);
         }
+        Ok(opened?)
     }
 
-    /// Explains an error of the store to the user.
-    pub(crate) fn explain(&self, error: StoreError) -> anyhow::Error {
-        explain(error, &self.place)
+    async fn with(
+        place: StorageLocation,
+        spool: Option<Arc<dyn Spool>>,
+        to_read: bool,
+    ) -> Result<Self, StoreError> {
+        // Unknown kinds are shown as text, and not lost.
+        let mut store = SqliteStore::builder(&place.file)
+            .byte_resolver(|resolver| resolver.unknown_kinds_as_text());
+        if let Some(spool) = &spool {
+            store = store.spool(Arc::clone(spool));
+        }
+        if to_read {
+            store = store.read_only();
+        }
+        Ok(Storage {
+            store: store.open().await?,
+            spool: spool.unwrap_or_else(|| Arc::new(MemorySpool::default())),
+            has_results: place.results().is_dir(),
+            place,
+        })
     }
 
     /// The secret of the database, which is created if it does not exist.
@@ -259,60 +250,10 @@ impl Storage {
         let file = self.place.sibling("secret");
         tokio::task::spawn_blocking(move || files::secret(&file)).await?
     }
-
-    /// Reads what a user would read first, to find a damaged database.
-    pub(crate) async fn check(&self) -> anyhow::Result<()> {
-        let conversation_ids = self.store.conversations(&ConversationFilter::all()).await;
-        for conversation_id in conversation_ids.map_err(|error| self.explain(error))? {
-            // One damaged record does not make a file useless.
-            let turns = Query::all().kind(RecordKind::Turn);
-            let read = self.store.load(&conversation_id, &turns).await;
-            read.map_err(|error| self.explain(error))?;
-        }
-        Ok(())
-    }
-
-    /// Closes the database.
-    pub(crate) async fn close(&self) -> anyhow::Result<()> {
-        self.store
-            .close()
-            .await
-            .map_err(|error| self.explain(error))
-    }
 }
 
-/// Rejects a file in a folder that does not exist, which is a typing error.
-fn check_folder(place: &StorageLocation) -> anyhow::Result<()> {
-    let folder = match place.file.parent() {
-        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
-        Some(folder) => folder,
-        None => return Ok(()),
-    };
-    match folder.is_dir() {
-        true => Ok(()),
-        false => Err(misuse(format!(
-            "the folder of `{}` does not exist: make it, or name another file",
-            place.file.display()
-        ))),
-    }
-}
-
-async fn open(
-    place: &StorageLocation,
-    spool: Option<&Arc<dyn Spool>>,
-    to_read: bool,
-) -> Result<SqliteStore, StoreError> {
-    let store = SqliteStore::builder(&place.file);
-    let store = match spool {
-        Some(spool) => store.spool(Arc::clone(spool)),
-        None => store,
-    };
-    // Unknown kinds are shown as text, and not lost.
-    let store = store.reopen(|reopen| reopen.unknown_kinds_as_text());
-    match to_read {
-        true => store.read_only().open().await,
-        false => store.open().await,
-    }
+fn nothing_yet(nothing_to: &str) -> anyhow::Error {
+    misuse(format!("nothing is kept yet, so there is {nothing_to}"))
 }
 
 async fn open_spool(place: &StorageLocation) -> anyhow::Result<DiskSpool> {
@@ -324,15 +265,8 @@ async fn open_spool(place: &StorageLocation) -> anyhow::Result<DiskSpool> {
             folder.display()
         )));
     }
-    match DiskSpool::open(&folder).await {
-        Ok(spool) => Ok(spool),
-        Err(error) => Err(error::sibling(&folder, &error)),
-    }
-}
-
-fn is_older(error: &StoreError) -> bool {
-    let trouble = SqliteError::of(error).map(SqliteError::kind);
-    matches!(trouble, Some(Trouble::OlderFormat { .. }))
+    let spool = DiskSpool::open(&folder).await;
+    spool.map_err(|error| error::sibling(&folder, &error))
 }
 
 #[cfg(test)]
@@ -341,14 +275,25 @@ mod tests {
 
     #[test]
     fn a_command_that_is_suggested_can_be_typed() {
-        let place = |file: &str| StorageLocation::at(file.into(), true);
+        let place = |file: &str| {
+            let store = Some(file.into());
+            let options = StoreFile {
+                store,
+                results: None,
+            };
+            StorageLocation::of(&options).unwrap()
+        };
         assert_eq!(place("/a/b-1.db").option(), " --store /a/b-1.db");
         assert_eq!(
             place("it's here.db").option(),
             r" --store 'it'\''s here.db'"
         );
         assert_eq!(place("-\n").option(), r" --store $'./-\012'");
-        assert_eq!(StorageLocation::at("/x".into(), false).option(), "");
+        let unnamed = StorageLocation {
+            named: false,
+            ..place("/x")
+        };
+        assert_eq!(unnamed.option(), "");
         let options = StoreFile {
             store: Some("a.db".into()),
             results: Some("my results".into()),
@@ -367,7 +312,7 @@ mod tests {
         };
         let place = StorageLocation::of(&options).unwrap();
         assert_eq!(place.results(), Path::new("/a/shop.db.results"));
-        assert!(place.is_named());
+        assert!(place.named);
         let options = StoreFile {
             store: Some("/".into()),
             results: None,

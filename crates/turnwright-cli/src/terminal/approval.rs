@@ -1,11 +1,11 @@
 //! Asks for approval of calls.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use turnwright::gate::{Gates, OpenGate};
 
 use super::flow::columns_of;
 use super::style::{self, paint};
-use super::{Editor, Screen, Typed, json, one_line, plain};
+use super::{Editor, Screen, Typed, json as shown_json, one_line, plain, reconcile};
 use crate::units::count;
 
 /// The prefix of lines that a model wrote, so that no argument can look like the question.
@@ -13,6 +13,10 @@ const QUOTED: &str = "  │ ";
 
 /// The number of argument lines shown at first.
 const SHOWN: usize = 12;
+
+/// The reasons that are stored with an approval.
+const BEFOREHAND: &str = "beforehand, by --yes";
+const PERSON: &str = "by the person at the terminal";
 
 /// The source of approvals.
 pub(crate) struct ApprovalPrompt {
@@ -24,17 +28,12 @@ pub(crate) struct ApprovalPrompt {
     pub(super) tell_model: bool,
 }
 
-/// What is kept of whoever said yes.
-const BEFOREHAND: &str = "beforehand, by --yes";
-const PERSON: &str = "by the person at the terminal";
-
-/// The content of an approval question.
-struct Asked<'g> {
-    tool: &'g str,
+/// An open gate that asks about a call.
+pub(super) struct Question<'g> {
+    gate: &'g OpenGate,
+    gates: &'g Gates,
+    pub(super) tool: &'g str,
     args: String,
-    reason: &'g str,
-    /// For a call of a sub-agent: the tools around it, outermost first.
-    outer_tools: Vec<&'g str>,
 }
 
 impl ApprovalPrompt {
@@ -58,197 +57,188 @@ impl ApprovalPrompt {
         self
     }
 
-    /// Answers at a gate. `false` if whoever was asked called the turn off.
+    /// Answers at a gate. `false` if the user cancelled the turn.
     pub(crate) async fn answer(
         &self,
         screen: &mut Screen,
         gate: &OpenGate,
         gates: &Gates,
     ) -> anyhow::Result<bool> {
-        if let Some(answered) = super::reconcile::answer(self, screen, gate, gates).await? {
-            return Ok(answered);
+        match (&*gate.name, Question::of(gate, gates)) {
+            (turnwright::reconcile::GATE, Some(question)) => {
+                reconcile::answer(self, screen, &question).await
+            }
+            ("approval", Some(question)) => self.approve(screen, &question).await,
+            _ => {
+                gates.reject(&gate.id, "this is not answered here");
+                Ok(true)
+            }
         }
-        let Some(asked) = Asked::of(gate) else {
-            gates.reject(&gate.id, "this is not answered here");
-            return Ok(true);
-        };
+    }
+
+    async fn approve(&self, screen: &mut Screen, asked: &Question<'_>) -> anyhow::Result<bool> {
         if !screen.is_json() {
             asked.show(screen)?;
         }
         match &self.person {
             _ if self.given => {
-                note(screen, style::CARE, &format!("allowed {BEFOREHAND}"))?;
-                gates.resolve(&gate.id, allowed(BEFOREHAND))?;
+                note(screen, &format!("allowed {BEFOREHAND}"))?;
+                asked.resolve(allowed(BEFOREHAND))?;
             }
             None => {
-                note(
-                    screen,
-                    style::CARE,
-                    "refused: there is no terminal to ask at; --yes allows it beforehand",
-                )?;
-                gates.refuse(&gate.id, "there is nobody to ask")?;
+                let text = "refused: there is no terminal to ask at; --yes allows it beforehand";
+                note(screen, text)?;
+                asked.deny("there is nobody to ask")?;
             }
-            Some(editor) => return person(editor, screen, &asked, gate, gates).await,
+            Some(editor) => return asked.ask(editor, screen).await,
         }
         Ok(true)
     }
 }
 
-async fn person(
-    editor: &Editor,
-    screen: &mut Screen,
-    asked: &Asked<'_>,
-    gate: &OpenGate,
-    gates: &Gates,
-) -> anyhow::Result<bool> {
-    screen.rest();
-    let mut draft = asked.args.clone();
-    let in_time = loop {
-        match editor.answer(&asked.question(), "").await {
-            Typed::Line(line) => match line.trim().to_lowercase().as_str() {
-                "y" | "yes" => break gates.resolve(&gate.id, allowed(PERSON))?,
-                "n" | "no" => {
-                    break gates.refuse(&gate.id, "the person at the terminal said no")?;
-                }
-                "e" | "edit" => match edited(editor, screen, &mut draft, gate, gates).await? {
-                    Some(in_time) => break in_time,
-                    None => continue,
-                },
-                "s" | "see" => asked.show_all(screen)?,
-                _ => screen.line("  Type y, n, e or s, and Enter. Ctrl-C calls the turn off.")?,
-            },
-            Typed::Interrupted => {
-                gates.refuse(&gate.id, "the person at the terminal called it off")?;
-                return Ok(false);
-            }
-            Typed::Ended => break gates.refuse(&gate.id, "nobody is there any more")?,
-        }
-    };
-    if !in_time {
-        note(screen, style::CARE, "too late: the call no longer waits")?;
-    }
-    Ok(true)
-}
-
-/// Other arguments, begun as they were left. None if they do not fit, or nothing was typed: then the question is still open.
-async fn edited(
-    editor: &Editor,
-    screen: &mut Screen,
-    draft: &mut String,
-    gate: &OpenGate,
-    gates: &Gates,
-) -> anyhow::Result<Option<bool>> {
-    let Typed::Line(text) = editor.answer("  arguments: ", draft).await else {
-        return Ok(None);
-    };
-    draft.clone_from(&text);
-    let fits = match serde_json::from_str::<Value>(&text) {
-        Ok(args) => gates.resolve(&gate.id, edit(&args)).map_err(|error| {
-            // What the tool says of them, without who said it to whom.
-            let message = error.message();
-            let (_, faults) = message
-                .split_once("refused the arguments: ")
-                .unwrap_or(("", message));
-            faults.to_owned()
-        }),
-        Err(error) => Err(format!("it is not JSON: {error}")),
-    };
-    match fits {
-        Ok(in_time) => Ok(Some(in_time)),
-        Err(why) => {
-            let why = format!("that does not fit: {}", plain(&why));
-            screen.quoting(style::BAD, "  ", QUOTED, &why)?;
-            Ok(None)
-        }
-    }
-}
-
-/// A yes. Why it was one is kept with it.
+/// An approval, with the reason that is stored.
 fn allowed(reason: &str) -> Value {
-    serde_json::json!({ "decision": "approve", "reason": reason })
+    json!({ "decision": "approve", "reason": reason })
 }
 
-fn edit(args: &Value) -> Value {
-    serde_json::json!({ "decision": "edit", "args": args, "reason": PERSON })
-}
-
-impl<'g> Asked<'g> {
-    /// None if the gate is none of an approval.
-    fn of(gate: &'g OpenGate) -> Option<Self> {
-        if &*gate.name != "approval" {
-            return None;
-        }
-        let text = |name: &str| gate.question.get(name).and_then(Value::as_str);
-        let outer = gate.question.get("outerTools").and_then(Value::as_array);
-        Some(Asked {
-            tool: text("tool")?,
+impl<'g> Question<'g> {
+    fn of(gate: &'g OpenGate, gates: &'g Gates) -> Option<Self> {
+        Some(Question {
+            gate,
+            gates,
+            tool: gate.question.get("tool")?.as_str()?,
             // A model wrote them: a terminal must not show one thing and mean another.
-            args: json(gate.question.get("args")?),
-            reason: text("reason").unwrap_or_default(),
-            outer_tools: outer
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .collect(),
+            args: shown_json(gate.question.get("args")?),
         })
     }
 
-    /// What is answered. It names the tool: what stands above it may be long.
-    fn question(&self) -> String {
-        format!("  {}: yes, no, edit or see all? ", one_line(self.tool, 64))
+    /// A text of the question; empty if there is none.
+    pub(super) fn text(&self, name: &str) -> &str {
+        let text = self.gate.question.get(name).and_then(Value::as_str);
+        text.unwrap_or_default()
+    }
+
+    /// Answers it. `false` if the call no longer waits.
+    pub(super) fn resolve(&self, answer: Value) -> Result<bool, turnwright::Error> {
+        self.gates.resolve(&self.gate.id, answer)
+    }
+
+    fn deny(&self, reason: &str) -> Result<bool, turnwright::Error> {
+        self.gates.deny(&self.gate.id, reason)
+    }
+
+    async fn ask(&self, editor: &Editor, screen: &mut Screen) -> anyhow::Result<bool> {
+        screen.rest();
+        let mut draft = self.args.clone();
+        // It names the tool: what is above it may be long.
+        let prompt = format!("  {}: yes, no, edit or see all? ", one_line(self.tool, 64));
+        let in_time = loop {
+            match editor.answer(&prompt, "").await {
+                Typed::Line(line) => match line.trim().to_lowercase().as_str() {
+                    "y" | "yes" => break self.resolve(allowed(PERSON))?,
+                    "n" | "no" => break self.deny("the person at the terminal said no")?,
+                    "e" | "edit" => match self.edit(editor, screen, &mut draft).await? {
+                        Some(in_time) => break in_time,
+                        None => continue,
+                    },
+                    "s" | "see" => screen.line(self.lines(screen).join("\n"))?,
+                    _ => {
+                        screen
+                            .line("  Type y, n, e or s, and Enter. Ctrl-C calls the turn off.")?;
+                    }
+                },
+                Typed::Interrupted => {
+                    self.deny("the person at the terminal called it off")?;
+                    return Ok(false);
+                }
+                Typed::Ended => break self.deny("nobody is there any more")?,
+            }
+        };
+        if !in_time {
+            note(screen, "too late: the call no longer waits")?;
+        }
+        Ok(true)
+    }
+
+    /// Asks for other arguments, starting with the last draft. `None` if they are invalid or nothing was typed: then the
+    /// question is still open.
+    async fn edit(
+        &self,
+        editor: &Editor,
+        screen: &mut Screen,
+        draft: &mut String,
+    ) -> anyhow::Result<Option<bool>> {
+        let Typed::Line(text) = editor.answer("  arguments: ", draft).await else {
+            return Ok(None);
+        };
+        draft.clone_from(&text);
+        let edited = match serde_json::from_str::<Value>(&text) {
+            Ok(args) => {
+                let answer = json!({ "decision": "edit", "args": args, "reason": PERSON });
+                self.resolve(answer).map_err(|error| {
+                    // What the tool says of them, without who said it to whom.
+                    let message = error.message();
+                    let faults = message.split_once("refused the arguments: ");
+                    faults.map_or(message, |(_, faults)| faults).to_owned()
+                })
+            }
+            Err(error) => Err(format!("it is not JSON: {error}")),
+        };
+        match edited {
+            Ok(in_time) => Ok(Some(in_time)),
+            Err(why) => {
+                let why = format!("that does not fit: {}", plain(&why));
+                screen.quoting(style::BAD, "  ", QUOTED, &why)?;
+                Ok(None)
+            }
+        }
     }
 
     fn show(&self, screen: &mut Screen) -> std::io::Result<()> {
         let tool = one_line(self.tool, 64);
-        let by = match self.outer_tools.is_empty() {
+        // For a call of a sub-agent: the tools that it runs in, outermost first.
+        let outer = self.gate.question.get("outerTools");
+        let outer = outer.and_then(Value::as_array).into_iter().flatten();
+        let outer: Vec<&str> = outer.filter_map(Value::as_str).collect();
+        let by = match outer.is_empty() {
             true => String::new(),
-            false => format!(
-                " (called by {})",
-                one_line(&self.outer_tools.join(" > "), 64)
-            ),
+            false => format!(" (called by {})", one_line(&outer.join(" > "), 64)),
         };
-        screen.line(paint(style::CARE, format_args!("? {tool}{by} asks to run")))?;
+        screen.painted(style::WARN, format_args!("? {tool}{by} asks to run"))?;
         let lines = self.lines(screen);
         match lines.len() > SHOWN {
-            false => write_lines(screen, &lines)?,
+            false => screen.line(lines.join("\n"))?,
             // Their beginning and their end: what is in between must not push the question off the screen.
             true => {
                 let (first, rest) = lines.split_at(SHOWN / 2);
                 let (hidden, last) = rest.split_at(rest.len() - SHOWN / 2);
-                write_lines(screen, first)?;
-                let more = format!(
-                    "  … {} more lines: `s` shows all",
-                    count(hidden.len() as u64)
-                );
-                screen.line(paint(style::CARE, more))?;
-                write_lines(screen, last)?;
+                let hidden = count(hidden.len() as u64);
+                let more = format!("  … {hidden} more lines: `s` shows all");
+                let more = paint(style::WARN, more);
+                screen.line([first, &[more], last].concat().join("\n"))?;
             }
         }
-        let because = format!("because {}", plain(self.reason));
+        let because = format!("because {}", plain(self.text("reason")));
         screen.quoting(style::DIM, "  ", QUOTED, &because)
     }
 
-    fn show_all(&self, screen: &mut Screen) -> std::io::Result<()> {
-        write_lines(screen, &self.lines(screen))
-    }
-
-    fn lines(&self, screen: &Screen) -> Vec<String> {
+    pub(super) fn lines(&self, screen: &Screen) -> Vec<String> {
         lines(&self.args, screen.width())
     }
 }
 
 /// Arguments sign by sign, behind a margin: no space is lost where a line ends.
-pub(super) fn lines(args: &str, width: Option<usize>) -> Vec<String> {
+fn lines(args: &str, width: Option<usize>) -> Vec<String> {
     let room = width.unwrap_or(160);
     let columns = room.saturating_sub(super::columns(QUOTED)).max(2);
     let (mut lines, mut line, mut used) = (Vec::new(), QUOTED.to_owned(), 0);
-    for sign in args.chars() {
-        let width = columns_of(sign);
+    for ch in args.chars() {
+        let width = columns_of(ch);
         if used + width > columns {
             lines.push(std::mem::replace(&mut line, QUOTED.to_owned()));
             used = 0;
         }
-        line.push(sign);
+        line.push(ch);
         used += width;
     }
     lines.push(line);
@@ -258,19 +248,13 @@ pub(super) fn lines(args: &str, width: Option<usize>) -> Vec<String> {
 /// The arguments as a question shows them.
 #[cfg(test)]
 pub(crate) fn quoted_args(args: &Value, width: Option<usize>) -> String {
-    lines(&json(args), width).join("\n")
+    lines(&shown_json(args), width).join("\n")
 }
 
-pub(super) fn write_lines(screen: &mut Screen, lines: &[String]) -> std::io::Result<()> {
-    for line in lines {
-        screen.line(line)?;
-    }
-    Ok(())
-}
-
-pub(super) fn note(screen: &mut Screen, style: anstyle::Style, text: &str) -> std::io::Result<()> {
+/// Says how a question was settled, to people alone.
+pub(super) fn note(screen: &mut Screen, text: &str) -> std::io::Result<()> {
     match screen.is_json() {
         true => Ok(()),
-        false => screen.paragraph(style, "  ", text),
+        false => screen.paragraph(style::WARN, "  ", text),
     }
 }

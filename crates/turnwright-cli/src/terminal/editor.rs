@@ -2,14 +2,12 @@
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::thread;
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
 use rustyline::error::ReadlineError;
 use rustyline::{ColorMode, Config, DefaultEditor};
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::Mutex;
 
 use super::lines::Lines;
 use super::mode::Mode;
@@ -17,13 +15,13 @@ use super::screen::{is_dumb, with_colour};
 use super::signals::{Signal, Signals};
 use super::style::{self, paint};
 
-/// How many lines a history holds.
+/// The most lines of a history.
 const HISTORY: usize = 1_000;
 /// The largest file of a history that is read.
 const LARGEST_HISTORY: u64 = 64 << 20;
 
-/// Reads lines from whoever sits at the terminal, in a thread of its own: a line that nobody types blocks nothing. Clones
-/// share it; one question is asked at a time. Once the last of them is gone the terminal is as it was.
+/// Reads lines from the terminal in threads of their own: waiting for a line blocks nothing. Clones share it; one
+/// question is asked at a time. Once the last clone is dropped the terminal is as it was.
 #[derive(Clone)]
 pub(crate) struct Editor(Arc<Kind>);
 
@@ -35,8 +33,8 @@ enum Kind {
 }
 
 struct Rich {
-    questions: mpsc::Sender<Question>,
-    /// Whether a line is being typed, so that the terminal is in the editor's hands.
+    editors: Arc<StdMutex<LineEditors>>,
+    /// Whether a line is being typed, so that the editor controls the terminal.
     typing: Arc<AtomicBool>,
     mode: Mode,
 }
@@ -52,13 +50,6 @@ pub(crate) enum Typed {
     Ended,
 }
 
-struct Question {
-    prompt: String,
-    initial: String,
-    sort: Sort,
-    answer: oneshot::Sender<Typed>,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     /// Something to say: it goes into the history, and may have been typed before it was asked for.
@@ -70,32 +61,15 @@ enum Sort {
 impl Editor {
     /// An editor; its history is read from this file and kept there, if one is named.
     pub(crate) fn open(history: Option<PathBuf>) -> anyhow::Result<Self> {
-        if is_dumb() {
-            let lines = Mutex::new(Lines::open()?);
-            return Ok(Editor(Arc::new(Kind::Plain(lines))));
-        }
-        let mode = Mode::now();
-        let mut typists = Typists::open(history)?;
-        let typing = Arc::new(AtomicBool::new(false));
-        let (questions, asked) = mpsc::channel::<Question>();
-        let now = Arc::clone(&typing);
-        thread::Builder::new()
-            .name("editor".into())
-            .spawn(move || {
-                for question in asked {
-                    now.store(true, Ordering::SeqCst);
-                    let typed = typists.ask(&question);
-                    now.store(false, Ordering::SeqCst);
-                    // Nobody waits any more: the turn was called off.
-                    let _ = question.answer.send(typed);
-                }
-            })?;
-        let rich = Rich {
-            questions,
-            typing,
-            mode,
+        let kind = match is_dumb() {
+            true => Kind::Plain(Mutex::new(Lines::open())),
+            false => Kind::Rich(Rich {
+                mode: Mode::now(),
+                editors: Arc::new(StdMutex::new(LineEditors::open(history)?)),
+                typing: Arc::default(),
+            }),
         };
-        Ok(Editor(Arc::new(Kind::Rich(rich))))
+        Ok(Editor(Arc::new(kind)))
     }
 
     /// Asks for a line that is kept in the history.
@@ -113,22 +87,21 @@ impl Editor {
             Kind::Rich(rich) => rich,
             Kind::Plain(lines) => return ask_plainly(lines, prompt, sort).await,
         };
-        let (answer, typed) = oneshot::channel();
-        let question = Question {
-            prompt: prompt.to_owned(),
-            initial: initial.to_owned(),
-            sort,
-            answer,
-        };
-        match rich.questions.send(question) {
-            Ok(()) => typed.await.unwrap_or(Typed::Ended),
-            Err(_) => Typed::Ended,
-        }
+        let (editors, typing) = (Arc::clone(&rich.editors), Arc::clone(&rich.typing));
+        let (prompt, initial) = (prompt.to_owned(), initial.to_owned());
+        let typed = tokio::task::spawn_blocking(move || {
+            let mut editors = editors.lock().unwrap_or_else(PoisonError::into_inner);
+            typing.store(true, Ordering::SeqCst);
+            let typed = editors.ask(&prompt, &initial, sort);
+            typing.store(false, Ordering::SeqCst);
+            typed
+        });
+        typed.await.unwrap_or(Typed::Ended)
     }
 }
 
 impl Drop for Rich {
-    /// Somebody may have stopped waiting for a line that is still being typed.
+    /// The line that is still being typed may be one that is not waited for any more.
     fn drop(&mut self) {
         if self.typing.load(Ordering::SeqCst) {
             self.mode.restore();
@@ -164,16 +137,15 @@ async fn ask_plainly(lines: &Mutex<Lines>, prompt: &str, sort: Sort) -> Typed {
     }
 }
 
-/// Two editors: what was said and what was answered have nothing to do with each other, neither in the history nor in what
-/// was typed ahead.
-struct Typists {
+/// Two editors: input and answers share neither the history nor what was typed ahead.
+struct LineEditors {
     speech: DefaultEditor,
     answers: DefaultEditor,
     history: Option<PathBuf>,
     colour: bool,
 }
 
-impl Typists {
+impl LineEditors {
     fn open(history: Option<PathBuf>) -> anyhow::Result<Self> {
         let colour = with_colour(&io::stdout());
         let mode = match colour {
@@ -193,7 +165,7 @@ impl Typists {
                 let _ = speech.load_history(file);
             }
         }
-        Ok(Typists {
+        Ok(LineEditors {
             speech,
             answers: DefaultEditor::with_config(config)?,
             history,
@@ -201,43 +173,30 @@ impl Typists {
         })
     }
 
-    fn ask(&mut self, question: &Question) -> Typed {
-        let editor = match question.sort {
+    fn ask(&mut self, prompt: &str, initial: &str, sort: Sort) -> Typed {
+        let editor = match sort {
             Sort::Speech => &mut self.speech,
             Sort::Answer => {
                 Mode::forget_typed();
                 &mut self.answers
             }
         };
-        let raw = question.prompt.as_str();
         let styled = match self.colour {
-            true => paint(style::BOLD, raw),
-            false => raw.to_owned(),
+            true => paint(style::BOLD, prompt),
+            false => prompt.to_owned(),
         };
-        let line = match question.initial.as_str() {
-            "" => editor.readline(&(raw, styled)),
-            initial => editor.readline_with_initial(&(raw, styled), (initial, "")),
+        let line = match editor.readline_with_initial(&(prompt, styled), (initial, "")) {
+            Ok(line) => line,
+            Err(ReadlineError::Interrupted) => return Typed::Interrupted,
+            Err(_) => return Typed::Ended,
         };
-        match line {
-            Ok(line) => {
-                if question.sort == Sort::Speech {
-                    self.keep(&line);
-                }
-                Typed::Line(line)
+        if sort == Sort::Speech && !line.trim().is_empty() {
+            // A history that cannot be written is no reason to stop.
+            let _ = self.speech.add_history_entry(&line);
+            if let Some(file) = &self.history {
+                let _ = self.speech.append_history(file);
             }
-            Err(ReadlineError::Interrupted) => Typed::Interrupted,
-            Err(_) => Typed::Ended,
         }
-    }
-
-    /// A history that cannot be written is no reason to stop.
-    fn keep(&mut self, line: &str) {
-        if line.trim().is_empty() {
-            return;
-        }
-        let _ = self.speech.add_history_entry(line);
-        if let Some(file) = &self.history {
-            let _ = self.speech.append_history(file);
-        }
+        Typed::Line(line)
     }
 }

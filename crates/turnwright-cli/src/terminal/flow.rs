@@ -48,8 +48,8 @@ impl Flow {
     /// What may be written now.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         let mut out = String::new();
-        for sign in piece.chars() {
-            match sign {
+        for ch in piece.chars() {
+            match ch {
                 '\n' => {
                     self.end_word(&mut out);
                     if self.column == 0 {
@@ -66,7 +66,7 @@ impl Flow {
                     self.end_word(&mut out);
                     self.space.push_str(TAB);
                 }
-                _ => self.word.push(sign),
+                _ => self.word.push(ch),
             }
         }
         // Where nobody counts columns nothing need be held back.
@@ -82,6 +82,11 @@ impl Flow {
         self.end_word(&mut out);
         self.space.clear();
         out
+    }
+
+    /// A complete text.
+    pub(crate) fn wrap(mut self, text: &str) -> String {
+        self.push(text) + &self.end()
     }
 
     /// Whether the last line has something on it.
@@ -122,14 +127,14 @@ impl Flow {
         out.push_str(&self.space);
         self.column += columns(&self.space);
         self.space.clear();
-        for sign in word.chars() {
-            let wide = columns_of(sign);
+        for ch in word.chars() {
+            let wide = columns_of(ch);
             let full = |width: usize| self.column + wide > width;
             if self.width.is_some_and(full) {
                 self.end_line(out);
                 self.begin_line(out);
             }
-            out.push(sign);
+            out.push(ch);
             self.column += wide;
         }
     }
@@ -137,10 +142,7 @@ impl Flow {
 
 /// A whole text, broken between words.
 pub(crate) fn wrap(text: &str, width: Option<usize>, indent: &'static str) -> String {
-    let mut flow = Flow::new(width, indent);
-    let mut wrapped = flow.push(text);
-    wrapped.push_str(&flow.end());
-    wrapped
+    Flow::new(width, indent).wrap(text)
 }
 
 /// The width, or a little more where a window has no room for the indent and one wide character.
@@ -155,11 +157,11 @@ pub(crate) fn columns(text: &str) -> usize {
 }
 
 /// The most columns that a terminal may need for a character.
-pub(super) fn columns_of(sign: char) -> usize {
-    match sign {
+pub(super) fn columns_of(ch: char) -> usize {
+    match ch {
         // Makes the character before it an emoji, which is wider where the terminal knows it.
         '\u{fe0f}' => 1,
-        sign => sign.width().unwrap_or(0),
+        ch => ch.width().unwrap_or(0),
     }
 }
 
@@ -170,12 +172,12 @@ pub(crate) fn fit(text: &str, most: usize) -> String {
     }
     let mut cut = String::new();
     let mut used = 1;
-    for sign in text.chars() {
-        used += columns_of(sign);
+    for ch in text.chars() {
+        used += columns_of(ch);
         if used > most {
             break;
         }
-        cut.push(sign);
+        cut.push(ch);
     }
     cut.push('…');
     cut
@@ -252,8 +254,8 @@ mod tests {
             }
             pieces.push(&text[last..]);
             prop_assert_eq!(&flow(width, &pieces), &full);
-            let signs = |text: &str| text.split_whitespace().collect::<String>();
-            prop_assert_eq!(signs(&full), signs(&text));
+            let chars = |text: &str| text.split_whitespace().collect::<String>();
+            prop_assert_eq!(chars(&full), chars(&text));
             prop_assert!(full.lines().all(|line| columns(line) <= width));
             let fits = |word: &str| columns(word) + 2 <= width;
             if text.split_whitespace().all(fits) {

@@ -1,50 +1,26 @@
 //! Lines as they come, without editing: from a pipe, or from a terminal that can do no more.
 
 use std::io::{self, Read as _};
-use std::sync::mpsc;
-use std::thread;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::mpsc as answers;
+use tokio::task::JoinHandle;
 
 use super::mode::Mode;
 
-/// The lines of standard input, read in a thread of their own: waiting for one can be given up, and the line is not lost. It
+/// The lines of standard input, read in threads of their own: waiting for one can be given up, and the line is not lost. It
 /// reads only when it is asked: a pipe may hold more than memory does, and what is typed ahead may have to be forgotten.
 pub(crate) struct Lines {
-    requests: mpsc::Sender<Request>,
-    lines: answers::Receiver<io::Result<Option<String>>>,
-    /// Whether a line was asked for that did not come yet.
-    asked: bool,
-}
-
-enum Request {
-    Line,
-    /// What was read and not given yet is no longer wanted.
-    Forget,
+    reader: Arc<Mutex<Reader>>,
+    /// The line that was asked for and has not come yet.
+    pending: Option<JoinHandle<io::Result<Option<String>>>>,
 }
 
 impl Lines {
-    pub(crate) fn open() -> io::Result<Self> {
-        let (requests, asked) = mpsc::channel();
-        let (lines, typed) = answers::channel(1);
-        thread::Builder::new().name("lines".into()).spawn(move || {
-            let mut reader = Reader::default();
-            for request in asked {
-                match request {
-                    Request::Forget => reader.read.clear(),
-                    Request::Line => {
-                        if lines.blocking_send(reader.line()).is_err() {
-                            return;
-                        }
-                    }
-                }
-            }
-        })?;
-        Ok(Lines {
-            requests,
-            lines: typed,
-            asked: false,
-        })
+    pub(crate) fn open() -> Self {
+        Lines {
+            reader: Arc::default(),
+            pending: None,
+        }
     }
 
     /// The next line; none at the end.
@@ -52,25 +28,25 @@ impl Lines {
     /// # Errors
     /// The line is longer than what is read.
     pub(crate) async fn next(&mut self) -> io::Result<Option<String>> {
-        if !self.asked {
-            if self.requests.send(Request::Line).is_err() {
-                return Ok(None);
-            }
-            self.asked = true;
-        }
-        let line = self.lines.recv().await;
-        self.asked = false;
+        let pending = self.pending.get_or_insert_with(|| {
+            let reader = Arc::clone(&self.reader);
+            tokio::task::spawn_blocking(move || {
+                reader.lock().unwrap_or_else(PoisonError::into_inner).line()
+            })
+        });
+        let line = pending.await;
+        self.pending = None;
         line.unwrap_or(Ok(None))
     }
 
     /// Forgets what was typed before now.
     pub(crate) fn forget(&mut self) {
-        if let Ok(_before) = self.lines.try_recv() {
-            self.asked = false;
-        }
+        self.pending.take_if(|line| line.is_finished());
         Mode::forget_typed();
-        // It cannot be told only if it has ended.
-        let _ = self.requests.send(Request::Forget);
+        // If a line is being read, nothing of it was typed yet.
+        if let Ok(mut reader) = self.reader.try_lock() {
+            reader.read.clear();
+        }
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) use flow::{Flow, MARGIN, columns, fit, wrap};
 pub(crate) use lines::Lines;
 pub(crate) use plain::{json, one_line, plain};
 use screen::columns_of;
-pub(crate) use screen::{Colour, Screen};
+pub(crate) use screen::{Colour, LINE, Screen};
 pub(crate) use shell::{shell_path, shell_word};
 pub(crate) use signals::{Signal, Signals};
 
@@ -32,7 +32,7 @@ pub(crate) mod style {
     pub(crate) const DIM: Style = Style::new().dimmed();
     pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
     pub(crate) const BAD: Style = AnsiColor::Red.on_default();
-    pub(crate) const CARE: Style = AnsiColor::Yellow.on_default();
+    pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
     pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
 
     /// The text in this style.

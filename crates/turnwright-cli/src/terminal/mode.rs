@@ -1,50 +1,32 @@
 //! What a terminal does with what is typed, so that it can be left as it was.
 
 #[cfg(unix)]
-pub(crate) use unix::Mode;
+use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 
-#[cfg(not(unix))]
-pub(crate) use elsewhere::Mode;
+/// The mode of the input terminal; none if there is no terminal. On Windows the editor itself leaves
+/// the console as it was.
+pub(crate) struct Mode(#[cfg(unix)] Option<Termios>);
 
-#[cfg(unix)]
-mod unix {
-    use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
+impl Mode {
+    /// As it is now.
+    pub(crate) fn now() -> Self {
+        Mode(
+            #[cfg(unix)]
+            tcgetattr(std::io::stdin()).ok(),
+        )
+    }
 
-    /// The mode of the terminal at which somebody types; none where there is no terminal.
-    pub(crate) struct Mode(Option<Termios>);
-
-    impl Mode {
-        /// As it is now.
-        pub(crate) fn now() -> Self {
-            Mode(tcgetattr(std::io::stdin()).ok())
-        }
-
-        /// Makes it what it was. Whoever has no terminal any more has no need of it.
-        pub(crate) fn restore(&self) {
-            if let Some(mode) = &self.0 {
-                let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, mode);
-            }
-        }
-
-        /// Forgets what was typed and not read yet.
-        pub(crate) fn forget_typed() {
-            let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
+    /// Makes it what it was. Fails only if there is no terminal any more.
+    pub(crate) fn restore(&self) {
+        #[cfg(unix)]
+        if let Some(mode) = &self.0 {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, mode);
         }
     }
-}
 
-#[cfg(not(unix))]
-mod elsewhere {
-    /// The editor itself leaves the console as it was.
-    pub(crate) struct Mode;
-
-    impl Mode {
-        pub(crate) fn now() -> Self {
-            Mode
-        }
-
-        pub(crate) fn restore(&self) {}
-
-        pub(crate) fn forget_typed() {}
+    /// Forgets what was typed and not read yet.
+    pub(crate) fn forget_typed() {
+        #[cfg(unix)]
+        let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
     }
 }

@@ -9,33 +9,28 @@ use turnwright::schema::is_unseen;
 /// The text with everything escaped that a terminal would obey or a reader not see: control characters, and those that
 /// change the direction of what follows. Line ends and tabs stay, and so do the joiners that some scripts are written with.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    let is_sly = |sign: char| is_sly(sign) && !joins(sign);
-    if !text.chars().any(is_sly) {
+    let must_escape = |ch: char| must_escape(ch) && !is_joiner(ch);
+    if !text.chars().any(must_escape) {
         return Cow::Borrowed(text);
     }
-    let mut shown = String::with_capacity(text.len());
-    for sign in text.chars() {
-        if is_sly(sign) {
-            // Writing into a string cannot fail.
-            let _ = write!(shown, "{}", sign.escape_unicode());
-        } else {
-            shown.push(sign);
-        }
-    }
-    Cow::Owned(shown)
+    let shown = |ch: char| match must_escape(ch) {
+        true => ch.escape_unicode().to_string(),
+        false => ch.to_string(),
+    };
+    Cow::Owned(text.chars().map(shown).collect())
 }
 
 /// A value as JSON text of which a terminal obeys nothing and a reader sees everything: it reads as the same value again.
 pub(crate) fn json(value: &Value) -> String {
     let mut shown = String::new();
-    for sign in value.to_string().chars() {
-        if is_sly(sign) || is_odd_space(sign) {
-            for unit in sign.encode_utf16(&mut [0; 2]) {
+    for ch in value.to_string().chars() {
+        if must_escape(ch) || is_unusual_space(ch) {
+            for unit in ch.encode_utf16(&mut [0; 2]) {
                 // Writing into a string cannot fail.
                 let _ = write!(shown, "\\u{unit:04x}");
             }
         } else {
-            shown.push(sign);
+            shown.push(ch);
         }
     }
     shown
@@ -43,19 +38,10 @@ pub(crate) fn json(value: &Value) -> String {
 
 /// Text of others on one line: line ends and tabs become spaces, and what is too long is cut.
 pub(crate) fn one_line(text: &str, most: usize) -> String {
-    let flat: String = plain(text)
-        .chars()
-        .map(|sign| {
-            if matches!(sign, '\n' | '\t') {
-                ' '
-            } else {
-                sign
-            }
-        })
-        .collect();
-    let mut signs = flat.chars();
-    let mut line: String = signs.by_ref().take(most).collect();
-    if signs.next().is_some() {
+    let flat = plain(text).replace(['\n', '\t'], " ");
+    let mut chars = flat.chars();
+    let mut line: String = chars.by_ref().take(most).collect();
+    if chars.next().is_some() {
         line.pop();
         line.push('…');
     }
@@ -63,23 +49,23 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
 }
 
 /// What a terminal obeys, or a reader does not see.
-fn is_sly(sign: char) -> bool {
-    is_unseen(sign) || (sign.is_control() && sign != '\n' && sign != '\t')
+fn must_escape(ch: char) -> bool {
+    is_unseen(ch) || (ch.is_control() && ch != '\n' && ch != '\t')
 }
 
 /// The signs by which some scripts join letters and emoji are made: they harm nobody who only reads.
-fn joins(sign: char) -> bool {
-    matches!(sign, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
+fn is_joiner(ch: char) -> bool {
+    matches!(ch, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
 
 /// Whether it is seen for what it is, on one line.
-pub(super) fn is_plain_to_see(sign: char) -> bool {
-    !is_unseen(sign) && !sign.is_control() && !is_odd_space(sign)
+pub(super) fn is_visible(ch: char) -> bool {
+    !is_unseen(ch) && !ch.is_control() && !is_unusual_space(ch)
 }
 
 /// White space that looks like another.
-fn is_odd_space(sign: char) -> bool {
-    sign.is_whitespace() && !sign.is_ascii()
+fn is_unusual_space(ch: char) -> bool {
+    ch.is_whitespace() && !ch.is_ascii()
 }
 
 #[cfg(test)]
@@ -106,7 +92,7 @@ mod tests {
         assert!(
             shown
                 .chars()
-                .all(|sign| !is_sly(sign) && !is_odd_space(sign))
+                .all(|ch| !must_escape(ch) && !is_unusual_space(ch))
         );
         assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
     }

@@ -1,69 +1,52 @@
-//! What became of a call that was begun and never ended: somebody may know.
+//! Asks what became of a call that was begun and never ended.
 
-use serde_json::{Value, json};
-use turnwright::gate::{Gates, OpenGate};
+use serde_json::json;
 
-use super::approval::{note, write_lines};
-use super::style::{self, paint};
-use super::{ApprovalPrompt, Editor, Screen, Typed, json as shown_json, one_line};
+use super::approval::{Question, note};
+use super::style;
+use super::{ApprovalPrompt, Editor, Screen, Typed, one_line};
 
-/// What is asked, for people.
-struct Asked<'g> {
-    tool: &'g str,
-    args: String,
-    begun: &'g str,
-}
-
-/// Answers at such a gate. `None` if it is none of these, `false` if whoever was asked called the turn off.
+/// Answers such a question. `false` if the user cancelled the turn.
 pub(super) async fn answer(
     approval_prompt: &ApprovalPrompt,
     screen: &mut Screen,
-    gate: &OpenGate,
-    gates: &Gates,
-) -> anyhow::Result<Option<bool>> {
-    let Some(asked) = Asked::of(gate) else {
-        return Ok(None);
-    };
+    asked: &Question<'_>,
+) -> anyhow::Result<bool> {
     if !screen.is_json() {
-        asked.show(screen)?;
+        let tool = one_line(asked.tool, 64);
+        let what = format!("? {tool} was begun, and nobody knows whether it took effect");
+        screen.painted(style::WARN, what)?;
+        screen.line(asked.lines(screen).join("\n"))?;
+        let begun = one_line(asked.text("begunAt"), 40);
+        let begun = format!("begun at {begun}, cut off by the end of its program");
+        screen.paragraph(style::DIM, "  ", &begun)?;
     }
     // That everything may run says nothing about what has run.
     match &approval_prompt.person {
         _ if approval_prompt.tell_model => {
             let text = "nobody is asked, by --tell-model: the model is told that nobody knows";
-            note(screen, style::CARE, text)?;
-            gates.resolve(&gate.id, json!({ "found": "unknown" }))?;
-            Ok(Some(true))
+            note(screen, text)?;
+            asked.resolve(json!({ "found": "unknown" }))?;
+            Ok(true)
         }
-        Some(editor) => person(editor, screen, &asked, gate, gates).await.map(Some),
-        // An answer would be for good: it stays open until somebody can be asked.
+        Some(editor) => ask(editor, screen, asked).await,
+        // An answer would be final, so the gate stays open until an operator can answer.
         None => {
-            let text = "nobody is there to say what became of it";
-            note(screen, style::CARE, text)?;
-            Ok(Some(false))
+            note(screen, "nobody is there to say what became of it")?;
+            Ok(false)
         }
     }
 }
 
-async fn person(
-    editor: &Editor,
-    screen: &mut Screen,
-    asked: &Asked<'_>,
-    gate: &OpenGate,
-    gates: &Gates,
-) -> anyhow::Result<bool> {
+async fn ask(editor: &Editor, screen: &mut Screen, asked: &Question<'_>) -> anyhow::Result<bool> {
     screen.rest();
-    let question = format!(
-        "  {}: done, not done or unknown? ",
-        one_line(asked.tool, 40)
-    );
+    let tool = one_line(asked.tool, 40);
+    let prompt = format!("  {tool}: done, not done or unknown? ");
+    let result = "  what came of it (Enter for nothing): ";
     let found = loop {
-        match editor.answer(&question, "").await {
+        match editor.answer(&prompt, "").await {
             Typed::Line(line) => match line.trim().to_lowercase().as_str() {
-                "d" | "done" => match editor
-                    .answer("  what came of it (Enter for nothing): ", "")
-                    .await
-                {
+                "d" | "done" => match editor.answer(result, "").await {
                     Typed::Line(text) if text.trim().is_empty() => break json!({ "found": "done" }),
                     Typed::Line(text) => break json!({ "found": "done", "result": text }),
                     _ => continue,
@@ -79,39 +62,8 @@ async fn person(
             Typed::Ended => break json!({ "found": "unknown" }),
         }
     };
-    if !gates.resolve(&gate.id, found)? {
-        note(
-            screen,
-            style::CARE,
-            "too late: nobody waits for it any more",
-        )?;
+    if !asked.resolve(found)? {
+        note(screen, "too late: nobody waits for it any more")?;
     }
     Ok(true)
-}
-
-impl<'g> Asked<'g> {
-    fn of(gate: &'g OpenGate) -> Option<Self> {
-        if &*gate.name != turnwright::reconcile::GATE {
-            return None;
-        }
-        let text = |name: &str| gate.question.get(name).and_then(Value::as_str);
-        Some(Asked {
-            tool: text("tool")?,
-            args: shown_json(gate.question.get("args")?),
-            begun: text("begunAt").unwrap_or_default(),
-        })
-    }
-
-    fn show(&self, screen: &mut Screen) -> std::io::Result<()> {
-        let tool = one_line(self.tool, 64);
-        let what = format!("? {tool} was begun, and nobody knows whether it took effect");
-        screen.line(paint(style::CARE, what))?;
-        write_lines(screen, &super::approval::lines(&self.args, screen.width()))?;
-        let begun = one_line(self.begun, 40);
-        screen.paragraph(
-            style::DIM,
-            "  ",
-            &format!("begun at {begun}, cut off by the end of its program"),
-        )
-    }
 }

@@ -6,9 +6,9 @@ use std::io::{self, IsTerminal as _, Write as _};
 use clap::ValueEnum;
 use serde::Serialize;
 
+use super::Flow;
 use super::spinner::Busy;
-use super::style::paint;
-use super::{Flow, wrap};
+use super::style::{self, paint};
 
 /// When there is colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -39,20 +39,14 @@ pub(crate) fn with_colour(stream: &impl anstream::stream::RawStream) -> bool {
     anstream::AutoStream::choice(stream) != anstream::ColorChoice::Never
 }
 
-/// The columns of the terminal there; none where there is none.
 #[cfg(unix)]
-pub(super) fn columns_of(stream: &impl std::os::fd::AsFd) -> Option<usize> {
-    columns(terminal_size::terminal_size_of(stream))
-}
+use std::os::fd::AsFd as AsStream;
+#[cfg(windows)]
+use std::os::windows::io::AsHandle as AsStream;
 
 /// The columns of the terminal there; none where there is none.
-#[cfg(windows)]
-pub(super) fn columns_of(stream: &impl std::os::windows::io::AsHandle) -> Option<usize> {
-    columns(terminal_size::terminal_size_of(stream))
-}
-
-fn columns(size: Option<(terminal_size::Width, terminal_size::Height)>) -> Option<usize> {
-    let (width, _) = size?;
+pub(super) fn columns_of(stream: &impl AsStream) -> Option<usize> {
+    let (width, _) = terminal_size::terminal_size_of(stream)?;
     Some(usize::from(width.0)).filter(|width| *width > 0)
 }
 
@@ -68,6 +62,9 @@ pub(crate) fn is_dumb() -> bool {
 
 /// The columns of a terminal that does not report its size.
 const USUAL_WIDTH: usize = 80;
+
+/// The most characters of a line where the width is unknown.
+pub(crate) const LINE: usize = 160;
 
 /// Standard output, and a sign of life beside it while there is nothing to write.
 pub(crate) struct Screen {
@@ -110,9 +107,7 @@ impl Screen {
 
     /// Writes an answer, whole, where answers alone go.
     pub(crate) fn answer(&mut self, text: &str) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        writeln!(out, "{text}")?;
-        out.flush()
+        write_raw(text.as_bytes(), "\n")
     }
 
     /// Whether a person can be asked: there is a terminal to read from and one to write to.
@@ -134,6 +129,11 @@ impl Screen {
         columns.or(is_terminal.then_some(USUAL_WIDTH))
     }
 
+    /// The columns that a line may have: [`LINE`] where there is no terminal.
+    pub(crate) fn columns(&self) -> usize {
+        self.width().unwrap_or(LINE)
+    }
+
     /// Writes text, which is seen at once. Text of others goes through [`plain`](super::plain) first.
     pub(crate) fn write(&mut self, text: impl fmt::Display) -> io::Result<()> {
         self.rest();
@@ -152,6 +152,15 @@ impl Screen {
         self.write(format_args!("{text}\n"))
     }
 
+    /// A line in this style.
+    pub(crate) fn painted(
+        &mut self,
+        style: anstyle::Style,
+        text: impl fmt::Display,
+    ) -> io::Result<()> {
+        self.line(paint(style, text))
+    }
+
     /// The same, with lines broken between words where a terminal reads. The text is not in colour yet.
     pub(crate) fn paragraph(
         &mut self,
@@ -159,8 +168,18 @@ impl Screen {
         indent: &'static str,
         text: &str,
     ) -> io::Result<()> {
-        let text = wrap(text, self.width(), indent);
+        let text = Flow::new(self.width(), indent).wrap(text);
         self.line(paint(style, text))
+    }
+
+    /// A paragraph that the user should notice.
+    pub(crate) fn warn(&mut self, text: impl AsRef<str>) -> io::Result<()> {
+        self.paragraph(style::WARN, "", text.as_ref())
+    }
+
+    /// A paragraph of minor importance.
+    pub(crate) fn dim(&mut self, text: impl AsRef<str>) -> io::Result<()> {
+        self.paragraph(style::DIM, "", text.as_ref())
     }
 
     /// The same for a sentence that quotes what others wrote: the lines after the first have a margin.
@@ -171,10 +190,8 @@ impl Screen {
         margin: &'static str,
         text: &str,
     ) -> io::Result<()> {
-        let mut flow = Flow::hanging(self.width(), indent, margin);
-        let mut wrapped = flow.push(text);
-        wrapped.push_str(&flow.end());
-        self.line(paint(style, wrapped))
+        let flow = Flow::hanging(self.width(), indent, margin);
+        self.line(paint(style, flow.wrap(text)))
     }
 
     /// Writes what a tool gave, whole, and ends its last line: as it is where nothing but a program reads, and so that nothing
@@ -189,10 +206,7 @@ impl Screen {
             return self.write(format_args!("{}{end}", super::plain(&text)));
         }
         self.rest();
-        let mut out = io::stdout().lock();
-        out.write_all(bytes)?;
-        out.write_all(end.as_bytes())?;
-        out.flush()
+        write_raw(bytes, end)
     }
 
     /// Writes a value as one line of JSON, in which nothing is hidden and nothing is lost.
@@ -200,9 +214,7 @@ impl Screen {
         let line = super::json(&serde_json::to_value(value)?);
         self.rest();
         // Not through what takes escape sequences out: it takes other signs out too.
-        let mut out = io::stdout().lock();
-        writeln!(out, "{line}")?;
-        out.flush()?;
+        write_raw(line.as_bytes(), "\n")?;
         Ok(())
     }
 
@@ -222,4 +234,12 @@ impl Screen {
     pub(crate) fn rest(&mut self) {
         self.busy = None;
     }
+}
+
+/// Writes to standard output, which is seen at once.
+fn write_raw(bytes: &[u8], end: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.write_all(end.as_bytes())?;
+    out.flush()
 }

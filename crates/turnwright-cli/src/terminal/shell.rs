@@ -4,14 +4,14 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::plain::is_plain_to_see;
+use super::plain::is_visible;
 
 /// A word of a command, as a shell reads it.
 pub(crate) fn shell_word(text: impl AsRef<OsStr>) -> String {
     let bytes = text.as_ref().as_encoded_bytes();
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.is_empty() && text.chars().all(is_harmless) => text.to_owned(),
-        Ok(text) if text.chars().all(is_plain_to_see) => {
+        Ok(text) if text.chars().all(is_visible) => {
             format!("'{}'", text.replace('\'', r"'\''"))
         }
         _ => escaped(bytes),
@@ -27,8 +27,8 @@ pub(crate) fn shell_path(path: &Path) -> String {
 }
 
 /// What means itself to every shell.
-fn is_harmless(sign: char) -> bool {
-    sign.is_ascii_alphanumeric() || "/._-+:@%".contains(sign)
+fn is_harmless(ch: char) -> bool {
+    ch.is_ascii_alphanumeric() || "/._-+:@%".contains(ch)
 }
 
 /// With what nobody could see written out.
@@ -41,11 +41,11 @@ fn escaped(bytes: &[u8]) -> String {
         }
     };
     for chunk in bytes.utf8_chunks() {
-        for sign in chunk.valid().chars() {
-            match sign {
-                '\\' | '\'' => word.extend(['\\', sign]),
-                sign if is_plain_to_see(sign) => word.push(sign),
-                sign => octal(&mut word, sign.encode_utf8(&mut [0; 4]).as_bytes()),
+        for ch in chunk.valid().chars() {
+            match ch {
+                '\\' | '\'' => word.extend(['\\', ch]),
+                ch if is_visible(ch) => word.push(ch),
+                ch => octal(&mut word, ch.encode_utf8(&mut [0; 4]).as_bytes()),
             }
         }
         octal(&mut word, chunk.invalid());
@@ -79,7 +79,7 @@ mod tests {
         fn a_shell_reads_what_was_meant(text in proptest::collection::vec(1_u8.., 0..40)) {
             use std::os::unix::ffi::OsStrExt as _;
             let word = shell_word(OsStr::from_bytes(&text));
-            proptest::prop_assert!(word.chars().all(is_plain_to_see), "{:?}", word);
+            proptest::prop_assert!(word.chars().all(is_visible), "{:?}", word);
             let command = format!("printf %s {word}");
             // The quotes for what is not seen are not known to every `sh` yet.
             let ran = std::process::Command::new("bash").env("LC_ALL", "C").args(["-c", &command]).output();

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::exit::Exit;
+
 /// Listens for what ends things: Ctrl-C where no line is typed, and the wish that the program end. While one of these lives
 /// nothing that was told is missed.
 pub(crate) struct Signals {
@@ -16,6 +18,16 @@ pub(crate) enum Signal {
     Interrupt,
     /// The program is to end.
     Terminate,
+}
+
+impl Signal {
+    /// How a command ends that was told so before it had done anything.
+    pub(crate) fn exit(self) -> Exit {
+        match self {
+            Signal::Interrupt => Exit::Interrupted,
+            Signal::Terminate => Exit::Done,
+        }
+    }
 }
 
 impl Signals {

@@ -58,7 +58,7 @@ impl Drop for Busy {
 
 fn run(mut doing: String, updates: &mpsc::Receiver<String>) {
     let begun = Instant::now();
-    let mut signs = SIGNS.iter().cycle();
+    let mut chars = SIGNS.iter().cycle();
     let (mut next, mut drawn) = (begun + TICK, false);
     loop {
         // However often something else is said, it moves at its own pace.
@@ -66,10 +66,10 @@ fn run(mut doing: String, updates: &mpsc::Receiver<String>) {
             Ok(other) => doing = other,
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
-                let sign = signs.next().unwrap_or(&' ');
+                let ch = chars.next().unwrap_or(&' ');
                 let columns = columns_of(&std::io::stderr()).unwrap_or(NARROW);
                 let words = fit(&doing, columns.saturating_sub(BESIDE));
-                let words = format!("{sign} {}s {words}", begun.elapsed().as_secs());
+                let words = format!("{ch} {}s {words}", begun.elapsed().as_secs());
                 write(&format!("\r\x1b[2K{}", paint(style::DIM, words)));
                 (next, drawn) = (Instant::now() + TICK, true);
             }

@@ -11,11 +11,13 @@ use serde::Deserialize;
 use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
 
+use super::content::shortened;
+
 /// How long a calculation may take.
 const TIME: Duration = Duration::from_secs(2);
 
 /// How long it is waited for one that does not notice that its time is over.
-const PATIENCE: Duration = Duration::from_secs(3);
+const MAX_WAIT: Duration = Duration::from_secs(3);
 
 /// What its threads are called.
 const THREAD: &str = "calculate";
@@ -101,11 +103,12 @@ fn calculate(expression: &str, at_work: &Arc<AtomicUsize>) -> Result<String, Too
             // Nobody waits any more.
             let _ = answer.send(result);
         })?;
-    match answered.recv_timeout(PATIENCE) {
+    match answered.recv_timeout(MAX_WAIT) {
         Ok(Ok(result)) => Ok(result),
         Ok(Err(why)) if why == "interrupted" => Err(too_long()),
         Ok(Err(why)) => {
-            let why = shortened(&why);
+            // An error may quote a number of a hundred thousand digits.
+            let why = shortened(&why, 200);
             let for_model = format!("This cannot be calculated: {why}.");
             Err(ToolError::invalid_arguments(why).for_model(for_model))
         }
@@ -126,29 +129,13 @@ fn evaluate(expression: &str) -> Result<String, String> {
 }
 
 fn has_dice(expression: &str) -> bool {
-    let mut signs = expression.chars().peekable();
-    while let Some(sign) = signs.next() {
-        if sign == 'd' && signs.peek().is_some_and(char::is_ascii_digit) {
-            return true;
-        }
-    }
-    false
+    let mut after_d = expression.split('d').skip(1);
+    after_d.any(|rest| rest.starts_with(|ch: char| ch.is_ascii_digit()))
 }
 
 fn too_long() -> ToolError {
     let for_model = "This takes too long to calculate: the numbers become too large. Use smaller ones, or logarithms.";
     ToolError::timeout("the calculation took too long").for_model(for_model)
-}
-
-/// An error may quote a number of a hundred thousand digits.
-fn shortened(why: &str) -> String {
-    const MOST: usize = 200;
-    let mut signs = why.chars();
-    let mut text: String = signs.by_ref().take(MOST).collect();
-    if signs.next().is_some() {
-        text.push('…');
-    }
-    text
 }
 
 #[cfg(test)]

@@ -12,18 +12,20 @@ pub(super) fn not_text(bytes: &[u8]) -> Option<String> {
     if first.contains(&0) {
         return Some(known.unwrap_or_else(|| "binary data".to_owned()));
     }
-    if is_utf8_so_far(first) {
+    // A character may be cut at the end.
+    let error = std::str::from_utf8(first).err();
+    if error.is_none_or(|error| error.error_len().is_none()) {
         return None;
     }
     // Text in an older encoding looks like this too, but is not taken for anything else.
     known.filter(|mime_type| !mime_type.starts_with("text/"))
 }
 
-/// Whether it is UTF-8; a character that is cut at the end is none against it.
-fn is_utf8_so_far(bytes: &[u8]) -> bool {
-    match std::str::from_utf8(bytes) {
-        Ok(_) => true,
-        Err(error) => error.error_len().is_none(),
+/// The first `most` characters of a text.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }
 

@@ -103,31 +103,28 @@ fn failed(error: &io::Error) -> ToolError {
     let ours = error
         .get_ref()
         .and_then(|inside| inside.downcast_ref::<Error>());
-    if let Some(ours) = ours.filter(|ours| ours.code() == ErrorCode::AddressRefused) {
+    if let Some(ours) = ours.filter(|ours| ours.code() == ErrorCode::AddressDenied) {
         return refused(ours);
     }
+    // It names the host and what the server or the network did.
     let message = error.to_string();
-    match error.kind() {
+    let for_model = match error.kind() {
         io::ErrorKind::FileTooLarge => {
-            let for_model =
-                "What stands there is larger than 5 MiB, which is the most that is fetched.";
-            ToolError::invalid_arguments(message).for_model(for_model)
+            "What stands there is larger than 5 MiB, which is the most that is fetched.".to_owned()
         }
-        io::ErrorKind::TimedOut => {
-            ToolError::timeout(message).for_model("The server took too long.")
-        }
-        io::ErrorKind::NotFound => {
-            let for_model = format!("There is nothing at this address: {message}.");
-            ToolError::not_found(message).for_model(for_model)
-        }
+        io::ErrorKind::TimedOut => "The server took too long.".to_owned(),
+        io::ErrorKind::NotFound => format!("There is nothing at this address: {message}."),
         io::ErrorKind::PermissionDenied => {
-            let for_model = format!("The server does not let everybody read this: {message}.");
-            ToolError::denied(message).for_model(for_model)
+            format!("The server does not let everybody read this: {message}.")
         }
-        _ => {
-            // It names the host and what the server or the network did.
-            let for_model = format!("It could not be fetched: {message}.");
-            ToolError::unavailable(message).for_model(for_model)
-        }
-    }
+        _ => format!("It could not be fetched: {message}."),
+    };
+    let error = match error.kind() {
+        io::ErrorKind::FileTooLarge => ToolError::invalid_arguments(message),
+        io::ErrorKind::TimedOut => ToolError::timeout(message),
+        io::ErrorKind::NotFound => ToolError::not_found(message),
+        io::ErrorKind::PermissionDenied => ToolError::denied(message),
+        _ => ToolError::unavailable(message),
+    };
+    error.for_model(for_model)
 }

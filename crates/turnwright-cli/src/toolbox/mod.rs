@@ -14,8 +14,8 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use turnwright::Tool;
 use turnwright::models::fetch::AddressGuard;
+use turnwright::{Error, Tool};
 
 use crate::exit::misuse;
 
@@ -38,40 +38,28 @@ fn built_in(folder: &Path, guard: Option<AddressGuard>) -> anyhow::Result<Vec<To
 pub(crate) fn gather(
     folder: &Path,
     fetch: bool,
-    own: Vec<Tool>,
+    own: Vec<Result<Tool, Error>>,
     files: &[PathBuf],
 ) -> anyhow::Result<Vec<Tool>> {
-    let mut all = Snapshot::default();
-    all.put(tools(folder, fetch)?, "that is built in")?;
-    all.put(own, "of this program")?;
+    let own = own.into_iter().collect::<Result<Vec<Tool>, Error>>()?;
+    let mut groups = vec![
+        ("that is built in".to_owned(), tools(folder, fetch)?),
+        ("of this program".to_owned(), own),
+    ];
     for file in files {
-        let whose = format!("of `{}`", file.display());
-        all.put(command::tools(file)?, &whose)?;
+        groups.push((format!("of `{}`", file.display()), command::tools(file)?));
     }
-    Ok(all.tools)
-}
-
-/// Tools, and whose each is.
-#[derive(Default)]
-struct Snapshot {
-    tools: Vec<Tool>,
-    whose: Vec<String>,
-}
-
-impl Snapshot {
-    fn put(&mut self, tools: Vec<Tool>, whose: &str) -> anyhow::Result<()> {
+    let mut all: Vec<(&str, &Tool)> = Vec::new();
+    for (source, tools) in &groups {
         for tool in tools {
-            let there = self.tools.iter().zip(&self.whose);
-            let mut same = there.filter(|(other, _)| other.name() == tool.name());
-            if let Some((_, other)) = same.next() {
-                let name = tool.name();
+            let name = tool.name();
+            if let Some((other, _)) = all.iter().find(|(_, other)| other.name() == name) {
                 return Err(misuse(format!(
-                    "there are two tools `{name}`: one {other} and one {whose}; rename one of them"
+                    "there are two tools `{name}`: one {other} and one {source}; rename one of them"
                 )));
             }
-            self.tools.push(tool);
-            self.whose.push(whose.to_owned());
+            all.push((source, tool));
         }
-        Ok(())
     }
+    Ok(all.into_iter().map(|(_, tool)| tool.clone()).collect())
 }

@@ -52,7 +52,7 @@ pub(super) async fn call(tools: Vec<Tool>, name: &str, args: Value) -> Arc<ToolC
 }
 
 /// What came of it as text; an error if it failed.
-pub(super) async fn said(tools: Vec<Tool>, name: &str, args: Value) -> Result<String, String> {
+pub(super) async fn result_of(tools: Vec<Tool>, name: &str, args: Value) -> Result<String, String> {
     let call = call(tools, name, args).await;
     let text = call.text().await.unwrap();
     match call.is_error() {
@@ -101,7 +101,7 @@ fn two_tools_of_one_name_are_a_mistake_that_names_both() {
         .handler(|_: Value, _: ToolContext| async { "" })
         .build()
         .unwrap();
-    let error = gather(folder.path(), true, vec![own], &[]).unwrap_err();
+    let error = gather(folder.path(), true, vec![Ok(own)], &[]).unwrap_err();
     assert_eq!(
         error.to_string(),
         "there are two tools `read_file`: one that is built in and one of this program; rename one of them"
@@ -153,12 +153,12 @@ async fn this_machine_is_not_fetched_from_however_it_is_spelled() {
         "http://user:pass@127.0.0.1/",
     ] {
         let tools = fetching(AddressGuard::public());
-        let told = said(tools, "fetch_url", json!({ "url": url }))
+        let message = result_of(tools, "fetch_url", json!({ "url": url }))
             .await
             .unwrap_err();
         assert!(
-            told.starts_with("This address is not fetched from"),
-            "{url}: {told}"
+            message.starts_with("This address is not fetched from"),
+            "{url}: {message}"
         );
     }
 }
@@ -219,11 +219,11 @@ async fn what_cannot_be_fetched_is_said() {
     ] {
         let url = format!("http://{}/secret-path", server.address());
         let tools = fetching_from(&server);
-        let told = said(tools, "fetch_url", json!({ "url": url }))
+        let message = result_of(tools, "fetch_url", json!({ "url": url }))
             .await
             .unwrap_err();
-        assert!(told.contains(words), "{words}: {told}");
-        assert!(!told.contains("secret-path"), "{told}");
+        assert!(message.contains(words), "{words}: {message}");
+        assert!(!message.contains("secret-path"), "{message}");
     }
 }
 
@@ -239,10 +239,10 @@ async fn an_address_is_asked_for_once_text_of_others_is_there() {
     let call = ctx
         .call("fetch_url", json!({ "url": "http://127.0.0.1/" }))
         .await;
-    let told = call.text().await.unwrap();
+    let message = call.text().await.unwrap();
     assert!(
-        !told.starts_with("This address"),
-        "nobody was asked: {told}"
+        !message.starts_with("This address"),
+        "nobody was asked: {message}"
     );
     assert!(call.is_error());
 }

@@ -1,80 +1,55 @@
 //! `turnwright tools call`: a turn that consists of one call.
 
-mod account;
+mod facts;
 mod json_output;
 mod text_output;
 
 use std::io::IsTerminal as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use turnwright::ToolCall;
-use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
 use turnwright::runner::TurnRunnerBuilder;
 
 use crate::args::ToolsCall;
 use crate::exit::Exit;
-use crate::extensions::Settings;
+use crate::extensions::{Setting, apply};
 use crate::show::{Viewer, follow};
 use crate::terminal::{ApprovalPrompt, Editor, Screen};
 use crate::{agent, text};
-use account::Account;
+use facts::Facts;
 
 /// A call as it is seen.
 struct View {
     screen: Screen,
-    account: Arc<Account>,
+    facts: Arc<Mutex<Facts>>,
     /// Whether it was said already which call it is.
     is_named: bool,
     /// Whether all of a large result is written.
     raw: bool,
 }
 
-impl View {
-    fn new(screen: Screen, raw: bool) -> Self {
-        // Where a program reads, it reads all of it.
-        let raw = raw || !std::io::stdout().is_terminal();
-        View {
-            screen,
-            raw,
-            account: Arc::default(),
-            is_named: false,
-        }
-    }
-
-    /// What keeps what is told of it.
-    fn account(&self) -> Arc<Account> {
-        Arc::clone(&self.account)
-    }
-
-    /// What came of it.
-    async fn end(&mut self, call: &ToolCall) -> anyhow::Result<()> {
-        let facts = self.account.facts();
-        match self.screen.is_json() {
-            true => {
-                let options = json_output::render(call, facts).await?;
-                self.screen.value(&options)
-            }
-            false => self.print_result(call, &facts).await,
-        }
-    }
-}
-
 pub(super) async fn run(
     tool: &Tool,
     options: &ToolsCall,
-    settings: Settings,
+    settings: Vec<Setting>,
     screen: Screen,
 ) -> anyhow::Result<Exit> {
     let arguments = text::given(&options.arguments, text::ARGUMENTS)?;
     let asked = screen.is_attended() && !options.yes;
     let person = asked.then(|| Editor::open(None)).transpose()?;
     let approval_prompt = ApprovalPrompt::new(options.yes, person);
-    let runner = settings.apply(runner(tool, arguments));
+    let runner = apply(settings, runner(tool, arguments));
     let runner = runner.policy(agent::asks_before_writes()).build()?;
-    let mut view = View::new(screen, options.raw);
-    let account = view.account();
-    let turn = runner.start(TurnInput::empty().observer(move |event| account.note(event)));
+    let facts = Arc::<Mutex<Facts>>::default();
+    let mut view = View {
+        screen,
+        facts: Arc::clone(&facts),
+        is_named: false,
+        // Where a program reads, it reads all of it.
+        raw: options.raw || !std::io::stdout().is_terminal(),
+    };
+    let input = TurnInput::empty().observer(move |event| lock(&facts).note(event));
+    let turn = runner.start(input);
     let shown = follow(turn, &approval_prompt, &mut view).await?;
     view.screen.rest();
     let (outcome, interrupted) = (shown.outcome, shown.interrupted);
@@ -85,7 +60,13 @@ pub(super) async fn run(
             (false, Some(error)) => Err(error.into()),
         };
     };
-    view.end(call).await?;
+    let facts = lock(&view.facts).clone();
+    match view.screen.is_json() {
+        true => view
+            .screen
+            .value(&json_output::render(call, facts).await?)?,
+        false => view.print_result(call, &facts).await?,
+    }
     Ok(
         match (interrupted, call.is_error() || !call.is_complete()) {
             (true, _) => Exit::Interrupted,
@@ -93,6 +74,10 @@ pub(super) async fn run(
             (false, false) => Exit::Done,
         },
     )
+}
+
+fn lock(facts: &Mutex<Facts>) -> MutexGuard<'_, Facts> {
+    facts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// In the place of a model: one call, and no word about it.
@@ -120,13 +105,5 @@ impl Viewer for View {
             true => Ok(()),
             false => Ok(self.print_event(&event)?),
         }
-    }
-
-    fn before_question(&mut self, _: &Arc<OpenGate>) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn called_off(&mut self) -> anyhow::Result<()> {
-        Ok(())
     }
 }

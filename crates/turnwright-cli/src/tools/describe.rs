@@ -15,7 +15,7 @@ pub(super) fn run(tool: &Tool, screen: &mut Screen) -> anyhow::Result<Exit> {
         screen.value(&facts)?;
         return Ok(Exit::Done);
     }
-    screen.line(paint(style::NAME, shown.name))?;
+    screen.painted(style::NAME, shown.name)?;
     let description = plain(shown.description);
     screen.paragraph(anstyle::Style::new(), "", &description)?;
     screen.line("")?;
@@ -40,7 +40,7 @@ pub(super) fn run(tool: &Tool, screen: &mut Screen) -> anyhow::Result<Exit> {
         ))?;
     }
     screen.line("")?;
-    screen.line(paint(style::DIM, "input schema, as a model is shown it"))?;
+    screen.painted(style::DIM, "input schema, as a model is shown it")?;
     let document = serde_json::to_string_pretty(shown.input_schema)?;
     screen.line(plain(&document))?;
     Ok(Exit::Done)

@@ -1,5 +1,6 @@
 //! The tool of a name.
 
+use strsim::osa_distance;
 use turnwright::Tool;
 
 use crate::exit::misuse;
@@ -31,37 +32,11 @@ fn nearest<'n>(names: &[&'n str], name: &str) -> Option<&'n str> {
         let other = other.to_lowercase();
         match other.contains(&name) || name.contains(&other) {
             true => 1,
-            false => distance(&name, &other),
+            false => osa_distance(&name, &other),
         }
     };
     let near = names.iter().map(|other| (far(other), *other)).min()?;
     (near.0 <= near.1.len() / 3 && !name.is_empty()).then_some(near.1)
-}
-
-/// How many letters must be put in, left out, replaced or swapped with the next.
-fn distance(one: &str, other: &str) -> usize {
-    let one: Vec<char> = one.chars().take(100).collect();
-    let mut before_that: Vec<usize> = Vec::new();
-    let mut before: Vec<usize> = (0..=one.len()).collect();
-    let mut last = None;
-    for (row, sign) in other.chars().take(100).enumerate() {
-        let mut here = vec![row + 1];
-        let mut left = row + 1;
-        for (at, mine) in one.iter().enumerate() {
-            let replaced = before.get(at).copied().unwrap_or(0) + usize::from(*mine != sign);
-            let left_out = before.get(at + 1).copied().unwrap_or(0) + 1;
-            let mut least = replaced.min(left_out).min(left + 1);
-            let crossed = at > 0 && last == Some(*mine) && one.get(at - 1) == Some(&sign);
-            if let (true, Some(earlier)) = (crossed, before_that.get(at.saturating_sub(1))) {
-                least = least.min(earlier + 1);
-            }
-            here.push(least);
-            left = least;
-        }
-        before_that = std::mem::replace(&mut before, here);
-        last = Some(sign);
-    }
-    before.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -95,7 +70,7 @@ mod tests {
             ("abc", "ab", 1),
             ("kitten", "sitting", 3),
         ] {
-            assert_eq!(distance(one, other), far, "{one} {other}");
+            assert_eq!(osa_distance(one, other), far, "{one} {other}");
         }
     }
 }

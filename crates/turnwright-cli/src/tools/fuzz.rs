@@ -57,7 +57,7 @@ fn written(report: &Report) -> Value {
             "pointer": finding.pointer,
             "keyword": finding.keyword,
             "value": finding.value,
-            "said": finding.answer,
+            "answer": finding.answer,
             "times": finding.times,
         })
     });

@@ -7,9 +7,6 @@ use crate::exit::Exit;
 use crate::terminal::style::{self, paint};
 use crate::terminal::{Screen, fit, one_line};
 
-/// How much of a description is shown where nobody counts columns.
-const LINE: usize = 160;
-
 pub(super) fn run(tools: &[Tool], screen: &mut Screen) -> anyhow::Result<Exit> {
     if screen.is_json() {
         for tool in tools {
@@ -17,16 +14,18 @@ pub(super) fn run(tools: &[Tool], screen: &mut Screen) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    let longest = tools.iter().map(|tool| tool.name().len()).max();
-    let longest = longest.unwrap_or_default();
-    let columns = screen.width().unwrap_or(LINE);
+    let longest = tools
+        .iter()
+        .map(|tool| tool.name().len())
+        .max()
+        .unwrap_or(0);
+    let columns = screen.columns();
     for tool in tools {
         let name = tool.name();
         let gap = " ".repeat(longest.saturating_sub(name.len()));
-        let does = effects(tool);
-        let does = match does {
+        let does = match effects(tool) {
             "reads" => paint(style::DIM, "reads "),
-            _ => paint(style::CARE, "writes"),
+            _ => paint(style::WARN, "writes"),
         };
         let room = columns.saturating_sub(longest + 10).max(8);
         let about = fit(&one_line(first_sentence(tool.description()), 1_000), room);

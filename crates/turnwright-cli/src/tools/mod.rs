@@ -8,7 +8,7 @@ mod id;
 mod list;
 
 use serde_json::{Map, Value, json};
-use turnwright::Tool;
+use turnwright::{Error, Tool};
 
 use crate::args::{self, Sources};
 use crate::exit::Exit;
@@ -22,9 +22,7 @@ pub(crate) async fn run(
     mut screen: Screen,
 ) -> anyhow::Result<Exit> {
     match options {
-        args::Tools::List(options) => {
-            list::run(&gather(&options.where_from, extensions.tools)?, &mut screen)
-        }
+        args::Tools::List(options) => list::run(&gather(&options, extensions.tools)?, &mut screen),
         args::Tools::Describe(options) => {
             let tools = gather(&options.where_from, extensions.tools)?;
             describe::run(find::named(&tools, &options.name)?, &mut screen)
@@ -43,7 +41,7 @@ pub(crate) async fn run(
     }
 }
 
-fn gather(where_from: &Sources, extensions: Vec<Tool>) -> anyhow::Result<Vec<Tool>> {
+fn gather(where_from: &Sources, extensions: Vec<Result<Tool, Error>>) -> anyhow::Result<Vec<Tool>> {
     toolbox::gather(
         &where_from.folder,
         true,
@@ -62,14 +60,12 @@ fn effects(tool: &Tool) -> &'static str {
 
 /// What is known of a tool, for machines.
 fn facts(tool: &Tool) -> Map<String, Value> {
+    let timeout = tool.timeout().map(|timeout| timeout.as_secs_f64());
     let facts = [
         ("name", json!(tool.name())),
         ("description", json!(tool.description())),
         ("effects", json!(tool.effects())),
-        (
-            "timeoutSecs",
-            json!(tool.timeout().map(|timeout| timeout.as_secs_f64())),
-        ),
+        ("timeoutSecs", json!(timeout)),
         ("kind", json!(tool.artifact_kind())),
         ("trusted", json!(tool.is_trusted())),
         ("fingerprint", json!(tool.fingerprint())),

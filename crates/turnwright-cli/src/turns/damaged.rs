@@ -4,34 +4,41 @@ use serde_json::{Value, json};
 use turnwright::RecordKind;
 use turnwright::store::{ConversationId, DamagedRecord};
 
+use crate::exit::Exit;
 use crate::storage::Storage;
-use crate::terminal::{Screen, one_line, shell_word, style};
+use crate::terminal::{Screen, one_line, shell_word};
 
-/// How much of a sentence about a record is shown.
+/// The most characters of a sentence about a record.
 const LINE: usize = 320;
-/// How many are named.
+/// The most records that are named.
 const NAMED: usize = 10;
 
-/// Says which records are damaged, and what can be done about it.
-pub(super) fn tell_damaged(
+/// Damaged records, with their conversations.
+pub(super) type Damaged = Vec<(ConversationId, DamagedRecord)>;
+
+/// Says which records are damaged and what can be done about it, and returns how the command ends.
+pub(super) fn report(
     screen: &mut Screen,
     storage: &Storage,
-    damaged: &[(ConversationId, DamagedRecord)],
-) -> anyhow::Result<()> {
+    damaged: &Damaged,
+) -> anyhow::Result<Exit> {
     for (conversation_id, record) in damaged.iter().take(NAMED) {
         let name = shell_word(conversation_id.as_str());
-        let text = format!(
+        screen.warn(format!(
             "in {name}, {}. `turnwright turns delete --conversation {name}{}` deletes the conversation",
             one_line(&record.to_string(), LINE),
             storage.place.option()
-        );
-        screen.paragraph(style::CARE, "", &text)?;
+        ))?;
     }
-    if let Some(more) = damaged.len().checked_sub(NAMED).filter(|more| *more > 0) {
-        let text = format!("{more} more records are damaged");
-        screen.paragraph(style::CARE, "", &text)?;
+    if damaged.len() > NAMED {
+        let more = damaged.len() - NAMED;
+        screen.warn(format!("{more} more records are damaged"))?;
     }
-    Ok(())
+    Ok(if damaged.is_empty() {
+        Exit::Done
+    } else {
+        Exit::No
+    })
 }
 
 /// A damaged record, for machines.

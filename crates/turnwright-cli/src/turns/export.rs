@@ -1,137 +1,120 @@
 //! `turnwright turns export`: records as they are kept.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::Path;
 
 use anyhow::Context as _;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value};
-use turnwright::artifact::SpooledArtifact;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use serde_json::Value;
 use turnwright::prelude::*;
-use turnwright::store::{ConversationId, DamagedRecord, Query};
+use turnwright::store::{ConversationId, Query};
 use turnwright::{Record, RecordKind};
 
-use super::damaged::{self, tell_damaged};
+use super::damaged::{self, Damaged};
 use super::find::find;
-use super::summary::conversation_ids_of;
+use super::summary::{conversation_ids_of, no_conversation};
 use crate::args;
 use crate::exit::{Exit, misuse};
-use crate::storage::{ChatNote, Storage, StorageLocation, new_file};
-use crate::terminal::{Screen, json, one_line, style};
-use crate::units::count;
+use crate::storage::{ChatNote, NewFile, Storage};
+use crate::terminal::{Screen, json};
+use crate::units::plural;
 
-pub(super) async fn run(options: &args::TurnsExport, mut screen: Screen) -> anyhow::Result<Exit> {
-    let place = StorageLocation::of(&options.storage)?;
-    let Some(storage) = Storage::open_to_read(place).await? else {
-        return Err(misuse("nothing is kept yet, so there is nothing to export"));
-    };
-    let wanted = wanted(&storage, &options.which).await?;
+pub(super) async fn run(options: &args::TurnsExport, screen: Screen) -> anyhow::Result<Exit> {
+    let storage = Storage::open_to_read(&options.storage, "nothing to export").await?;
+    let selected = select(&storage, &options.which).await?;
+    let output = options.output.as_deref();
+    let file = output.map(|target| create(target, options.force));
     let mut export = Export {
-        out: match &options.output {
-            Some(file) => Out::File(NewFile::make(file, options.force)?),
-            None => Out::Screen(&mut screen),
-        },
+        file: file.transpose()?,
+        screen,
         with_results: options.with_results,
         turn_alone: options.which.turn.is_some(),
         records: 0,
         missing: 0,
         damaged: Vec::new(),
     };
-    for (conversation_id, queries) in &wanted {
-        for query in queries {
-            export
-                .conversation_id(&storage, conversation_id, query.clone())
-                .await?;
-        }
+    for (conversation_id, query) in selected {
+        export.write_all(&storage, &conversation_id, query).await?;
     }
-    let Export {
-        out,
-        records,
-        missing,
-        damaged,
-        ..
-    } = export;
-    if let Out::File(file) = out {
-        file.keep()?;
+    let mut screen = export.screen;
+    if let Some(file) = export.file {
+        let unwritable = unwritable(&file);
+        // Without `--force`, fails if another program has made one meanwhile.
+        file.persist(options.force).context(unwritable)?;
         if !screen.is_json() {
-            let s = if records == 1 { "" } else { "s" };
-            screen.line(format_args!("{} record{s} written", count(records)))?;
+            screen.line(format_args!("{} written", plural(export.records, "record")))?;
         }
     }
-    storage.close().await?;
+    storage.store.close().await?;
     let mut screen = screen.aside();
-    tell_damaged(&mut screen, &storage, &damaged)?;
-    if missing > 0 {
-        let s = if missing == 1 { "" } else { "s" };
-        let text = format!(
-            "the bytes of {missing} result{s} are not there any more: the record says where they were"
-        );
-        screen.paragraph(style::CARE, "", &text)?;
+    let exit = damaged::report(&mut screen, &storage, &export.damaged)?;
+    if export.missing == 0 {
+        return Ok(exit);
     }
-    match missing == 0 && damaged.is_empty() {
-        true => Ok(Exit::Done),
-        false => Ok(Exit::No),
-    }
+    let results = plural(export.missing, "result");
+    screen.warn(format!(
+        "the bytes of {results} are not there any more: the record says where they were"
+    ))?;
+    Ok(Exit::No)
 }
 
-/// What is asked for, conversation by conversation.
-async fn wanted(
+/// The records to export: all of a conversation, or a turn's own record and what follows it.
+async fn select(
     storage: &Storage,
     which: &args::WhichTurns,
-) -> anyhow::Result<Vec<(ConversationId, Vec<Query>)>> {
+) -> anyhow::Result<Vec<(ConversationId, Query)>> {
     if let Some(turn) = &which.turn {
         let summary = find(storage, turn).await?;
         let own = Query::all().kind(RecordKind::Turn).ids([summary.id()]);
-        return Ok(vec![(
-            summary.conversation_id.clone(),
-            vec![own, summary.query()],
-        )]);
+        let queries = [own, summary.query()].into_iter();
+        return Ok(queries
+            .map(|query| (summary.conversation_id.clone(), query))
+            .collect());
     }
     let name = which.conversation.as_deref().unwrap_or_default();
-    let conversation_ids = conversation_ids_of(storage, name).await?;
-    let mut wanted = Vec::new();
-    for conversation_id in conversation_ids {
-        let first = storage
-            .store
-            .load(&conversation_id, &Query::all().limit(1))
-            .await;
-        let first = first.map_err(|error| storage.explain(error))?;
-        if first.count() > 0 {
-            wanted.push((conversation_id, vec![Query::all()]));
+    let mut selected = Vec::new();
+    for conversation_id in conversation_ids_of(storage, name).await? {
+        let first = Query::all().limit(1);
+        if storage.store.load(&conversation_id, &first).await?.count() > 0 {
+            selected.push((conversation_id, Query::all()));
         }
     }
-    match wanted.is_empty() {
-        false => Ok(wanted),
-        true => Err(misuse(format!(
-            "there is no conversation `{}`; `turnwright turns list{}` shows which there are",
-            one_line(name, 64),
-            storage.place.option()
-        ))),
+    match selected.is_empty() {
+        false => Ok(selected),
+        true => Err(no_conversation(storage, name)),
     }
 }
 
-struct Export<'e> {
-    out: Out<'e>,
+fn create(target: &Path, replaces: bool) -> anyhow::Result<NewFile> {
+    let shown = target.display();
+    if !replaces && target.symlink_metadata().is_ok() {
+        return Err(misuse(format!(
+            "`{shown}` is there already: `--force` puts what is written in its place"
+        )));
+    }
+    NewFile::create(target).map_err(|error| misuse(format!("`{shown}` cannot be written: {error}")))
+}
+
+fn unwritable(file: &NewFile) -> String {
+    format!("`{}` cannot be written", file.target.display())
+}
+
+struct Export {
+    /// `None` for standard output.
+    file: Option<NewFile>,
+    screen: Screen,
     with_results: bool,
     /// Without what is noted about the conversation.
     turn_alone: bool,
     records: u64,
-    /// The results whose bytes are gone.
-    missing: usize,
-    /// The records that cannot be read.
-    damaged: Vec<(ConversationId, DamagedRecord)>,
+    /// The number of results whose bytes are gone.
+    missing: u64,
+    damaged: Damaged,
 }
 
-enum Out<'e> {
-    Screen(&'e mut Screen),
-    File(NewFile),
-}
-
-impl Export<'_> {
+impl Export {
     /// Page by page: what is exported need not fit into memory.
-    async fn conversation_id(
+    async fn write_all(
         &mut self,
         storage: &Storage,
         conversation_id: &ConversationId,
@@ -143,11 +126,11 @@ impl Export<'_> {
                 Ok(stored) => stored.record,
                 Err(error) => {
                     let Some(damaged) = error.damaged_record() else {
-                        return Err(storage.explain(error));
+                        return Err(error.into());
                     };
                     self.write(&damaged::to_value(damaged))?;
-                    self.damaged
-                        .push((conversation_id.clone(), damaged.clone()));
+                    let damaged = (conversation_id.clone(), damaged.clone());
+                    self.damaged.push(damaged);
                     continue;
                 }
             };
@@ -157,7 +140,7 @@ impl Export<'_> {
             }
             let mut value = record.to_value()?;
             if self.with_results {
-                self.fill_in(&record, &mut value).await;
+                self.insert_bytes(&record, &mut value).await;
             }
             self.write(&value)?;
             self.records += 1;
@@ -166,112 +149,39 @@ impl Export<'_> {
     }
 
     fn write(&mut self, value: &Value) -> anyhow::Result<()> {
-        match &mut self.out {
-            Out::Screen(screen) => screen.value(value),
-            Out::File(file) => file.line(&json(value)),
-        }
+        let Some(file) = &mut self.file else {
+            return self.screen.value(value);
+        };
+        let written = writeln!(file.writer, "{}", json(value));
+        written.with_context(|| unwritable(file))
     }
 
-    /// Puts the bytes of results where the record names them: so it is read again like one that never needed a spool.
-    async fn fill_in(&mut self, record: &Record, value: &mut Value) {
-        let descriptors: Vec<&mut Value> = match value {
-            Value::Object(fields) if fields.contains_key("artifact") => {
-                fields.get_mut("artifact").into_iter().collect()
-            }
-            value => {
-                let artifacts = value.pointer_mut("/results/artifacts");
-                let artifacts = artifacts.and_then(Value::as_array_mut);
-                artifacts.into_iter().flatten().collect()
-            }
+    /// Puts the bytes of results where the record names them: it is read again like one that never needed a spool.
+    async fn insert_bytes(&mut self, record: &Record, value: &mut Value) {
+        let descriptors: Vec<&mut Value> = if value.get("artifact").is_some() {
+            value.get_mut("artifact").into_iter().collect()
+        } else {
+            let artifacts = value.pointer_mut("/results/artifacts");
+            let artifacts = artifacts.and_then(Value::as_array_mut);
+            artifacts.into_iter().flatten().collect()
         };
         for (artifact, descriptor) in record.artifacts().iter().zip(descriptors) {
-            if let Some(fields) = descriptor.as_object_mut()
-                && fields.contains_key("spool")
-            {
-                match bytes_of(artifact).await {
-                    Some((name, bytes)) => {
-                        fields.remove("spool");
-                        insert(fields, name, bytes);
-                    }
-                    None => self.missing += 1,
-                }
+            let Some(fields) = descriptor.as_object_mut() else {
+                continue;
+            };
+            if !fields.contains_key("spool") {
+                continue;
             }
+            let Ok(bytes) = artifact.as_bytes().await else {
+                self.missing += 1;
+                continue;
+            };
+            let (name, text) = match std::str::from_utf8(&bytes) {
+                Ok(text) => ("text", text.to_owned()),
+                Err(_) => ("base64", BASE64_STANDARD.encode(&bytes)),
+            };
+            fields.remove("spool");
+            fields.insert(name.to_owned(), text.into());
         }
-    }
-}
-
-async fn bytes_of(artifact: &SpooledArtifact) -> Option<(&'static str, String)> {
-    let bytes = artifact.as_bytes().await.ok()?;
-    Some(match std::str::from_utf8(&bytes) {
-        Ok(text) => ("text", text.to_owned()),
-        Err(_) => ("base64", STANDARD.encode(&bytes)),
-    })
-}
-
-fn insert(fields: &mut Map<String, Value>, name: &str, text: String) {
-    fields.insert(name.to_owned(), Value::String(text));
-}
-
-/// A file that is being written. It takes its place when it is whole, and leaves nothing behind if it never is.
-struct NewFile {
-    temporary: PathBuf,
-    target: PathBuf,
-    replaces: bool,
-    writer: Option<BufWriter<File>>,
-}
-
-impl NewFile {
-    fn make(target: &Path, replaces: bool) -> anyhow::Result<Self> {
-        let shown = target.display();
-        if !replaces && target.symlink_metadata().is_ok() {
-            return Err(misuse(format!(
-                "`{shown}` is there already: `--force` puts what is written in its place"
-            )));
-        }
-        let temporary = target.with_added_extension(format!("{}.tmp", std::process::id()));
-        // Left by a process of the same id that did not come to its end.
-        let _ = fs::remove_file(&temporary);
-        let file = new_file(&temporary)
-            .map_err(|error| misuse(format!("`{shown}` cannot be written: {error}")))?;
-        Ok(NewFile {
-            temporary,
-            target: target.to_owned(),
-            replaces,
-            writer: Some(BufWriter::new(file)),
-        })
-    }
-
-    fn line(&mut self, text: &str) -> anyhow::Result<()> {
-        let shown = self.target.display();
-        let Some(writer) = &mut self.writer else {
-            return Ok(());
-        };
-        writer
-            .write_all(text.as_bytes())
-            .and_then(|()| writer.write_all(b"\n"))
-            .with_context(|| format!("`{shown}` cannot be written"))
-    }
-
-    fn keep(mut self) -> anyhow::Result<()> {
-        let shown = self.target.display();
-        let writer = self.writer.take();
-        let written = match writer.map(BufWriter::into_inner) {
-            Some(Ok(file)) => file.sync_all(),
-            Some(Err(error)) => Err(error.into_error()),
-            None => Ok(()),
-        };
-        let finished = written.and_then(|()| match self.replaces {
-            true => fs::rename(&self.temporary, &self.target),
-            // Fails where somebody else has made one meanwhile.
-            false => fs::hard_link(&self.temporary, &self.target),
-        });
-        finished.with_context(|| format!("`{shown}` cannot be written"))
-    }
-}
-
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        // It is there under its own name, or it is not wanted.
-        let _ = fs::remove_file(&self.temporary);
     }
 }

@@ -1,9 +1,10 @@
 //! Finds a turn by a prefix of its id.
 
-use super::summary::{TurnSummary, turns};
+use super::summary::{Found, TurnSummary, turns};
 use crate::exit::misuse;
 use crate::storage::Storage;
 use crate::terminal::one_line;
+use crate::units::listed;
 
 /// The minimum length of a shortened id.
 const SHORTEST: usize = 8;
@@ -11,40 +12,29 @@ const SHORTEST: usize = 8;
 const NAMED: usize = 4;
 
 /// The turn with this id, or the only one whose id has this prefix.
-pub(super) async fn find(storage: &Storage, options: &str) -> anyhow::Result<TurnSummary> {
-    let found = turns(storage, None).await?;
-    let mut all = found.turns;
-    let signs = short(all.iter().map(TurnSummary::id));
-    let exact = all.iter().any(|summary| summary.id() == options);
-    all.retain(|summary| match exact {
-        true => summary.id() == options,
+pub(super) async fn find(storage: &Storage, prefix: &str) -> anyhow::Result<TurnSummary> {
+    let Found { mut turns, damaged } = turns(storage, None).await?;
+    let length = short(turns.iter().map(TurnSummary::id));
+    let exact = turns.iter().any(|summary| summary.id() == prefix);
+    turns.retain(|summary| match exact {
+        true => summary.id() == prefix,
         // The empty prefix matches nothing.
-        false => !options.is_empty() && summary.id().starts_with(options),
+        false => !prefix.is_empty() && summary.id().starts_with(prefix),
     });
-    let shown = one_line(options, 64);
-    if all.len() > 1 {
-        let named = all.iter().take(NAMED);
-        let named: Vec<String> = named
-            .map(|summary| {
-                let (id, conversation_id) = (
-                    shortened(summary.id(), signs),
-                    one_line(summary.conversation_id.as_str(), 64),
-                );
-                format!("{id} in {conversation_id}")
-            })
-            .collect();
-        let more = match all.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+    let shown = one_line(prefix, 64);
+    if turns.len() > 1 {
+        let named = turns.iter().map(|summary| {
+            let conversation_id = one_line(summary.conversation_id.as_str(), 64);
+            format!("{} in {conversation_id}", shortened(summary.id(), length))
+        });
         return Err(misuse(format!(
-            "several turns begin with `{shown}`: {}{more}",
-            named.join(", ")
+            "several turns begin with `{shown}`: {}",
+            listed(named, NAMED)
         )));
     }
-    all.pop().ok_or_else(|| {
+    turns.pop().ok_or_else(|| {
         let option = storage.place.option();
-        let unread = match found.damaged.len() {
+        let unread = match damaged.len() {
             0 => String::new(),
             1 => " in what can be read (1 record is damaged)".to_owned(),
             many => format!(" in what can be read ({many} records are damaged)"),
@@ -62,8 +52,8 @@ pub(super) fn short<'s>(ids: impl Iterator<Item = &'s str>) -> usize {
     ids.dedup();
     let alike = |pair: &[&str]| match pair {
         [one, other] => {
-            let signs = one.chars().zip(other.chars());
-            signs.take_while(|(one, other)| one == other).count()
+            let pairs = one.chars().zip(other.chars());
+            pairs.take_while(|(one, other)| one == other).count()
         }
         _ => 0,
     };
@@ -72,8 +62,8 @@ pub(super) fn short<'s>(ids: impl Iterator<Item = &'s str>) -> usize {
 }
 
 /// A shortened id, without a trailing dash.
-pub(super) fn shortened(id: &str, signs: usize) -> String {
-    let cut: String = id.chars().take(signs).collect();
+pub(super) fn shortened(id: &str, length: usize) -> String {
+    let cut: String = id.chars().take(length).collect();
     one_line(cut.trim_end_matches('-'), 64)
 }
 
@@ -98,9 +88,9 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn what_is_shown_of_an_id_is_the_beginning_of_no_other(ids in proptest::collection::btree_set("[ab]{1,14}", 0..20)) {
-            let signs = short(ids.iter().map(String::as_str));
+            let length = short(ids.iter().map(String::as_str));
             for id in &ids {
-                let shown: String = id.chars().take(signs).collect();
+                let shown: String = id.chars().take(length).collect();
                 let meant = ids.iter().filter(|other| other.starts_with(&shown)).count();
                 // A whole id means itself, whatever others begin with.
                 proptest::prop_assert!(meant == 1 || shown == *id, "{shown} of {ids:?}");

@@ -15,9 +15,8 @@ use crate::exit::Exit;
 use crate::extensions::Extensions;
 use crate::terminal::Screen;
 
-pub(crate) use resume::{last_of, take_up};
 pub(crate) use resume_check::{IfHeld, check, command, wait_until_free};
-pub(crate) use summary::TurnSummary;
+pub(crate) use summary::{TurnSummary, last_turn};
 
 pub(crate) async fn run(
     options: args::Turns,

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use turnwright::RecordKind;
 use turnwright::record::{CallState, Lease, LedgerEntry, Record};
-use turnwright::store::{ConversationId, Query, Store as _, observe_lease};
+use turnwright::store::{ConversationId, Query, Store as _, StoreError, observe_lease};
 
 use super::summary::TurnSummary;
 use crate::agent::is_address;
 use crate::args;
 use crate::storage::{ChatNote, Storage, StorageLocation};
 use crate::terminal::{Screen, fit, json, one_line, shell_path, shell_word};
-use crate::units::ago;
+use crate::units::{ago, listed, plural};
 
 /// The interval between two reads of a lease.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -32,11 +32,12 @@ pub(crate) fn command(
     place: &StorageLocation,
 ) -> String {
     let mut options = place.option();
-    if let Some(chat_note) = chat_note.filter(|_| place.is_named()) {
+    if let Some(chat_note) = chat_note.filter(|_| place.named) {
         if !chat_note.partial && is_address(&chat_note.server) {
             options.push_str(&format!(" --base-url {}", shell_word(&chat_note.server)));
         }
-        if !is_here(&chat_note.folder) {
+        let here = Path::new(".").canonicalize();
+        if !here.is_ok_and(|here| here == chat_note.folder) {
             options.push_str(&format!(" --folder {}", shell_path(&chat_note.folder)));
         }
         if let Some(system) = &chat_note.system {
@@ -52,18 +53,10 @@ pub(crate) fn command(
     }
 }
 
-/// Whether a folder is the current one.
-pub(super) fn is_here(folder: &Path) -> bool {
-    let here = Path::new(".").canonicalize();
-    here.is_ok_and(|here| here == folder)
-}
-
 /// The options that name these files of tools.
 fn naming(tools: &[PathBuf]) -> String {
-    tools
-        .iter()
-        .map(|file| format!(" --tools {}", shell_path(file)))
-        .collect()
+    let option = |file: &PathBuf| format!(" --tools {}", shell_path(file));
+    tools.iter().map(option).collect()
 }
 
 /// Rejects a resume that would lose something for good, before anything happens. `missing` are tool files of its chat that
@@ -96,75 +89,35 @@ pub(crate) async fn check(
     if attended || options.tell_model {
         return Ok(());
     }
-    let doubts = doubts(storage, summary).await?;
-    if doubts.is_empty() {
+    let unfinished = unfinished(storage, &summary.conversation_id, Some(summary.id())).await?;
+    if unfinished.is_empty() {
         return Ok(());
     }
+    let calls = unfinished.iter().map(|entry| {
+        let call = format!("{} {}", one_line(&entry.tool, 64), json(&entry.args));
+        format!("`{}` (begun {})", fit(&call, CALL), ago(entry.begun_at))
+    });
     anyhow::bail!(
         "nobody knows whether {} took effect, and there is no terminal to ask at. Take the turn up at one; or say \
          `--tell-model`, and the model is told that nobody knows, for good. Nothing has happened yet",
-        in_words(&doubts)
+        listed(calls, NAMED)
     )
 }
 
-/// The calls of a turn that started and did not end.
-pub(super) async fn doubts(
-    storage: &Storage,
-    summary: &TurnSummary,
-) -> anyhow::Result<Vec<Arc<LedgerEntry>>> {
-    // A ledger entry belongs to the turn by its id, wherever it is.
-    let query = Query::all().kind(RecordKind::Ledger);
-    let loaded = storage.store.load(&summary.conversation_id, &query).await;
-    let loaded = loaded.map_err(|error| storage.explain(error))?;
-    let lines = loaded.into_records().filter_map(|record| match record {
-        Record::Ledger(line) => Some(line),
-        _ => None,
-    });
-    Ok(lines
-        .filter(|line| line.turn_id() == summary.id() && line.state() == CallState::Begun)
-        .collect())
-}
-
-fn in_words(doubts: &[Arc<LedgerEntry>]) -> String {
-    let named = doubts.iter().take(NAMED).map(|line| {
-        let call = format!("{} {}", one_line(line.tool(), 64), json(line.args()));
-        format!("`{}` (begun {})", fit(&call, CALL), ago(line.begun_at()))
-    });
-    let mut text = named.collect::<Vec<_>>().join(", ");
-    if doubts.len() > NAMED {
-        text.push_str(&format!(" and {} more", doubts.len() - NAMED));
-    }
-    text
-}
-
-/// The lease of a conversation that another process may hold.
-pub(crate) struct LeaseStatus {
-    /// The time left, as observed by this process.
-    pub(crate) left: Option<Duration>,
-    /// Whether it is valid by the wall clock.
-    pub(crate) seems_held: bool,
-    /// Changes whenever the holder renews its lease.
-    pub(crate) renewals: Option<(u64, u64)>,
-}
-
-/// Reads the lease of a conversation, for `turn` if one is given. A damaged lease counts as absent: the store checks the
-/// fencing token.
-pub(crate) async fn lease_status(
+/// The calls of a conversation, or of one turn of it, that started and did not end. Damaged entries are left out.
+pub(super) async fn unfinished(
     storage: &Storage,
     conversation_id: &ConversationId,
     turn: Option<&str>,
-) -> anyhow::Result<LeaseStatus> {
-    let query = Query::all().kind(RecordKind::Lease).ids([Lease::ID]);
-    let loaded = storage.store.load(conversation_id, &query).await;
-    let loaded = loaded.map_err(|error| storage.explain(error))?;
-    let lease = loaded.into_records().find_map(Record::into_lease);
-    let lease = lease.filter(|lease| turn.is_none() || lease.turn_id() == turn);
-    let lease = lease.as_deref();
-    Ok(LeaseStatus {
-        left: lease.and_then(|lease| observe_lease(conversation_id, lease)),
-        seems_held: lease.is_some_and(|lease| lease.estimated_left().is_some()),
-        renewals: lease.map(|lease| (lease.fencing_token(), lease.renewals())),
-    })
+) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
+    // A ledger entry belongs to the turn by its id, wherever it is.
+    let query = Query::all().kind(RecordKind::Ledger);
+    let loaded = storage.store.load(conversation_id, &query).await?;
+    let entries = loaded.into_records().filter_map(Record::into_ledger);
+    let begun = entries.filter(|entry| entry.state == CallState::Begun);
+    Ok(begun
+        .filter(|entry| turn.is_none_or(|turn| *entry.turn_id == *turn))
+        .collect())
 }
 
 /// What to do if another process holds a conversation and is alive.
@@ -186,16 +139,24 @@ pub(crate) async fn wait_until_free(
     if_held: IfHeld<'_>,
     screen: &mut Screen,
 ) -> anyhow::Result<()> {
+    let query = Query::all().kind(RecordKind::Lease).ids([Lease::ID]);
     let mut first = None;
     loop {
-        let lease_status = lease_status(storage, conversation_id, turn).await?;
-        let Some(left) = lease_status.left else {
+        // A damaged lease counts as absent: the store checks the fencing token.
+        let loaded = storage.store.load(conversation_id, &query).await?;
+        let lease = loaded.into_records().find_map(Record::into_lease);
+        let lease = lease.filter(|lease| turn.is_none() || lease.turn_id.as_deref() == turn);
+        let Some((left, lease)) =
+            lease.and_then(|lease| Some((observe_lease(conversation_id, &lease)?, lease)))
+        else {
             screen.rest();
             return Ok(());
         };
-        let renewed = *first.get_or_insert(lease_status.renewals) != lease_status.renewals;
+        // Changes whenever the holder renews its lease.
+        let renewals = (lease.fencing_token, lease.renewals);
+        let renewed = *first.get_or_insert(renewals) != renewals;
         match if_held {
-            IfHeld::Fail(advice) if lease_status.seems_held || renewed => {
+            IfHeld::Fail(advice) if renewed || lease.estimated_left().is_some() => {
                 return Err(held(conversation_id, left, advice));
             }
             IfHeld::GoOn if renewed => return Ok(()),
@@ -216,10 +177,9 @@ pub(super) fn waiting(left: Duration) -> String {
 
 /// The error if another program holds a conversation. The same command may succeed later.
 pub(super) fn held(conversation_id: &ConversationId, left: Duration, helps: &str) -> anyhow::Error {
-    let seconds = left.as_secs().saturating_add(1);
-    let s = if seconds == 1 { "" } else { "s" };
+    let seconds = plural(left.as_secs().saturating_add(1), "second");
     anyhow::anyhow!(
-        "another program has the conversation {}: for {seconds} second{s} more if it has crashed, else until its turn ends. \
+        "another program has the conversation {}: for {seconds} more if it has crashed, else until its turn ends. \
          {helps}",
         one_line(conversation_id.as_str(), 64)
     )

@@ -1,153 +1,105 @@
 //! `turnwright turns show`: a whole turn, as it is kept.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 use turnwright::ToolCall;
 use turnwright::record::{Author, CallState, GateRecord, GateState, LedgerEntry, Message, Record};
-use turnwright::store::DamagedRecord;
 
-use super::damaged::{self, tell_damaged};
+use super::damaged::{self, Damaged};
 use super::find::find;
-use super::resume_check::{command, doubts};
+use super::resume_check::{command, unfinished};
 use super::summary::TurnSummary;
 use crate::args;
-use crate::exit::{Exit, misuse};
+use crate::exit::Exit;
 use crate::show::{quoted, result};
-use crate::storage::{ChatNote, Storage, StorageLocation};
+use crate::storage::{ChatNote, Storage};
 use crate::terminal::style::{self, paint};
-use crate::terminal::{Screen, fit, json, one_line, plain, wrap};
+use crate::terminal::{LINE, Screen, fit, json, one_line, plain, wrap};
 use crate::turn_state::State;
-use crate::units::count;
-use crate::units::{ago, took};
-
-/// How much of a line is shown where nobody counts columns.
-const LINE: usize = 160;
+use crate::units::{ago, count, plural, took};
 
 pub(super) async fn run(options: &args::TurnsShow, mut screen: Screen) -> anyhow::Result<Exit> {
-    let place = StorageLocation::of(&options.storage)?;
-    let Some(storage) = Storage::open_to_read(place).await? else {
-        return Err(misuse("nothing is kept yet, so there is no turn to show"));
-    };
+    let storage = Storage::open_to_read(&options.storage, "no turn to show").await?;
     let summary = find(&storage, &options.turn).await?;
     let (records, damaged) = summary.records(&storage).await?;
-    match screen.is_json() {
-        true => screen.value(&to_value(&summary, &records, &damaged)?)?,
-        false => {
-            let about = ChatNote::of(&storage, &summary.conversation_id).await?;
-            let mut page = Page {
-                screen: &mut screen,
-                summary: &summary,
-                ledger: ledger(&summary, &records),
-                apart: false,
-            };
-            page.head(about.as_ref())?;
-            for record in &records {
-                page.record(record).await?;
-            }
-            page.end(&records)?;
-            let doubts = doubts(&storage, &summary).await?.len();
-            let command = about.as_ref().map(|about| Command {
-                text: command(&summary, Some(about), &storage.place),
-                strange: storage.place.is_named(),
-            });
-            page.next_step(doubts, command.as_ref())?;
+    if screen.is_json() {
+        screen.value(&to_value(&summary, &records, &damaged)?)?;
+    } else {
+        let note = ChatNote::of(&storage, &summary.conversation_id).await?;
+        let mut page = Page {
+            screen: &mut screen,
+            summary: &summary,
+            records: &records,
+            apart: false,
+        };
+        page.head(note.as_ref())?;
+        for record in &records {
+            page.record(record).await?;
         }
+        page.end()?;
+        let turn = Some(summary.id());
+        let unfinished = unfinished(&storage, &summary.conversation_id, turn).await?;
+        page.next_step(unfinished.len(), note.as_ref(), &storage)?;
     }
-    storage.close().await?;
-    if damaged.is_empty() {
-        return Ok(Exit::Done);
-    }
-    let damaged: Vec<_> = damaged
-        .into_iter()
-        .map(|item| (summary.conversation_id.clone(), item))
-        .collect();
-    tell_damaged(&mut screen.aside(), &storage, &damaged)?;
-    Ok(Exit::No)
+    storage.store.close().await?;
+    damaged::report(&mut screen.aside(), &storage, &damaged)
 }
 
-/// What `list` says of it, and all of its records.
-fn to_value(
-    summary: &TurnSummary,
-    records: &[Record],
-    damaged: &[DamagedRecord],
-) -> anyhow::Result<Value> {
-    let mut value = summary.to_value(&summary.count(records.iter().cloned()))?;
-    let mut all: Vec<Value> = Vec::with_capacity(records.len() + damaged.len());
+/// The fields of `list`, and all records.
+fn to_value(summary: &TurnSummary, records: &[Record], damaged: &Damaged) -> anyhow::Result<Value> {
+    let mut value = summary.to_value(&summary.digest(records))?;
+    let mut all = Vec::with_capacity(records.len() + damaged.len());
     for record in records {
         all.push(record.to_value()?);
     }
-    all.extend(damaged.iter().map(damaged::to_value));
+    all.extend(damaged.iter().map(|(_, record)| damaged::to_value(record)));
     if let Value::Object(fields) = &mut value {
         fields.insert("records".to_owned(), Value::Array(all));
     }
     Ok(value)
 }
 
-/// The turn's own lines of the ledger, by the call that they are of.
-fn ledger(summary: &TurnSummary, records: &[Record]) -> HashMap<String, Arc<LedgerEntry>> {
-    let lines = records.iter().filter_map(|record| match record {
-        Record::Ledger(line) if line.turn_id() == summary.id() => Some(line),
-        _ => None,
-    });
-    lines
-        .map(|line| (line.tool_call().to_owned(), Arc::clone(line)))
-        .collect()
-}
-
-/// What somebody may type next.
-struct Command {
-    text: String,
-    /// Whether it says what a file says that may be anybody's.
-    strange: bool,
-}
-
 /// A turn that is being written out.
 struct Page<'p> {
     screen: &'p mut Screen,
     summary: &'p TurnSummary,
-    ledger: HashMap<String, Arc<LedgerEntry>>,
+    records: &'p [Record],
     /// Whether a call was shown since the last words.
     apart: bool,
 }
 
 impl Page<'_> {
-    fn head(&mut self, about: Option<&ChatNote>) -> anyhow::Result<()> {
+    fn head(&mut self, note: Option<&ChatNote>) -> anyhow::Result<()> {
         let (summary, turn) = (self.summary, &self.summary.turn);
         let id = paint(style::BOLD, one_line(summary.id(), 64));
         let state = paint(summary.state.style(), summary.state);
         self.screen.line(format_args!("turn {id}  {state}"))?;
         let mut facts = vec![format!(
             "began {} ({})",
-            moment(turn_field(summary, "beganAt")?),
-            ago(turn.began_at())
+            began(summary)?,
+            ago(turn.began_at)
         )];
         if let Some(time) = summary.took() {
-            let so_far = if summary.state.is_live() {
-                "runs for"
-            } else {
-                "took"
-            };
-            facts.push(format!("{so_far} {}", took(time)));
+            let live = summary.state.is_live();
+            let verb = if live { "runs for" } else { "took" };
+            facts.push(format!("{verb} {}", took(time)));
         }
-        match turn.runs() {
+        match turn.runs {
             0 | 1 => {}
             2 => facts.push("taken up again".to_owned()),
             runs => facts.push(format!("taken up again {} times", runs - 1)),
         }
-        self.screen.paragraph(style::DIM, "", &facts.join(" · "))?;
-        let mut facts = vec![format!(
-            "conversation {}",
-            one_line(summary.conversation_id.as_str(), 80)
-        )];
-        if let Some(about) = about {
-            let (model, server) = (one_line(&about.model, 60), one_line(&about.server, 120));
-            let folder = about.folder.display().to_string();
+        self.screen.dim(facts.join(" · "))?;
+        let conversation = one_line(summary.conversation_id.as_str(), 80);
+        let mut facts = vec![format!("conversation {conversation}")];
+        if let Some(note) = note {
+            let (model, server) = (one_line(&note.model, 60), one_line(&note.server, 120));
+            let folder = note.folder.display().to_string();
             facts.push(format!("{model} at {server}"));
             facts.push(format!("reads below {}", plain(&folder)));
         }
-        self.screen.paragraph(style::DIM, "", &facts.join(" · "))?;
+        self.screen.dim(facts.join(" · "))?;
         self.screen.line("")?;
         Ok(())
     }
@@ -157,10 +109,10 @@ impl Page<'_> {
             Record::Message(message) => self.message(message),
             Record::Thought(thought) => self.words(style::DIM, thought.text()),
             Record::ToolCall(call) => self.call(call).await,
-            Record::Gate(gate) if gate.turn_id() == self.summary.id() => self.gate(gate),
+            Record::Gate(gate) if *gate.turn_id == *self.summary.id() => self.gate(gate),
             Record::Retrievable(found) => {
                 let text = format!("looked up: {}", one_line(found.id(), 64));
-                Ok(self.screen.line(paint(style::DIM, text))?)
+                Ok(self.screen.painted(style::DIM, text)?)
             }
             _ => Ok(()),
         }
@@ -170,27 +122,22 @@ impl Page<'_> {
         if let Author::Assistant = message.author() {
             self.words(anstyle::Style::new(), message.text())?;
         } else {
-            let who = match message.author() {
+            let author = match message.author() {
                 Author::Agent { name, .. } => format!("{}: ", one_line(name, 64)),
                 Author::Framework => "the kit: ".to_owned(),
                 _ => String::new(),
             };
-            let rendered = format!("{who}{}", plain(message.text()));
-            let rendered = wrap(
-                &rendered,
-                self.screen.width().map(|item| item.saturating_sub(2)),
-                "",
-            );
-            for line in rendered.lines() {
-                self.screen
-                    .line(paint(style::BOLD, format_args!("> {line}")))?;
+            let text = format!("{author}{}", plain(message.text()));
+            let width = self.screen.width().map(|width| width.saturating_sub(2));
+            for line in wrap(&text, width, "").lines() {
+                self.screen.painted(style::BOLD, format_args!("> {line}"))?;
             }
             self.apart = true;
         }
         for media in message.media() {
             let name = one_line(media.filename(), LINE);
             self.screen
-                .line(paint(style::DIM, format_args!("  with {name}")))?;
+                .painted(style::DIM, format_args!("  with {name}"))?;
         }
         Ok(())
     }
@@ -205,37 +152,39 @@ impl Page<'_> {
         }
         // With its margin wherever it is read: nothing of it can be taken for a line of the program's.
         let rendered = quoted(text, self.screen.width());
-        self.screen.line(paint(style, rendered))?;
+        self.screen.painted(style, rendered)?;
         Ok(())
     }
 
     async fn call(&mut self, call: &ToolCall) -> anyhow::Result<()> {
         self.apart = true;
-        let columns = self.screen.width().unwrap_or(LINE);
-        let tool = one_line(call.tool(), 64);
-        // What ran, where a person or a policy put that in the place of what the model wrote.
+        let columns = self.screen.columns();
+        // What ran, if a person or a policy edited what the model wrote.
         let args = match (call.edited_args(), call.args().to_value()) {
             (Some(edited), _) => format!("{} (edited)", json(edited)),
             (None, Value::String(text)) => one_line(&text, LINE * 4),
             (None, value) => json(&value),
         };
-        let line = fit(&format!("→ {tool} {args}"), columns);
-        let rest = line.strip_prefix(&format!("→ {tool}"));
-        match rest {
-            Some(rest) => {
-                let name = paint(style::NAME, format_args!("→ {tool}"));
-                self.screen.line(format_args!("{name}{rest}"))?;
-            }
-            None => self.screen.line(paint(style::NAME, &line))?,
-        }
-        if let Some(line) = self.ledger.get(call.id()).cloned() {
-            self.ledger_line(&line)?;
+        let name = format!("→ {}", one_line(call.tool(), 64));
+        let line = fit(&format!("{name} {args}"), columns);
+        let (name, rest) = match line.strip_prefix(&name) {
+            Some(rest) => (name.as_str(), rest),
+            None => (line.as_str(), ""),
+        };
+        let name = paint(style::NAME, name);
+        self.screen.line(format_args!("{name}{rest}"))?;
+        let entry = self.records.iter().find_map(|record| match record {
+            Record::Ledger(entry) if entry.tool_call == call.id() => Some(entry),
+            _ => None,
+        });
+        if let Some(entry) = entry.filter(|entry| *entry.turn_id == *self.summary.id()) {
+            self.ledger_entry(entry)?;
         } else if !call.is_complete() {
             let text = match self.summary.state.is_live() {
                 true => "  on its way",
                 false => "  nothing came of it",
             };
-            self.screen.line(paint(style::CARE, text))?;
+            self.screen.painted(style::WARN, text)?;
         }
         if call.is_complete() {
             result::show(self.screen, call, None).await?;
@@ -243,134 +192,133 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// How far a call came that may have changed something.
-    fn ledger_line(&mut self, line: &LedgerEntry) -> anyhow::Result<()> {
-        let doubt = match line.state() {
-            CallState::Begun if !self.summary.state.is_live() => {
-                Some("ledger: begun, and nobody knows whether it took effect")
+    /// The progress of a call that may have changed something.
+    fn ledger_entry(&mut self, entry: &LedgerEntry) -> anyhow::Result<()> {
+        let ended = entry.ended_at;
+        let time = ended.and_then(|end| end.duration_since(entry.begun_at).ok());
+        let (style, text) = match entry.state {
+            CallState::Begun if self.summary.state.is_live() => {
+                (style::DIM, "ledger: begun, and runs right now".to_owned())
             }
-            CallState::Unknown => Some(
-                "ledger: unknown: nobody could say whether it took effect, and that is settled",
+            CallState::Begun => (
+                style::WARN,
+                "ledger: begun, and nobody knows whether it took effect".to_owned(),
             ),
-            _ => None,
+            CallState::Unknown => (
+                style::WARN,
+                "ledger: unknown: nobody could say whether it took effect, and that is settled"
+                    .to_owned(),
+            ),
+            state => {
+                let time = time.map(|time| format!(" after {}", took(time)));
+                let text = format!("ledger: {}{}", state.as_str(), time.unwrap_or_default());
+                (style::DIM, text)
+            }
         };
-        if let Some(text) = doubt {
-            return Ok(self.screen.paragraph(style::CARE, "  ", text)?);
-        }
-        let ended = line.ended_at();
-        let time = ended.and_then(|end| end.duration_since(line.begun_at()).ok());
-        let time = time.map(|time| format!(" after {}", took(time)));
-        let text = match line.state() {
-            CallState::Begun => "  ledger: begun, and runs right now".to_owned(),
-            state => format!("  ledger: {}{}", state.as_str(), time.unwrap_or_default()),
-        };
-        self.screen.line(paint(style::DIM, text))?;
+        self.screen.paragraph(style, "  ", &text)?;
         Ok(())
     }
 
     fn gate(&mut self, gate: &GateRecord) -> anyhow::Result<()> {
         self.apart = true;
-        let tool = gate.question().get("tool").and_then(Value::as_str);
-        let asked = match (gate.name(), tool) {
+        let question = &*gate.question;
+        let tool = question.get("tool").and_then(Value::as_str);
+        let asked = match (&*gate.name, tool) {
             ("approval", Some(tool)) => format!("? {} asks to run", one_line(tool, 64)),
             ("unknown_call", Some(tool)) => {
                 format!("? what became of the call of {}", one_line(tool, 64))
             }
-            (name, _) => format!("? {}: {}", one_line(name, 64), json(gate.question())),
+            (name, _) => format!("? {}: {}", one_line(name, 64), json(question)),
         };
-        let columns = self.screen.width().unwrap_or(LINE);
-        self.screen.line(paint(style::CARE, fit(&asked, columns)))?;
-        if gate.name() == "approval" && tool.is_some() {
-            let text = |name: &str| gate.question().get(name);
-            if let Some(args) = text("args") {
+        let columns = self.screen.columns();
+        self.screen.painted(style::WARN, fit(&asked, columns))?;
+        if &*gate.name == "approval" && tool.is_some() {
+            if let Some(args) = question.get("args") {
                 self.screen
                     .line(fit(&format!("  {}", json(args)), columns))?;
             }
-            if let Some(reason) = text("reason").and_then(Value::as_str) {
+            if let Some(reason) = question.get("reason").and_then(Value::as_str) {
                 let because = format!("because {}", one_line(reason, LINE * 2));
                 self.screen.paragraph(style::DIM, "  ", &because)?;
             }
         }
-        let (style, came) = match gate.state() {
+        let (style, outcome) = match &gate.state {
             GateState::Open if self.summary.state.is_live() => {
-                (style::CARE, "waits for an answer".to_owned())
+                (style::WARN, "waits for an answer".to_owned())
             }
-            GateState::Open => (style::CARE, "nobody answered before the end".to_owned()),
+            GateState::Open => (style::WARN, "nobody answered before the end".to_owned()),
             GateState::Resolved(answer) => (style::DIM, answered(answer)),
-            GateState::Rejected(why) => (style::DIM, format!("declined: {}", one_line(why, LINE))),
+            GateState::Rejected(why) => (style::DIM, format!("rejected: {}", one_line(why, LINE))),
             _ => (style::DIM, "nobody answered".to_owned()),
         };
-        let came = fit(&format!("  {came}"), columns);
-        self.screen.line(paint(style, came))?;
+        let outcome = fit(&format!("  {outcome}"), columns);
+        self.screen.painted(style, outcome)?;
         Ok(())
     }
 
-    fn end(&mut self, records: &[Record]) -> anyhow::Result<()> {
-        let (summary, turn) = (self.summary, &self.summary.turn);
+    fn end(&mut self) -> anyhow::Result<()> {
+        let turn = &self.summary.turn;
         self.screen.line("")?;
-        if let Some(error) = turn.error() {
-            let why = format!(
-                "no answer: {} ({})",
-                plain(&error.message),
-                one_line(&error.code, 64)
-            );
+        if let Some(error) = &turn.error {
+            let (message, code) = (plain(&error.message), one_line(&error.code, 64));
+            let why = format!("no answer: {message} ({code})");
             self.screen.paragraph(style::BAD, "", &why)?;
         }
-        let digest = summary.count(records.iter().cloned());
         let mut facts = Vec::new();
-        match digest.calls {
-            0 => {}
-            1 => facts.push("1 call".to_owned()),
-            calls => facts.push(format!("{} calls", count(calls as u64))),
+        let calls = self.summary.digest(self.records).calls;
+        if calls > 0 {
+            facts.push(plural(calls as u64, "call"));
         }
-        let used = turn.usage();
+        let used = turn.usage;
         if used.input_tokens.saturating_add(used.output_tokens) > 0 {
             let (read, written) = (count(used.input_tokens), count(used.output_tokens));
             facts.push(format!("{read} tokens read, {written} written"));
         }
         if !facts.is_empty() {
-            self.screen.paragraph(style::DIM, "", &facts.join(" · "))?;
+            self.screen.dim(facts.join(" · "))?;
         }
         Ok(())
     }
 
     /// What can be done about a turn that has no answer.
-    fn next_step(&mut self, doubts: usize, command: Option<&Command>) -> anyhow::Result<()> {
+    fn next_step(
+        &mut self,
+        unfinished: usize,
+        note: Option<&ChatNote>,
+        storage: &Storage,
+    ) -> anyhow::Result<()> {
         let summary = self.summary;
         let text = match summary.state {
-            State::Answered | State::Refused => return Ok(()),
+            State::Answered | State::Nacked => return Ok(()),
             State::Running => "A program runs it right now.",
             State::Waiting => "A program runs it right now, and waits for an answer there.",
-            state if state.can_go_on() && summary.is_last() && command.is_none() => {
+            _ if !summary.can_go_on() => {
+                "The conversation went on without it: say there what is still wanted."
+            }
+            _ if note.is_none() => {
                 "No chat of this program has held it: the program that did takes it up again, with its own tools."
             }
-            State::Interrupted if summary.is_last() => {
-                "Its program came to its end before it did. To take it up again:"
-            }
-            state if state.can_go_on() && summary.is_last() => "To take it up again:",
-            _ => "The conversation went on without it: say there what is still wanted.",
+            State::Interrupted => "Its program came to its end before it did. To take it up again:",
+            _ => "To take it up again:",
         };
-        self.screen.paragraph(style::CARE, "", text)?;
-        let Some(command) = command.filter(|_| summary.state.can_go_on() && summary.is_last())
-        else {
+        self.screen.warn(text)?;
+        if note.is_none() || !summary.can_go_on() {
             return Ok(());
-        };
-        // On a line of its own, to be copied.
-        self.screen
-            .line(paint(style::BOLD, format_args!("  {}", command.text)))?;
-        if command.strange {
-            let text = "Look at it first: server, folder and tools are what the file says.";
-            self.screen.paragraph(style::CARE, "", text)?;
         }
-        let s = match doubts {
-            0 => return Ok(()),
-            1 => "",
-            _ => "s",
-        };
-        let asks = format!(
-            "You are asked what became of the call{s} of which nobody knows; with `--tell-model` nobody is."
-        );
-        self.screen.paragraph(style::CARE, "", &asks)?;
+        // On a line of its own, to be copied.
+        let command = command(summary, note, &storage.place);
+        self.screen
+            .painted(style::BOLD, format_args!("  {command}"))?;
+        if storage.place.named {
+            self.screen
+                .warn("Look at it first: server, folder and tools are what the file says.")?;
+        }
+        if unfinished > 0 {
+            let s = if unfinished == 1 { "" } else { "s" };
+            self.screen.warn(format!(
+                "You are asked what became of the call{s} of which nobody knows; with `--tell-model` nobody is."
+            ))?;
+        }
         Ok(())
     }
 }
@@ -391,7 +339,7 @@ fn answered(answer: &Value) -> String {
                 with("allowed, with other arguments", text("reason"))
             )
         }
-        (Some("refuse"), _) => with("refused", text("reason")),
+        (Some("deny" | "refuse"), _) => with("denied", text("reason")),
         (_, Some("done")) => with("somebody knew that it was done", text("result")),
         (_, Some("not_done")) => "somebody knew that it was not done".to_owned(),
         (_, Some("unknown")) => "nobody could say".to_owned(),
@@ -399,16 +347,13 @@ fn answered(answer: &Value) -> String {
     }
 }
 
-fn turn_field(summary: &TurnSummary, name: &str) -> anyhow::Result<String> {
+/// When a turn began, to the second.
+fn began(summary: &TurnSummary) -> anyhow::Result<String> {
     let value = Record::from(Arc::clone(&summary.turn)).to_value()?;
-    let text = value.get(name).and_then(Value::as_str);
-    Ok(text.unwrap_or_default().to_owned())
-}
-
-/// A moment without what nobody reads of it.
-fn moment(text: String) -> String {
-    match text.split_once('T') {
+    let text = value.get("beganAt").and_then(Value::as_str);
+    let text = text.unwrap_or_default();
+    Ok(match text.split_once('T') {
         Some((day, time)) => format!("{day} {} UTC", time.get(..8).unwrap_or(time)),
-        None => text,
-    }
+        None => text.to_owned(),
+    })
 }

@@ -5,12 +5,15 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 use turnwright::RecordKind;
-use turnwright::record::{Author, CallState, GateState, Lease, Record, TurnRecord};
+use turnwright::record::{Author, CallState, Record, TurnRecord};
 use turnwright::store::{
-    ConversationFilter, ConversationId, DamagedRecord, Position, Query, Store as _, StoreError,
+    ConversationFilter, ConversationId, Position, Query, Store as _, StoreError, TurnFilter,
 };
 
+use super::damaged::Damaged;
+use crate::exit::misuse;
 use crate::storage::{ConversationPart, Storage, parts_of};
+use crate::terminal::one_line;
 use crate::turn_state::State;
 
 /// A stored turn with its current state.
@@ -20,132 +23,131 @@ pub(crate) struct TurnSummary {
     pub(crate) turn: Arc<TurnRecord>,
     pub(crate) state: State,
     /// For how long its lease seems to last, if a process seems to hold it: by the wall clock, for display alone.
-    pub(crate) held: Option<Duration>,
-    /// Where it stands in its conversation.
-    place: Position,
-    /// Where the next one does.
+    held: Option<Duration>,
+    /// The position of its record.
+    position: Position,
+    /// The position of the next turn.
     next: Option<Position>,
 }
 
-/// What was said and done in a turn, counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Counts of what happened in a turn.
+#[derive(Default)]
 pub(super) struct Digest {
-    /// What was said to the model first.
+    /// The message that the model got first.
     pub(super) first_message: Option<String>,
     pub(super) calls: usize,
-    /// The calls of which nobody knows whether they took effect.
+    /// The calls whose effect is unknown.
     pub(super) unknown: usize,
 }
 
-/// What was found of turns.
+/// Turns, and the records among them that are damaged.
 #[derive(Default)]
 pub(super) struct Found {
-    /// Newest first.
     pub(super) turns: Vec<TurnSummary>,
-    /// What cannot be read of them, and in which conversation.
-    pub(super) damaged: Vec<(ConversationId, DamagedRecord)>,
+    pub(super) damaged: Damaged,
 }
 
-/// All turns of a conversation; of all of them, if none is named.
+/// All turns of a conversation, or of all conversations. Newest first.
 pub(super) async fn turns(storage: &Storage, conversation: Option<&str>) -> anyhow::Result<Found> {
     let conversation_ids = match conversation {
         Some(name) => conversation_ids_of(storage, name).await?,
-        None => storage
-            .store
-            .conversations(&ConversationFilter::all())
-            .await
-            .map_err(|error| storage.explain(error))?,
+        None => all_conversations(storage).await?,
     };
     let mut found = Found::default();
-    for conversation_id in conversation_ids {
-        let read = read(storage, &conversation_id).await;
-        let (mut turns, damaged) = read.map_err(|error| storage.explain(error))?;
-        found.turns.append(&mut turns);
-        let damaged = damaged
-            .into_iter()
-            .map(|item| (conversation_id.clone(), item));
-        found.damaged.extend(damaged);
+    for conversation_id in &conversation_ids {
+        found.read(storage, conversation_id).await?;
     }
-    // Those of one moment as they stand.
     found
         .turns
-        .sort_by_key(|summary| std::cmp::Reverse(summary.turn.began_at()));
+        .sort_by_key(|summary| std::cmp::Reverse(summary.turn.began_at));
     Ok(found)
+}
+
+/// The last turn of a conversation, if it has one.
+pub(crate) async fn last_turn(
+    storage: &Storage,
+    conversation_id: &ConversationId,
+) -> Result<Option<TurnSummary>, StoreError> {
+    let mut found = Found::default();
+    found.read(storage, conversation_id).await?;
+    Ok(found.turns.pop())
+}
+
+/// All conversations of a database.
+pub(super) async fn all_conversations(
+    storage: &Storage,
+) -> Result<Vec<ConversationId>, StoreError> {
+    let all = ConversationFilter::all();
+    storage.store.conversations(&all).await
 }
 
 /// The conversation of this name: all of its parts, or the one that is named.
 pub(super) async fn conversation_ids_of(
     storage: &Storage,
     name: &str,
-) -> anyhow::Result<Vec<ConversationId>> {
+) -> Result<Vec<ConversationId>, StoreError> {
     let part = ConversationPart::named(name);
-    if part.name != name {
-        return Ok(vec![part.conversation_id()]);
-    }
-    let parts = parts_of(storage, name).await?;
-    Ok(parts
-        .iter()
-        .map(ConversationPart::conversation_id)
-        .collect())
+    let parts = match part.name == name {
+        true => parts_of(storage, name).await?,
+        false => vec![part],
+    };
+    Ok(parts.iter().map(|part| part.conversation_id()).collect())
 }
 
-/// The turns of one conversation, in order.
-pub(super) async fn in_scope(
-    storage: &Storage,
-    conversation_id: &ConversationId,
-) -> anyhow::Result<Vec<TurnSummary>> {
-    let read = read(storage, conversation_id).await;
-    read.map(|(turns, _)| turns)
-        .map_err(|error| storage.explain(error))
+/// The error for a conversation that does not exist.
+pub(super) fn no_conversation(storage: &Storage, name: &str) -> anyhow::Error {
+    misuse(format!(
+        "there is no conversation `{}`; `turnwright turns list{}` shows which there are",
+        one_line(name, 64),
+        storage.place.option()
+    ))
 }
 
-/// The turns of a conversation, and what cannot be read of them.
-async fn read(
-    storage: &Storage,
-    conversation_id: &ConversationId,
-) -> Result<(Vec<TurnSummary>, Vec<DamagedRecord>), StoreError> {
-    let query = Query::all().kind(RecordKind::Turn).kind(RecordKind::Lease);
-    let loaded = storage.store.load(conversation_id, &query).await?;
-    let mut lease: Option<Arc<Lease>> = None;
-    let mut turns = Vec::new();
-    for stored in loaded.records {
-        match stored.record {
-            Record::Lease(item) => lease = Some(item),
-            Record::Turn(turn) => turns.push((stored.position, turn)),
-            _ => {}
+impl Found {
+    /// Adds the turns of a conversation, in order.
+    async fn read(
+        &mut self,
+        storage: &Storage,
+        conversation_id: &ConversationId,
+    ) -> Result<(), StoreError> {
+        let query = Query::all().kind(RecordKind::Turn).kind(RecordKind::Lease);
+        let loaded = storage.store.load(conversation_id, &query).await?;
+        let (mut lease, mut turns) = (None, Vec::new());
+        // A damaged turn ends the one before it all the same.
+        let damaged = loaded.damaged.iter();
+        let damaged = damaged.filter(|record| record.kind == Some(RecordKind::Turn));
+        let mut positions: Vec<Position> = damaged.map(|record| record.position).collect();
+        for stored in loaded.records {
+            match stored.record {
+                Record::Lease(record) => lease = Some(record),
+                Record::Turn(turn) => {
+                    positions.push(stored.position);
+                    turns.push((stored.position, turn));
+                }
+                _ => {}
+            }
         }
+        positions.sort_unstable();
+        for (position, turn) in turns {
+            let own = lease
+                .as_ref()
+                .filter(|lease| lease.turn_id.as_deref() == Some(turn.id()));
+            let held = own.and_then(|lease| lease.estimated_left());
+            let waits = held.is_some() && waits(storage, conversation_id, turn.id()).await?;
+            self.turns.push(TurnSummary {
+                conversation_id: conversation_id.clone(),
+                state: State::of(turn.state, held.is_some(), waits),
+                turn,
+                held,
+                position,
+                next: positions.iter().copied().find(|next| *next > position),
+            });
+        }
+        let damaged = loaded.damaged.into_iter();
+        self.damaged
+            .extend(damaged.map(|record| (conversation_id.clone(), record)));
+        Ok(())
     }
-    // A turn that cannot be read ends the one before it all the same.
-    let is_turn = |item: &&DamagedRecord| item.kind == Some(RecordKind::Turn);
-    let places = turns.iter().map(|(place, _)| *place);
-    let mut places: Vec<Position> = places
-        .chain(
-            loaded
-                .damaged
-                .iter()
-                .filter(is_turn)
-                .map(|item| item.position),
-        )
-        .collect();
-    places.sort_unstable();
-    let mut summary = Vec::new();
-    for (place, turn) in turns {
-        let next = places.iter().copied().find(|next| *next > place);
-        let own = lease
-            .as_ref()
-            .filter(|item| item.turn_id() == Some(turn.id()));
-        let held = own.and_then(|lease| lease.estimated_left());
-        let waits = held.is_some() && waits(storage, conversation_id, turn.id()).await?;
-        summary.push(TurnSummary {
-            conversation_id: conversation_id.clone(),
-            state: State::of(turn.state(), held.is_some(), waits),
-            turn,
-            held,
-            place,
-            next,
-        });
-    }
-    Ok((summary, loaded.damaged))
 }
 
 async fn waits(
@@ -153,10 +155,11 @@ async fn waits(
     conversation_id: &ConversationId,
     turn: &str,
 ) -> Result<bool, StoreError> {
-    let query = Query::all().kind(RecordKind::Gate);
-    let loaded = storage.store.load(conversation_id, &query).await?;
-    let mut gates = loaded.into_records().filter_map(Record::into_gate);
-    Ok(gates.any(|gate| gate.turn_id() == turn && *gate.state() == GateState::Open))
+    let filter = TurnFilter::all().turn_id(turn).waiting();
+    let found = storage.store.find_turns(&filter).await?;
+    Ok(found
+        .iter()
+        .any(|found| found.conversation == *conversation_id))
 }
 
 impl TurnSummary {
@@ -164,92 +167,70 @@ impl TurnSummary {
         self.turn.id()
     }
 
-    /// Whether the conversation went on after it.
-    pub(crate) fn is_last(&self) -> bool {
-        self.next.is_none()
+    /// Whether it is the last turn of its conversation and did not end for good.
+    pub(super) fn can_go_on(&self) -> bool {
+        self.next.is_none() && self.state.can_go_on()
     }
 
-    /// Whether it can be resumed: it is the last turn of its conversation and has not ended for good.
-    pub(super) fn is_resumable(&self) -> bool {
-        self.is_last() && (self.state.can_go_on() || self.state.is_live())
+    /// Whether it can be resumed: also if its process may have crashed a moment ago.
+    pub(crate) fn is_resumable(&self) -> bool {
+        self.next.is_none() && (self.state.can_go_on() || self.state.is_live())
     }
 
-    /// What a store is asked for to get what stands behind the turn, up to the next one.
+    /// The query for the records of the turn: those up to the next one.
     pub(super) fn query(&self) -> Query {
-        let query = Query::all().after(self.place);
+        let query = Query::all().after(self.position);
         match self.next {
             Some(next) => query.before(next),
             None => query,
         }
     }
 
-    /// Whether a place in the conversation is the turn's.
-    pub(super) fn holds(&self, place: Position) -> bool {
-        place >= self.place && self.next.is_none_or(|next| place < next)
+    /// Whether a position in the conversation is within the turn.
+    pub(super) fn holds(&self, position: Position) -> bool {
+        position >= self.position && self.next.is_none_or(|next| position < next)
     }
 
-    /// What was said and done in it, in order, and what of it cannot be read.
+    /// Its records in order, and those that are damaged.
     pub(super) async fn records(
         &self,
         storage: &Storage,
-    ) -> anyhow::Result<(Vec<Record>, Vec<DamagedRecord>)> {
-        let loaded = storage
-            .store
-            .load(&self.conversation_id, &self.query())
-            .await;
-        let mut loaded = loaded.map_err(|error| storage.explain(error))?;
-        let damaged = std::mem::take(&mut loaded.damaged);
+    ) -> Result<(Vec<Record>, Damaged), StoreError> {
+        let query = self.query();
+        let mut loaded = storage.store.load(&self.conversation_id, &query).await?;
+        let damaged = std::mem::take(&mut loaded.damaged).into_iter();
+        let damaged = damaged.map(|record| (self.conversation_id.clone(), record));
+        let damaged = damaged.collect();
         Ok((loaded.into_records().collect(), damaged))
     }
 
-    /// What was said and done in it, counted, and what of that cannot be read.
-    pub(super) async fn digest(
-        &self,
-        storage: &Storage,
-    ) -> anyhow::Result<(Digest, Vec<DamagedRecord>)> {
-        let query = self.query().kind(RecordKind::Message);
-        let query = query.kind(RecordKind::ToolCall).kind(RecordKind::Ledger);
-        let loaded = storage.store.load(&self.conversation_id, &query).await;
-        let mut loaded = loaded.map_err(|error| storage.explain(error))?;
-        let damaged = std::mem::take(&mut loaded.damaged);
-        Ok((self.count(loaded.into_records()), damaged))
-    }
-
-    pub(super) fn count(&self, records: impl IntoIterator<Item = Record>) -> Digest {
+    /// Counts what happened in it.
+    pub(super) fn digest(&self, records: &[Record]) -> Digest {
         let mut digest = Digest::default();
         for record in records {
             match record {
                 Record::Message(message) if digest.first_message.is_none() => {
-                    let spoken = matches!(message.author(), Author::User | Author::Agent { .. });
-                    digest.first_message = spoken.then(|| message.text().to_owned());
+                    let to_model = matches!(message.author(), Author::User | Author::Agent { .. });
+                    digest.first_message = to_model.then(|| message.text().to_owned());
                 }
                 Record::ToolCall(_) => digest.calls += 1,
-                Record::Ledger(line) if line.turn_id() == self.id() => {
-                    digest.unknown += usize::from(self.is_unknown(line.state()));
-                }
+                Record::Ledger(entry) if *entry.turn_id == *self.id() => match entry.state {
+                    CallState::Unknown => digest.unknown += 1,
+                    // While its turn runs, the call does too.
+                    CallState::Begun if !self.state.is_live() => digest.unknown += 1,
+                    _ => {}
+                },
                 _ => {}
             }
         }
         digest
     }
 
-    /// Whether nobody knows if a call took effect: one that was begun is still on its way while somebody runs its turn.
-    pub(super) fn is_unknown(&self, state: CallState) -> bool {
-        match state {
-            CallState::Unknown => true,
-            CallState::Begun => !self.state.is_live(),
-            _ => false,
-        }
-    }
-
-    /// How long it took; so far, where it still runs. Nobody knows when one was cut off.
+    /// How long it took; so far, if it still runs. `None` for one that was cut off.
     pub(super) fn took(&self) -> Option<Duration> {
-        let end = match (self.turn.ended_at(), self.state.is_live()) {
-            (Some(end), _) => end,
-            (None, true) => SystemTime::now(),
-            (None, false) => return None,
-        };
-        Some(end.duration_since(self.turn.began_at()).unwrap_or_default())
+        let running = self.state.is_live().then(SystemTime::now);
+        let end = self.turn.ended_at.or(running)?;
+        Some(end.duration_since(self.turn.began_at).unwrap_or_default())
     }
 
     /// For machines.
@@ -267,8 +248,8 @@ impl TurnSummary {
             "said": digest.first_message,
             "calls": digest.calls,
             "unknownCalls": digest.unknown,
-            "runs": self.turn.runs(),
-            "iterations": self.turn.iterations(),
+            "runs": self.turn.runs,
+            "iterations": self.turn.iterations,
             "usage": field("usage"),
             "error": field("error"),
         }))

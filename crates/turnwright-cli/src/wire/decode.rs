@@ -39,11 +39,11 @@ pub(super) fn name_of(path: &Path) -> String {
 }
 
 pub(super) fn line(file: &str, index: usize, decoded: Map<String, Value>) -> Value {
-    let mut line = Map::new();
-    line.insert("file".to_owned(), file.into());
-    line.insert("index".to_owned(), index.into());
-    line.extend(decoded);
-    Value::Object(line)
+    let mut line = json!({ "file": file, "index": index });
+    if let Value::Object(line) = &mut line {
+        line.extend(decoded);
+    }
+    line
 }
 
 /// What a response says, or its status where it is an error, or why that cannot be told.

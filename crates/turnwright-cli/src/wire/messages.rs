@@ -30,7 +30,12 @@ impl Beginning {
         }
         for (place, message) in before.iter().enumerate() {
             match role(message) {
-                "system" | "developer" => beginning.add_system(&words(message)),
+                "system" | "developer" => {
+                    if !beginning.system.is_empty() {
+                        beginning.system.push_str("\n\n");
+                    }
+                    beginning.system.push_str(&words(message));
+                }
                 "user" => beginning.add(Message::user(words(message)).build()),
                 "assistant" => {
                     let after = before.get(place + 1..).unwrap_or_default();
@@ -41,13 +46,6 @@ impl Beginning {
             }
         }
         beginning
-    }
-
-    fn add_system(&mut self, text: &str) {
-        if !self.system.is_empty() {
-            self.system.push_str("\n\n");
-        }
-        self.system.push_str(text);
     }
 
     /// What cannot be a record is left out: nothing here is compared with what was sent.
@@ -62,16 +60,13 @@ impl Beginning {
             self.add(Message::assistant(text).build());
         }
         let answers: Vec<(&str, String)> = answers(after).collect();
-        let calls = list(message, "tool_calls").iter().enumerate();
-        for (at, call) in calls {
+        for (at, call) in list(message, "tool_calls").iter().enumerate() {
             let id = text_of(call, "id");
             let by_id = answers.iter().find(|(answers, _)| *answers == id);
             let answer = by_id.or_else(|| answers.get(at));
             let function = call.get("function").unwrap_or(&Value::Null);
-            let artifact = SpooledArtifact::in_memory(
-                answer.map(|(_, text)| text.clone()).unwrap_or_default(),
-                ArtifactKind::TEXT,
-            );
+            let answer = answer.map_or("", |(_, text)| text).to_owned();
+            let artifact = SpooledArtifact::in_memory(answer, ArtifactKind::TEXT);
             // In the order of the conversation, and those of one reply together.
             let when = SystemTime::UNIX_EPOCH + Duration::from_secs(place as u64 * 10);
             let done = when + Duration::from_secs(5);

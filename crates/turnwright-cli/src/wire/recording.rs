@@ -14,10 +14,7 @@ pub(super) type Recording = Vec<Result<Exchange, String>>;
 pub(super) fn read(path: &Path) -> anyhow::Result<Recording> {
     let text = text::file(path, text::RECORDING)?;
     parse(&text).map_err(|error| {
-        let name = match path == Path::new("-") {
-            true => "standard input".to_owned(),
-            false => format!("`{}`", path.display()),
-        };
+        let name = text::name_of(path);
         misuse(format!(
             "{name} is no recording: {error}. A recording is a JSON array of \
              {{\"request\": {{method, path, body}}, \"response\": {{status, headers, body}}}}, as the testkit's cassettes write it"

@@ -1,6 +1,8 @@
 //! Recorded turns, played again through the whole kit.
 
-use async_trait::async_trait;
+use std::sync::Arc;
+
+use serde::Serialize;
 use serde_json::json;
 use turnwright::models::chat_completions::Options;
 use turnwright::models::retry::RetryPolicy;
@@ -14,14 +16,14 @@ use super::{recording, tools};
 use crate::args::WireReplay;
 use crate::exit::{Exit, misuse};
 use crate::show::Show;
-use crate::terminal::style::{self, paint};
+use crate::terminal::style;
 use crate::terminal::{ApprovalPrompt, Screen, one_line, plain};
 
 /// Nobody is dialled there: what answers is the recording.
 const NOWHERE: &str = "http://recording.invalid/v1";
 
-/// How much of what a user says is shown.
-const SAID: usize = 400;
+/// The most characters of the user's input that are shown.
+const MAX_INPUT: usize = 400;
 
 pub(crate) async fn replay(options: WireReplay, screen: Screen) -> anyhow::Result<Exit> {
     let exchanges = recording::read(&options.file)?.into_iter().enumerate();
@@ -49,21 +51,29 @@ pub(crate) async fn replay(options: WireReplay, screen: Screen) -> anyhow::Resul
 }
 
 /// How a turn that was played compares with the one that was recorded.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Compared {
     responses: usize,
     played: usize,
     /// How the recorded one ended.
     recorded: String,
-    /// Whether this one ended like that.
+    /// How this one ended.
+    ended: String,
+    /// Whether this one ended as recorded.
     as_recorded: bool,
     /// Whether the last words are the recorded ones, where there are some.
     same_text: Option<bool>,
-    /// How this one ended.
-    ended: String,
-    /// Calls that the contract refused: the tool, and why.
-    refused: Vec<(String, String)>,
-    /// What the kit has to say to operators.
+    /// Calls that the contract refused.
+    refused: Vec<RefusedCall>,
+    /// Messages for operators.
     warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct RefusedCall {
+    tool: String,
+    why: String,
 }
 
 impl Compared {
@@ -101,9 +111,17 @@ async fn play(
         .transport(cassette.clone())
         .build()?;
     let before = beginning.before;
-    let runner = turnwright::runner(Replayed {
-        model,
-        cassette: cassette.clone(),
+    let (model, recording) = (Arc::new(model), cassette.clone());
+    let runner = turnwright::runner(move |ctx: DispatchContext| {
+        let (model, recording) = (Arc::clone(&model), recording.clone());
+        async move {
+            model.execute(ctx.clone()).await?;
+            // The turn ends where the recording does, even if tools were called of which no result was recorded.
+            if ctx.signal().is_none() && recording.unused().is_empty() {
+                ctx.ack()?;
+            }
+            Ok(())
+        }
     })
     .tools(tools)
     .without_artifact_tools()
@@ -120,34 +138,8 @@ async fn play(
         return Ok(None);
     }
     let left = cassette.unused().len();
-    let warnings = show.tally().take_warnings();
+    let warnings = std::mem::take(&mut show.tally.counts().warnings);
     Ok(Some(compare(turn, &shown.outcome, left, warnings)))
-}
-
-/// A model that ends its turn where the recording ends, also where tools were called of which nobody told the model what came.
-#[derive(Debug)]
-struct Replayed {
-    model: ChatCompletions,
-    cassette: Cassette,
-}
-
-#[async_trait]
-impl Executor for Replayed {
-    async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
-        self.model.execute(ctx.clone()).await?;
-        if ctx.signal().is_none() && self.cassette.unused().is_empty() {
-            ctx.ack()?;
-        }
-        Ok(())
-    }
-
-    fn name(&self) -> &str {
-        self.model.name()
-    }
-
-    fn model(&self) -> Option<&str> {
-        self.model.model()
-    }
 }
 
 fn compare(
@@ -180,7 +172,10 @@ fn compare(
     let refused = outcome
         .tool_calls()
         .filter_map(|call| match call.results() {
-            ToolResults::Refusal(why) => Some((call.tool().to_owned(), why.clone())),
+            ToolResults::Refusal(why) => Some(RefusedCall {
+                tool: call.tool().to_owned(),
+                why: why.clone(),
+            }),
             _ => None,
         });
     Compared {
@@ -222,15 +217,15 @@ fn announce(
         }));
     }
     if of > 1 {
-        screen.line(paint(style::DIM, format_args!("turn {number} of {of}")))?;
+        screen.painted(style::DIM, format_args!("turn {number} of {of}"))?;
     }
     for note in notes {
         let note = format!("note: {}", plain(note));
-        screen.line(paint(style::CARE, note))?;
+        screen.painted(style::WARN, note)?;
     }
     if let Some(input) = &beginning.input {
-        let prompt = format!("> {}", one_line(input, SAID));
-        screen.line(paint(style::BOLD, prompt))?;
+        let prompt = format!("> {}", one_line(input, MAX_INPUT));
+        screen.painted(style::BOLD, prompt)?;
     }
     Ok(())
 }
@@ -241,7 +236,6 @@ fn conclude(screen: &mut Screen, turns: &[Compared]) -> anyhow::Result<Exit> {
     let all = |count: fn(&Compared) -> usize| turns.iter().map(count).sum::<usize>();
     let (played, responses) = (all(|item| item.played), all(|item| item.responses));
     if screen.is_json() {
-        let turns: Vec<_> = turns.iter().map(as_json).collect();
         screen.value(&json!({
             "event": "replayed",
             "ok": equal,
@@ -256,58 +250,37 @@ fn conclude(screen: &mut Screen, turns: &[Compared]) -> anyhow::Result<Exit> {
         }
         let style = if equal { style::GOOD } else { style::BAD };
         let text = format!("{played} of {responses} recorded responses were played");
-        screen.line(paint(style, text))?;
+        screen.painted(style, text)?;
     }
     Ok(if equal { Exit::Done } else { Exit::No })
 }
 
-fn as_json(turn: &Compared) -> serde_json::Value {
-    let refused = turn.refused.iter();
-    let refused = refused.map(|(tool, why)| json!({ "tool": tool, "why": why }));
-    json!({
-        "responses": turn.responses,
-        "played": turn.played,
-        "recorded": turn.recorded,
-        "ended": turn.ended,
-        "asRecorded": turn.as_recorded,
-        "sameText": turn.same_text,
-        "refused": refused.collect::<Vec<_>>(),
-        "warnings": turn.warnings,
-    })
-}
-
 fn tell(screen: &mut Screen, number: usize, turn: &Compared) -> anyhow::Result<()> {
-    for (tool, why) in &turn.refused {
-        let (tool, why) = (plain(tool), plain(why));
+    for call in &turn.refused {
+        let (tool, why) = (plain(&call.tool), plain(&call.why));
         let text = format!("turn {number}: the contract refused a call of {tool}: {why}");
-        screen.line(paint(style::CARE, text))?;
+        screen.painted(style::WARN, text)?;
     }
     for warning in &turn.warnings {
         let text = format!("turn {number}: {}", plain(warning));
-        screen.line(paint(style::CARE, text))?;
+        screen.painted(style::WARN, text)?;
     }
     let recorded = &turn.recorded;
     let text = match (turn.as_recorded, turn.same_text) {
-        (true, Some(true)) => {
-            format!("turn {number}: ended as recorded, with {recorded}, word for word")
-        }
-        (true, None) => format!("turn {number}: ended as recorded, with {recorded}"),
-        (true, Some(false)) => {
-            format!("turn {number}: ended with {recorded} as recorded, but in other words")
-        }
+        (true, Some(true)) => format!("ended as recorded, with {recorded}, word for word"),
+        (true, None) => format!("ended as recorded, with {recorded}"),
+        (true, Some(false)) => format!("ended with {recorded} as recorded, but in other words"),
         (false, _) => {
             let ended = plain(&turn.ended);
-            format!("turn {number}: ended otherwise than recorded ({recorded}): {ended}")
+            format!("ended otherwise than recorded ({recorded}): {ended}")
         }
     };
     let missing = match turn.responses.saturating_sub(turn.played) {
         0 => String::new(),
         left => format!("; {left} of its responses were not asked for"),
     };
-    let style = if turn.is_equal() {
-        style::DIM
-    } else {
-        style::BAD
-    };
-    Ok(screen.line(paint(style, format_args!("{text}{missing}")))?)
+    let equal = turn.is_equal();
+    let style = if equal { style::DIM } else { style::BAD };
+    let text = format_args!("turn {number}: {text}{missing}");
+    Ok(screen.painted(style, text)?)
 }

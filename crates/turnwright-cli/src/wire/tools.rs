@@ -45,8 +45,7 @@ pub(super) fn offered(request: &Value, answers: &Arc<Answers>) -> (Vec<Tool>, Ve
             ));
             continue;
         }
-        let schema = schema(function).or_else(|refused| {
-            let why = refused;
+        let schema = schema(function).or_else(|why| {
             notes.push(format!(
                 "the tool `{name}` takes any object here, because its schema cannot be enforced: {why}"
             ));
@@ -54,8 +53,8 @@ pub(super) fn offered(request: &Value, answers: &Arc<Answers>) -> (Vec<Tool>, Ve
         });
         match tool(name, text_of(function, "description"), schema, answers) {
             Ok(tool) => tools.push(tool),
-            Err(refused) => {
-                let why = refused.with_causes();
+            Err(error) => {
+                let why = error.with_causes();
                 notes.push(format!("the tool `{name}` cannot be one: {why}"));
             }
         }
@@ -70,11 +69,10 @@ fn schema(function: &Value) -> Result<Schema, SchemaError> {
     // Formats that only describe, such as the widths of numbers, are everywhere.
     let mut formats = Vec::new();
     find_formats(&document, &mut formats);
-    let options = formats
-        .into_iter()
-        .fold(Schema::options(), |options, item| {
-            options.annotation_format(item)
-        });
+    let mut options = Schema::options();
+    for format in formats {
+        options = options.annotation_format(format);
+    }
     options.document(document.clone())
 }
 

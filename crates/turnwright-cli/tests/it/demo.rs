@@ -11,7 +11,7 @@ const NOT_RESTARTED: &str = "I did not restart anything, since that was not allo
 fn without_a_terminal_nobody_can_say_yes_and_the_turn_ends_well_all_the_same() {
     let ran = run(&["demo"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    for said in [
+    for messages in [
         "← 22.6 MB, 420,000 lines: kept as an artifact of kind text",
         "repaired /hours: \"8\" → 8",
         "198204:01:46:31 checkout-4 INFO  deploy 7c1f09 applied: pool.max 200 -> 20",
@@ -23,8 +23,8 @@ fn without_a_terminal_nobody_can_say_yes_and_the_turn_ends_well_all_the_same() {
         "5 ran, 2 refused before the handler",
     ] {
         assert!(
-            ran.out.contains(said),
-            "{said:?} is missing in\n{}",
+            ran.out.contains(messages),
+            "{messages:?} is missing in\n{}",
             ran.out
         );
     }
@@ -118,7 +118,7 @@ mod at_a_terminal {
 
     #[test]
     fn it_streams_in_colour_and_asks_before_it_restarts() {
-        let mut terminal = demo(|it| it);
+        let mut terminal = demo(|item| item);
         // The answer is not there yet, nor could it be: somebody must be asked first.
         terminal.wait_for("The log is far too long to read.");
         terminal.wait_for_prompt(CONSENT);
@@ -142,7 +142,7 @@ mod at_a_terminal {
 
     #[test]
     fn a_no_is_a_no() {
-        let mut terminal = demo(|it| it.env("NO_COLOR", "1"));
+        let mut terminal = demo(|item| item.env("NO_COLOR", "1"));
         terminal.wait_for_prompt(CONSENT).line("no");
         terminal.wait_for("said no").wait_for("What it cost");
         assert_eq!(terminal.end(), 0);
@@ -153,7 +153,7 @@ mod at_a_terminal {
 
     #[test]
     fn ctrl_c_calls_it_off() {
-        let mut terminal = demo(|it| it);
+        let mut terminal = demo(|item| item);
         terminal
             .wait_for("→ artifact_grep")
             .keys(CTRL_C)
@@ -165,7 +165,7 @@ mod at_a_terminal {
 
     #[test]
     fn ctrl_c_at_the_question_restarts_nothing() {
-        let mut terminal = demo(|it| it);
+        let mut terminal = demo(|item| item);
         terminal
             .wait_for_prompt(CONSENT)
             .keys(CTRL_C)
@@ -176,7 +176,7 @@ mod at_a_terminal {
 
     #[test]
     fn in_a_narrow_window_words_stay_whole() {
-        let mut terminal = demo(|it| it.window(200, 36));
+        let mut terminal = demo(|item| item.window(200, 36));
         terminal
             .wait_for("see all?")
             .line("y")

@@ -11,7 +11,6 @@ mod chat;
 mod completions;
 mod demo;
 mod folder;
-mod kept;
 mod model;
 mod program;
 #[cfg(unix)]
@@ -19,6 +18,7 @@ mod pty;
 mod schema;
 mod screens;
 mod serve;
+mod stored;
 mod tools;
 #[cfg(unix)]
 mod turns;

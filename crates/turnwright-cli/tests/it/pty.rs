@@ -49,9 +49,9 @@ impl Launch {
         command.args(args);
         command.env_clear();
         command.env("HOME", home());
-        for kept in INHERITED {
-            if let Some(value) = std::env::var_os(kept) {
-                command.env(kept, value);
+        for stored in INHERITED {
+            if let Some(value) = std::env::var_os(stored) {
+                command.env(stored, value);
             }
         }
         command.env("TERM", "xterm-256color");
@@ -128,8 +128,8 @@ impl Terminal {
     /// Waits until this stands on the screen.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, text: &str) -> &mut Self {
-        self.wait_until(&format!("{text:?} on the screen"), |it| {
-            it.shown().contains(text)
+        self.wait_until(&format!("{text:?} on the screen"), |item| {
+            item.shown().contains(text)
         })
     }
 
@@ -137,9 +137,9 @@ impl Terminal {
     #[track_caller]
     pub(crate) fn wait_for_prompt(&mut self, prompt: &str) -> &mut Self {
         let prompt = prompt.trim_end();
-        self.wait_until(&format!("the prompt {prompt:?}"), |it| {
-            let (row, _) = it.screen.screen().cursor_position();
-            it.rows()[usize::from(row)] == prompt
+        self.wait_until(&format!("the prompt {prompt:?}"), |item| {
+            let (row, _) = item.screen.screen().cursor_position();
+            item.rows()[usize::from(row)] == prompt
         })
     }
 
@@ -253,12 +253,12 @@ impl Terminal {
     #[cfg(unix)]
     pub(crate) fn mode(&self) -> String {
         let name = self.master.tty_name().unwrap();
-        let said = command("stty")
+        let messages = command("stty")
             .arg("-a")
             .stdin(std::fs::File::open(name).unwrap())
             .output()
             .unwrap();
-        String::from_utf8_lossy(&said.stdout).into_owned()
+        String::from_utf8_lossy(&messages.stdout).into_owned()
     }
 }
 
@@ -291,6 +291,6 @@ fn some(number: u16) -> NonZero<u16> {
 }
 
 fn signal(name: &str, process: &str) {
-    let told = command("kill").args(["-s", name, process]).status();
-    assert!(told.unwrap().success(), "no signal could be sent");
+    let message = command("kill").args(["-s", name, process]).status();
+    assert!(message.unwrap().success(), "no signal could be sent");
 }

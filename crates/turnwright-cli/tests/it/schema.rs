@@ -52,13 +52,13 @@ fn accepted_arguments_come_with_what_was_repaired() {
 }
 
 #[test]
-fn refused_arguments_come_with_every_fault_at_its_place() {
+fn invalid_arguments_come_with_every_fault_at_its_place() {
     let ran = check(&[SCHEMA, r#"{"n": 99, "m": 1}"#]);
     assert_eq!((ran.code, ran.err.as_str()), (1, ""));
-    let said = only(&ran);
-    assert_eq!(said["ok"], false);
-    assert_eq!(said.get("more"), None);
-    let faults = said["faults"].as_array().unwrap();
+    let messages = only(&ran);
+    assert_eq!(messages["ok"], false);
+    assert_eq!(messages.get("more"), None);
+    let faults = messages["faults"].as_array().unwrap();
     assert!(faults.contains(&json!({
         "pointer": "/n", "rule": "maximum", "expected": "at most 10", "got": "99",
         "message": "must be at most 10 (got 99)",
@@ -67,7 +67,7 @@ fn refused_arguments_come_with_every_fault_at_its_place() {
 
     let text = run(&["schema", "check", SCHEMA, r#"{"n": 99, "m": 1}"#]);
     assert_eq!(text.code, 1);
-    assert!(text.out.starts_with("refused\n"), "{}", text.out);
+    assert!(text.out.starts_with("invalid\n"), "{}", text.out);
     assert!(text.out.contains("  /n: must be at most 10 (got 99)\n"));
 }
 
@@ -76,11 +76,11 @@ fn faults_beyond_those_listed_are_counted() {
     let many: Vec<String> = (0..50).map(|n| format!("\"x{n}\": 1")).collect();
     let args = format!("{{\"n\": 1, {}}}", many.join(", "));
     let ran = check(&[SCHEMA, &args]);
-    let said = only(&ran);
-    let listed = said["faults"].as_array().unwrap().len();
-    assert_eq!(listed as u64 + said["more"].as_u64().unwrap(), 50);
+    let messages = only(&ran);
+    let listed = messages["faults"].as_array().unwrap().len();
+    assert_eq!(listed as u64 + messages["more"].as_u64().unwrap(), 50);
     let text = run(&["schema", "check", SCHEMA, &args]);
-    let more = format!("  and {} more\n", said["more"]);
+    let more = format!("  and {} more\n", messages["more"]);
     assert!(text.out.ends_with(&more), "{}", text.out);
 }
 
@@ -96,9 +96,9 @@ fn what_is_no_json_is_refused_as_the_call_path_refuses_it() {
     ];
     for (args, rule) in cases {
         let ran = check(&[SCHEMA, args]);
-        let said = only(&ran);
-        assert_eq!(ran.code, 1, "{said}");
-        assert_eq!(said["faults"][0]["rule"], rule, "{said}");
+        let messages = only(&ran);
+        assert_eq!(ran.code, 1, "{messages}");
+        assert_eq!(messages["faults"][0]["rule"], rule, "{messages}");
     }
 }
 
@@ -130,9 +130,9 @@ fn a_schema_that_cannot_be_enforced_is_a_misuse_with_every_problem() {
     let bad = r#"{"type": "object", "minLenght": 3, "properties": {"a": {"nullable": true}}}"#;
     let ran = check(&[bad, "{}"]);
     assert_eq!(ran.code, 2);
-    let said = only(&ran);
-    assert_eq!(said["ok"], false);
-    let pointers: Vec<&str> = said["problems"]
+    let messages = only(&ran);
+    assert_eq!(messages["ok"], false);
+    let pointers: Vec<&str> = messages["problems"]
         .as_array()
         .unwrap()
         .iter()
@@ -166,16 +166,20 @@ fn the_verdicts_are_those_of_the_vectors() {
         let name = case["schema"].as_str().unwrap();
         let schema = vectors["schemas"][name].to_string();
         let ran = check(&[&schema, &case["input"].to_string()]);
-        let said = only(&ran);
+        let messages = only(&ran);
         if case["ok"] == true {
-            assert_eq!((ran.code, &said["args"]), (0, &case["output"]), "{case}");
+            assert_eq!(
+                (ran.code, &messages["args"]),
+                (0, &case["output"]),
+                "{case}"
+            );
             continue;
         }
-        assert_eq!((ran.code, &said["ok"]), (1, &json!(false)), "{case}");
-        let faults = said["faults"].as_array().unwrap();
+        assert_eq!((ran.code, &messages["ok"]), (1, &json!(false)), "{case}");
+        let faults = messages["faults"].as_array().unwrap();
         for path in case["paths"].as_array().unwrap() {
             let named = faults.iter().any(|fault| fault["pointer"] == *path);
-            assert!(named, "{case}: {said}");
+            assert!(named, "{case}: {messages}");
         }
     }
 }

@@ -81,7 +81,7 @@ fn picture(text: &str) -> String {
 }
 
 fn updates() -> bool {
-    std::env::var_os("TURNWRIGHT_UPDATE").is_some_and(|said| said == "1")
+    std::env::var_os("TURNWRIGHT_UPDATE").is_some_and(|messages| messages == "1")
 }
 
 #[test]
@@ -96,12 +96,12 @@ fn what_the_pages_show_is_what_the_program_writes() {
             let prompt = format!("$ turnwright {command}\n");
             let written = prompt + &output(command, folder.path());
             // What stands there is kept where only times and codes differ.
-            let kept = if lasting(stands) == lasting(&written) {
+            let stored = if lasting(stands) == lasting(&written) {
                 stands
             } else {
                 &written
             };
-            format!("<!-- turnwright {command} -->\n```{kind}\n{kept}```\n")
+            format!("<!-- turnwright {command} -->\n```{kind}\n{stored}```\n")
         });
         if updates() {
             fs::write(&path, &*made).unwrap();

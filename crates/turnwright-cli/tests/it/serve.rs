@@ -60,7 +60,7 @@ impl Served {
     /// Up to and with `/v1`.
     fn url(&self) -> String {
         match serde_json::from_str::<Value>(&self.first) {
-            Ok(told) => told["url"].as_str().unwrap().to_owned(),
+            Ok(message) => message["url"].as_str().unwrap().to_owned(),
             Err(_) => self.first.strip_prefix("listening on ").unwrap().to_owned(),
         }
     }
@@ -128,8 +128,8 @@ async fn a_turn_with_a_tool_is_served_and_every_request_told() {
     assert_eq!(outcome.tool_calls().count(), 1);
     assert_eq!(outcome.into_answer().unwrap(), "It rains in Bern.");
     for number in [1, 2] {
-        let told = format!("POST /v1/chat/completions → reply {number} of 2, streamed");
-        assert_eq!(served.line(), told);
+        let message = format!("POST /v1/chat/completions → reply {number} of 2, streamed");
+        assert_eq!(served.line(), message);
     }
     assert_eq!(served.end("-INT"), (0, String::new()));
 }
@@ -211,10 +211,10 @@ fn a_port_in_use_is_said_in_one_sentence_with_what_to_do() {
     let port = taken.local_addr().unwrap().port().to_string();
     let ran = run_with(&["serve-script", "-", "--port", &port], SCRIPT);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-    let said = format!(
+    let messages = format!(
         "error: port {port} of 127.0.0.1 is in use: choose another with `--port`, or leave it out for one that is free\n"
     );
-    assert_eq!(ran.err, said);
+    assert_eq!(ran.err, messages);
 }
 
 #[test]

@@ -77,7 +77,10 @@ fn all_tools_are_listed() {
 
     let ran = run(&["tools", "list", "--json", "--tools", &file]);
     let listed = ran.json();
-    let names: Vec<&str> = listed.iter().filter_map(|it| it["name"].as_str()).collect();
+    let names: Vec<&str> = listed
+        .iter()
+        .filter_map(|item| item["name"].as_str())
+        .collect();
     assert_eq!(
         names,
         [

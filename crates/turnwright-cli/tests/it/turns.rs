@@ -17,10 +17,10 @@ use turnwright_testkit::server::chat;
 
 use crate::chat::{chat as start, run_piped, slow_tool};
 use crate::folder::Folder;
-use crate::kept;
 use crate::model::{Model, Plays};
 use crate::program::{Ran, program};
 use crate::pty::{Launch, Terminal};
+use crate::stored;
 
 /// Long ago.
 const PAST: &str = "2020-01-01T00:00:00.000000000Z";
@@ -68,11 +68,11 @@ fn newest(home: &Folder) -> String {
 /// A chat that said these things and got these answers.
 fn talked(home: &Folder, args: &[&str], exchanges: &[(&str, &str)]) -> Model {
     let model = Model::plays(exchanges.iter().map(|(_, answer)| chat::text(*answer, 1)));
-    let said: String = exchanges
+    let messages: String = exchanges
         .iter()
-        .map(|(said, _)| format!("{said}\n"))
+        .map(|(messages, _)| format!("{messages}\n"))
         .collect();
-    let ran = run_piped(&model, home, args, &said);
+    let ran = run_piped(&model, home, args, &messages);
     assert_eq!(ran.code, 0, "{ran:?}");
     model
 }
@@ -91,5 +91,5 @@ fn cut_off(home: &Folder, then: impl IntoIterator<Item = Plays>) -> Model {
 
 /// As if the time had passed after which others may go on.
 fn let_go(home: &Folder) {
-    kept::hold_until(&database(home), "default", PAST, 1);
+    stored::hold_until(&database(home), "default", PAST, 1);
 }

@@ -138,8 +138,12 @@ fn a_tool_whose_schema_cannot_be_enforced_takes_any_object() {
         ran.out
     );
     // Where both of its calls run at once it is said whose result it is.
-    let said = ["← nowhere", "← weather: nowhere"];
-    assert!(said.iter().any(|it| ran.out.contains(it)), "{}", ran.out);
+    let messages = ["← nowhere", "← weather: nowhere"];
+    assert!(
+        messages.iter().any(|item| ran.out.contains(item)),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]
@@ -329,8 +333,8 @@ fn sessions(folder: &Path) -> Vec<String> {
 
 /// The recordings of real servers, which are not part of this repository.
 fn recordings() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/wire");
-    let root = std::env::var_os("TURNWRIGHT_WIRE").map_or(beside, PathBuf::from);
+    let sibling = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/wire");
+    let root = std::env::var_os("TURNWRIGHT_WIRE").map_or(sibling, PathBuf::from);
     if !root.is_dir() {
         let place = root.display();
         say(format_args!(

@@ -8,22 +8,29 @@ use crate::error::{Error, ErrorCode};
 impl Error {
     /// `E_ARTIFACT_QUERY`: the question makes no sense, such as a bad pattern.
     pub fn bad_artifact_query(message: impl Into<String>) -> Self {
-        Error::told(ErrorCode::ArtifactQuery, message)
+        Error::with_text(ErrorCode::ArtifactQuery, message)
     }
 
     /// `E_ARTIFACT_MALFORMED`: the content is not what its kind says.
     pub fn malformed_artifact(message: impl Into<String>) -> Self {
-        Error::told(ErrorCode::ArtifactMalformed, message)
+        Error::with_text(ErrorCode::ArtifactMalformed, message)
     }
 
     /// `E_ARTIFACT_TOO_LARGE`: the content is too large for this question.
     pub fn artifact_too_large(message: impl Into<String>) -> Self {
-        Error::told(ErrorCode::ArtifactTooLarge, message)
+        Error::with_text(ErrorCode::ArtifactTooLarge, message)
     }
 
-    fn told(code: ErrorCode, message: impl Into<String>) -> Self {
+    fn with_text(code: ErrorCode, message: impl Into<String>) -> Self {
         let message = message.into();
         Error::new(code, message.clone()).with_model_text(message)
+    }
+
+    /// The error that a [`Read`](io::Read) of the artifact's bytes failed with.
+    #[cfg(feature = "artifact-json")]
+    pub(super) fn from_artifact_read(error: io::Error) -> Self {
+        let other = |error| Error::unreadable_artifact(error, 0, 0);
+        error.downcast().unwrap_or_else(other)
     }
 
     /// The bytes are there, but could not be read: from which place on, and how many there are. What the reader says is for

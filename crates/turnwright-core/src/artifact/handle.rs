@@ -13,10 +13,10 @@ impl SpooledArtifact {
     /// `E_ARTIFACT_UNREADABLE`.
     pub async fn opening(&self) -> Result<String, Error> {
         let first = self.bytes_of(0..OPENING).await?;
-        let whole = self.byte_length() <= OPENING;
+        let is_all = self.byte_length() <= OPENING;
         let last_line_end = first.iter().rposition(|byte| *byte == b'\n');
         let lines = match last_line_end {
-            Some(end) if !whole => first.get(..end).unwrap_or(&first),
+            Some(end) if !is_all => first.get(..end).unwrap_or(&first),
             _ => first.strip_suffix(b"\n").unwrap_or(&first),
         };
         Ok(text::shown_lines(lines, OPENING as usize))

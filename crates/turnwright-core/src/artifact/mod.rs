@@ -17,7 +17,7 @@ mod query;
 mod read;
 pub mod text;
 
-use std::ops::Range;
+use std::ops::{Bound, Range, RangeBounds};
 use std::sync::Arc;
 use std::{fmt, io};
 
@@ -192,10 +192,10 @@ impl SpooledArtifact {
     /// The bytes of a range, clamped: all of them, from readers too that give less at once than was asked for.
     pub(crate) async fn bytes_of(&self, range: Range<u64>) -> Result<Bytes, Error> {
         let (reader, len) = (self.reader(), self.byte_length());
-        let told = |at: u64| move |error| Error::unreadable_artifact(error, at, len);
+        let unreadable = |at: u64| move |error| Error::unreadable_artifact(error, at, len);
         let end = range.end.min(len);
         let first = reader.read(range.start..end);
-        let first = first.await.map_err(told(range.start))?;
+        let first = first.await.map_err(unreadable(range.start))?;
         let wanted = end.saturating_sub(range.start);
         if first.len() as u64 >= wanted {
             return Ok(first);
@@ -203,15 +203,35 @@ impl SpooledArtifact {
         let mut all = BytesMut::from(&first[..]);
         while (all.len() as u64) < wanted {
             let at = range.start + all.len() as u64;
-            let more = reader.read(at..end).await.map_err(told(at))?;
+            let more = reader.read(at..end).await.map_err(unreadable(at))?;
             if more.is_empty() {
                 let ended = io::Error::from(io::ErrorKind::UnexpectedEof);
-                return Err(told(at)(ended));
+                return Err(unreadable(at)(ended));
             }
             all.extend_from_slice(&more);
         }
         Ok(all.freeze())
     }
+}
+
+/// Formats a count with its noun, such as `3 nodes`.
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The first line of a range, and the line before which it ends, if it does.
+fn half_open(lines: &impl RangeBounds<u64>) -> (u64, Option<u64>) {
+    let start = match lines.start_bound() {
+        Bound::Included(start) => *start,
+        Bound::Excluded(start) => start.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match lines.end_bound() {
+        Bound::Included(end) => Some(end.saturating_add(1)),
+        Bound::Excluded(end) => Some(*end),
+        Bound::Unbounded => None,
+    };
+    (start, end)
 }
 
 impl fmt::Debug for SpooledArtifact {

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 use super::SpooledArtifact;
 use crate::error::{Error, ErrorCode};
@@ -13,20 +13,13 @@ use crate::spool::ByteReader;
 
 /// The bytes of an artifact on a thread for blocking work: `Read` and `Seek` for parsers that want those, and
 /// [`ArtifactRead::read_at`].
+#[derive(Clone)]
 pub struct ArtifactRead {
     reader: Arc<dyn ByteReader>,
     runtime: Handle,
-    called_off: Arc<AtomicBool>,
+    /// Cancelled when the caller no longer waits.
+    cancelled: CancellationToken,
     at: u64,
-}
-
-/// Tells the thread that nobody waits for it any more.
-struct CallOff(Arc<AtomicBool>);
-
-impl Drop for CallOff {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 impl SpooledArtifact {
@@ -61,16 +54,15 @@ impl SpooledArtifact {
         E: From<Error> + Send + 'static,
         F: FnOnce(ArtifactRead) -> Result<T, E> + Send + 'static,
     {
-        let called_off = Arc::new(AtomicBool::new(false));
-        let guard = CallOff(Arc::clone(&called_off));
+        let cancelled = CancellationToken::new();
+        let _guard = cancelled.clone().drop_guard();
         let read = ArtifactRead {
             reader: Arc::clone(self.reader()),
             runtime: Handle::current(),
-            called_off,
+            cancelled,
             at: 0,
         };
         let done = tokio::task::spawn_blocking(move || work(read)).await;
-        drop(guard);
         done.unwrap_or_else(|_| {
             let message = "the artifact's query panicked or was cut off";
             Err(Error::new(ErrorCode::ArtifactUnreadable, message).into())
@@ -96,12 +88,12 @@ impl ArtifactRead {
     /// # Errors
     /// `E_ARTIFACT_UNREADABLE`, also when nobody waits for the answer any more.
     pub fn read_at(&self, at: u64, into: &mut [u8]) -> Result<usize, Error> {
-        let told = |error| Error::unreadable_artifact(error, at, self.len());
-        self.fill(at, into).map_err(told)
+        let unreadable = |error| Error::unreadable_artifact(error, at, self.len());
+        self.fill(at, into).map_err(unreadable)
     }
 
     fn fill(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
-        if self.called_off.load(Ordering::Relaxed) {
+        if self.cancelled.is_cancelled() {
             return Err(io::Error::other("nobody waits for the answer any more"));
         }
         let left = self.len().saturating_sub(at);

@@ -7,13 +7,13 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::ForgePolicy;
-use super::readable::{Current, Horizon, News};
+use super::readable::{Current, Readable};
 use super::tool::ArtifactTool;
 use crate::artifact::{ArtifactKind, Inline, Query, text};
 use crate::error::Error;
 use crate::tool::Tool;
 use crate::tool::context::TurnContext;
-use crate::tool::registry::{Exchange, SnapshotMark, ToolRegistry};
+use crate::tool::registry::ToolRegistry;
 
 /// The tools that read the artifacts of this dispatch as they are now, with their ids as an enum in each schema. No
 /// artifact, no tools.
@@ -59,27 +59,23 @@ impl ForgePolicy {
     }
 }
 
-/// The artifact tools of one dispatch, kept up to date before each iteration.
+/// The artifact tools of one dispatch, brought up to date before each iteration.
 ///
-/// They read what can be read at the last refresh. What somebody else did to one of them meanwhile, on purpose, stays: one
-/// that was taken away does not come back, one that was replaced stays replaced.
+/// They read the artifacts of the last refresh. A tool that other code has removed or replaced stays removed or replaced.
 pub(crate) struct Forge {
     policy: ForgePolicy,
     current: Arc<Current>,
-    seen: Horizon,
-    /// The registry when promises were last looked for.
-    looked_at: SnapshotMark,
-    /// The kinds that have their tools.
+    /// The kinds whose tools stay: under [`ForgePolicy::Stable`] tools are never taken away.
     kinds: Vec<ArtifactKind>,
-    /// The tools that name what they read.
-    named: Vec<Named>,
+    made: Vec<Made>,
 }
 
-/// A tool whose schema names what it reads.
+/// A tool that was registered, and what it was made from.
 #[derive(Clone)]
-struct Named {
+struct Made {
     query: &'static Query,
-    reads: Vec<String>,
+    /// The ids that its schema names. Empty under [`ForgePolicy::Stable`].
+    ids: Vec<String>,
     tool: Tool,
 }
 
@@ -88,15 +84,12 @@ impl Forge {
         Forge {
             policy,
             current: Arc::default(),
-            seen: Horizon::default(),
-            looked_at: SnapshotMark::default(),
             kinds: Vec::new(),
-            named: Vec::new(),
+            made: Vec::new(),
         }
     }
 
-    /// Registers what is missing among the dispatch's tools, and lets those that are there read what can be read now. If it
-    /// fails, nothing has changed.
+    /// Brings the artifact tools of the dispatch up to date. If it fails, nothing has changed.
     ///
     /// # Errors
     /// As [`forge_tools`].
@@ -105,138 +98,97 @@ impl Forge {
     }
 
     fn refresh_in(&mut self, registry: &ToolRegistry, ctx: &TurnContext) -> Result<(), Error> {
-        let unseen = self.seen.look(ctx);
-        let promises = self.policy == ForgePolicy::Stable && !ctx.tools().is_at(&self.looked_at);
-        if unseen.is_empty() && !promises {
-            return Ok(());
-        }
-        let known = self.current.now();
-        let news = known.news(ctx, &unseen)?;
-        // Held no longer, so that what is known can be added to where it is.
-        drop(known);
-        match self.policy {
-            ForgePolicy::Stable => self.refresh_stable(registry, ctx, news)?,
-            ForgePolicy::Enumerated => self.refresh_named(registry, news)?,
-        }
-        self.seen = unseen.until();
-        Ok(())
-    }
-
-    /// The tools of a kind come with its first artifact, or with the first tool that promises one, and then stay.
-    fn refresh_stable(
-        &mut self,
-        registry: &ToolRegistry,
-        ctx: &TurnContext,
-        news: Vec<News>,
-    ) -> Result<(), Error> {
-        let mut kinds = Vec::new();
+        let readable = Readable::of(ctx)?;
+        let mut kinds = self.kinds.clone();
         let mut add = |kind: ArtifactKind| {
-            if !self.kinds.contains(&kind) && !kinds.contains(&kind) {
-                kinds.push(kind);
-            }
-        };
-        news.iter().flat_map(News::kinds).for_each(&mut add);
-        let mut looked_at = None;
-        if !ctx.tools().is_at(&self.looked_at) {
-            // A tool whose output is never inline is there: with it, so that the list need not change when it is called.
-            let promised = |tool: &&Tool| tool.inline() == Inline::Never;
-            let survey = ctx.tools().survey(|tools| {
-                tools
-                    .filter(promised)
-                    .map(Tool::artifact_kind)
-                    .for_each(&mut add);
-            });
-            looked_at = Some(survey.1);
-        }
-        let queries = missing_queries(&self.kinds, &kinds);
-        let tools: Result<Vec<Exchange>, Error> = queries
-            .into_iter()
-            .map(|query| ArtifactTool::stable(query, &self.current).map(Exchange::Lay))
-            .collect();
-        let tools = tools?;
-        self.current.learn(news);
-        self.kinds.append(&mut kinds);
-        if let Some(mark) = looked_at {
-            self.looked_at = mark;
-        }
-        if !tools.is_empty() {
-            registry.exchange(tools, &mut self.looked_at);
-        }
-        Ok(())
-    }
-
-    /// Tools come, change and go with what they can read.
-    fn refresh_named(&mut self, registry: &ToolRegistry, news: Vec<News>) -> Result<(), Error> {
-        if news.is_empty() {
-            return Ok(());
-        }
-        // On a copy: a tool that cannot be made leaves all as it was.
-        let mut readable = self.current.now();
-        let _gone = readable.learn(news);
-        let mut kinds = Vec::new();
-        for kind in readable.kinds() {
             if !kinds.contains(&kind) {
                 kinds.push(kind);
             }
-        }
-        let (mut named, mut exchanges) = (Vec::new(), Vec::new());
-        for query in missing_queries(&[], &kinds) {
-            let reads: Vec<String> = readable.for_query(query).ids().map(str::to_owned).collect();
-            let old = self.named.iter().find(|old| old.is_of(query));
-            if let Some(old) = old.filter(|old| ptr::eq(old.query, query) && old.reads == reads) {
-                named.push(old.clone());
-                continue;
-            }
-            let tool = ArtifactTool::naming(query, &reads, &self.current)?;
-            exchanges.push(match old {
-                Some(old) => old.give_way(Some(&tool)),
-                None => Exchange::Lay(tool.clone()),
+        };
+        readable.kinds().for_each(&mut add);
+        if self.policy == ForgePolicy::Stable {
+            // With the tool whose output is never inline, so that the list need not change when it is called.
+            ctx.tools().for_each(|tool| {
+                if tool.inline() == Inline::Never {
+                    add(tool.artifact_kind());
+                }
             });
-            named.push(Named { query, reads, tool });
+            if kinds.len() == self.kinds.len() {
+                self.current.set(readable);
+                return Ok(());
+            }
         }
-        let is_still_there = |old: &&Named| named.iter().any(|it| it.is_of(old.query));
-        let over = self.named.iter().filter(|old| !is_still_there(old));
-        exchanges.extend(over.map(|old| old.give_way(None)));
+        let mut made = Vec::new();
+        for query in queries_of(&kinds) {
+            let ids = match self.policy {
+                ForgePolicy::Stable => Vec::new(),
+                ForgePolicy::Enumerated => {
+                    let able = readable.for_query(query);
+                    able.ids().map(str::to_owned).collect()
+                }
+            };
+            let is_same = |old: &&Made| ptr::eq(old.query, query) && old.ids == ids;
+            made.push(match self.made.iter().find(is_same) {
+                Some(old) => old.clone(),
+                None => Made {
+                    query,
+                    tool: match self.policy {
+                        ForgePolicy::Stable => ArtifactTool::stable(query, &self.current)?,
+                        ForgePolicy::Enumerated => {
+                            ArtifactTool::naming(query, &ids, &self.current)?
+                        }
+                    },
+                    ids,
+                },
+            });
+        }
         self.current.set(readable);
-        self.named = named;
-        if !exchanges.is_empty() {
-            registry.exchange(exchanges, &mut self.looked_at);
+        if self.policy == ForgePolicy::Stable {
+            self.kinds = kinds;
         }
+        let before = std::mem::replace(&mut self.made, made);
+        self.register(registry, &before);
         Ok(())
+    }
+
+    /// Registers the new tools and removes those that they replace.
+    fn register(&self, registry: &ToolRegistry, before: &[Made]) {
+        let is_there = |old: &Made| {
+            let there = registry.get(old.tool.name());
+            there.is_some_and(|there| there.is_same(&old.tool))
+        };
+        for new in &self.made {
+            let old = before.iter().find(|old| old.is_of(new.query));
+            let unchanged = old.is_some_and(|old| old.tool.is_same(&new.tool));
+            if !unchanged && old.is_none_or(is_there) {
+                registry.register_overwriting(new.tool.clone());
+            }
+        }
+        for old in before {
+            if !self.made.iter().any(|new| new.is_of(old.query)) && is_there(old) {
+                registry.unregister(old.tool.name());
+            }
+        }
     }
 }
 
-impl Named {
+impl Made {
     fn is_of(&self, query: &Query) -> bool {
         self.query.name() == query.name()
     }
-
-    fn give_way(&self, new: Option<&Tool>) -> Exchange {
-        Exchange::Renew {
-            old: self.tool.clone(),
-            new: new.cloned(),
-        }
-    }
 }
 
-/// The queries of kinds that are new beside those that are known, each name once: the first of a name counts. Those of text
-/// come with the first kind of all.
-fn missing_queries(known: &[ArtifactKind], new: &[ArtifactKind]) -> Vec<&'static Query> {
-    if new.is_empty() {
-        return Vec::new();
+/// The queries of these kinds, each name once: the first of a name counts. Those of text come first, with any kind.
+fn queries_of(kinds: &[ArtifactKind]) -> Vec<&'static Query> {
+    let mut queries: Vec<&'static Query> = Vec::new();
+    if kinds.is_empty() {
+        return queries;
     }
-    let (before, mut missing) = match known.is_empty() {
-        true => (&[][..], text::queries().iter().collect()),
-        false => (text::queries(), Vec::new()),
-    };
-    for query in new.iter().flat_map(ArtifactKind::queries) {
-        let is_it = |other: &Query| other.name() == query.name();
-        let mut there = before
-            .iter()
-            .chain(known.iter().flat_map(ArtifactKind::queries));
-        if !there.any(is_it) && !missing.iter().any(|other| is_it(other)) {
-            missing.push(query);
+    let of_kinds = kinds.iter().flat_map(ArtifactKind::queries);
+    for query in text::queries().iter().chain(of_kinds) {
+        if !queries.iter().any(|other| other.name() == query.name()) {
+            queries.push(query);
         }
     }
-    missing
+    queries
 }

@@ -197,8 +197,8 @@ async fn a_call_that_cannot_be_read_is_refused_with_those_that_can() {
             let error = ask(&forged, "artifact_rows_get", asked).await.unwrap_err();
             assert_eq!(error.code(), ErrorCode::InvalidToolArgs);
             assert_eq!(error.faults()[0].pointer, "/callId");
-            let told = error.model_text();
-            assert!(told.contains("\"rows-1\""), "{told}");
+            let text = error.model_text();
+            assert!(text.contains("\"rows-1\""), "{text}");
         }
     }
     let promised = noop("later").artifact_kind(ROWS_KIND).inline(Inline::Never);

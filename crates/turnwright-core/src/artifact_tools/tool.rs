@@ -61,7 +61,29 @@ impl ArtifactTool {
 
     /// A tool that looks up what can be read when it is called.
     pub(super) fn stable(query: &'static Query, current: &Arc<Current>) -> Result<Tool, Error> {
-        Ok(query.stable_tool()?.over(query, current))
+        // Made once for a query.
+        let definition = match query.memo(|| stable_definition(query)) {
+            Some(made) => made.as_ref().map_err(Error::clone)?,
+            None => return Err(query.ill_defined("it has a memo of another type")),
+        };
+        // The readable calls are checked from outside of the document.
+        let readable = Arc::clone(current);
+        let check = ExternalCheck::new("readable_call".into(), move |args| {
+            let readable = readable.now();
+            let id = args.get(CALL_ID).and_then(Value::as_str);
+            let answer = match id.is_some_and(|id| readable.answers(query, id)) {
+                true => Ok(()),
+                false => {
+                    let why = readable.for_query(query).refusal();
+                    Err(Rejection::at(format!("/{CALL_ID}"), why))
+                }
+            };
+            std::future::ready(answer)
+        });
+        let readable = Arc::clone(current);
+        let handler =
+            Handler::from_async(move |args: Value, _| answer(query, readable.now(), args));
+        Ok(definition.reaching(check, handler))
     }
 }
 
@@ -74,43 +96,13 @@ fn definition(query: &Query, schema: Schema) -> ToolBuilder<Value> {
         .artifact_tool()
 }
 
-/// What all tools of a query have in common whose schema does not change: made once.
-pub(super) struct StableTool {
-    tool: Tool,
-    rule: Arc<str>,
-}
-
-impl StableTool {
-    fn of(query: &Query) -> Result<Self, Error> {
-        let schema = query.document(&("minLength", json!(1)))?.into_schema();
-        let schema = schema.map_err(|error| query.ill_defined(&error.to_string()))?;
-        let nothing_yet =
-            |_: Value, _: ToolContext| std::future::ready(Err::<String, _>(no_artifact(0, 0)));
-        Ok(StableTool {
-            tool: definition(query, schema).handler(nothing_yet).build()?,
-            rule: "readable_call".into(),
-        })
-    }
-
-    /// The tool over what can be read: the readable calls are checked from outside of the document.
-    fn over(&self, query: &'static Query, current: &Arc<Current>) -> Tool {
-        let readable = Arc::clone(current);
-        let check = ExternalCheck::new(Arc::clone(&self.rule), move |args| {
-            let readable = readable.now();
-            let id = args.get(CALL_ID).and_then(Value::as_str);
-            let answer = match id.is_some_and(|id| readable.answers(query, id)) {
-                true => Ok(()),
-                false => {
-                    let told = readable.for_query(query).refusal();
-                    Err(Rejection::at(format!("/{CALL_ID}"), told))
-                }
-            };
-            std::future::ready(answer)
-        });
-        let readable = Arc::clone(current);
-        let handler = Handler::from_values(move |args| answer(query, readable.now(), args));
-        self.tool.reaching(check, handler)
-    }
+/// What all tools of a query have in common whose schema does not change.
+fn stable_definition(query: &Query) -> Result<Tool, Error> {
+    let schema = query.document(&("minLength", json!(1)))?.into_schema();
+    let schema = schema.map_err(|error| query.ill_defined(&error.to_string()))?;
+    let nothing_yet =
+        |_: Value, _: ToolContext| std::future::ready(Err::<String, _>(no_artifact(0, 0)));
+    definition(query, schema).handler(nothing_yet).build()
 }
 
 async fn answer(query: &Query, readable: Readable, mut args: Value) -> Result<String, ToolError> {
@@ -122,15 +114,15 @@ async fn answer(query: &Query, readable: Readable, mut args: Value) -> Result<St
     let artifact = chosen(&readable, id.as_ref(), index.as_ref())?;
     if !query.fits(artifact.kind()) {
         let kind = artifact.kind();
-        let told = format!("That artifact is of kind {kind}, which this tool cannot read.");
-        return Err(ToolError::invalid_arguments(told.clone()).for_model(told));
+        let text = format!("That artifact is of kind {kind}, which this tool cannot read.");
+        return Err(ToolError::invalid_arguments(text.clone()).for_model(text));
     }
     let limit = artifact.limits().answer;
     match query.ask(artifact, args).await {
         Ok(text) => Ok(bounded(text, limit)),
         Err(error) => {
-            let told = bounded(error.model_text().to_owned(), limit);
-            Err(error.for_model(told))
+            let text = bounded(error.model_text().to_owned(), limit);
+            Err(error.for_model(text))
         }
     }
 }
@@ -152,8 +144,8 @@ fn chosen(
 }
 
 fn no_artifact(index: u64, of: usize) -> ToolError {
-    let told = format!("There is no artifact {index}: that result has {of}, counted from 0.");
-    ToolError::not_found(told.clone()).for_model(told)
+    let text = format!("There is no artifact {index}: that result has {of}, counted from 0.");
+    ToolError::not_found(text.clone()).for_model(text)
 }
 
 /// Room for saying that an answer was cut.
@@ -165,12 +157,12 @@ fn bounded(mut text: String, limit: usize) -> String {
         return text;
     }
     let room = text.floor_char_boundary(limit.saturating_sub(CUT_NOTE));
-    let kept = match text.get(..room).and_then(|kept| kept.rfind('\n')) {
+    let end = match text.get(..room).and_then(|text| text.rfind('\n')) {
         Some(line_end) if line_end > 0 => line_end,
         _ => room,
     };
-    let left_out = text.len() - kept;
-    text.truncate(kept);
+    let left_out = text.len() - end;
+    text.truncate(end);
     text.push_str(&format!(
         "\n[{left_out} more bytes left out: an answer has at most {limit}. Ask for less at once.]"
     ));
@@ -215,13 +207,6 @@ impl Query {
             document.insert("required".to_owned(), Value::Array(required));
         }
         Ok(document)
-    }
-
-    fn stable_tool(&self) -> Result<&StableTool, Error> {
-        match self.memo(|| StableTool::of(self)) {
-            Some(made) => made.as_ref().map_err(Error::clone),
-            None => Err(self.ill_defined("it has a memo of another type")),
-        }
     }
 
     pub(super) fn ill_defined(&self, why: &str) -> Error {

@@ -19,10 +19,8 @@ use crate::error::{Error, ErrorCode};
 use crate::gate::Approval;
 use crate::panic::drop_quietly;
 use crate::record::{CallState, LedgerEntry, Record, ToolCall};
-use crate::schema::{Raw, RawArgs};
 use crate::tool::approval::{ApprovalPolicy, PendingCall, Review};
 use crate::tool::context::{Call, Checked, Setup};
-use crate::tool::{BoundHandler, Tool};
 
 /// Times that policies and people may change the arguments of one call.
 const MOST_CHANGES: usize = 3;
@@ -31,19 +29,9 @@ const MOST_CHANGES: usize = 3;
 #[derive(Debug)]
 #[must_use = "an admitted call does nothing until it is run"]
 pub struct AdmittedCall {
-    pub(super) checked: Box<Checked>,
-    pub(super) bound: BoundHandler,
+    pub(super) call: CheckedCall,
     /// What stands in the records of it, once it was begun.
-    pub(super) closer: Option<CallGuard>,
-}
-
-/// What the policies of a call said together.
-enum Decision {
-    Allow,
-    /// A policy of this level asks, and why: 0 is the outermost turn.
-    Ask(usize, String),
-    Deny(String),
-    Change(RawArgs),
+    pub(super) guard: Option<CallGuard>,
 }
 
 impl CheckedCall {
@@ -73,46 +61,37 @@ impl CheckedCall {
         // again, unless a policy further outside asks.
         let mut granted: Option<(usize, String)> = None;
         for _ in 0..=MOST_CHANGES {
-            let change = match decide(&checked.pending()).await {
-                Decision::Allow => {
+            let (level, review) = decide(&checked.pending()).await;
+            let (args, written_at) = match review {
+                Review::Allow => return Ok(checked.admitted()),
+                Review::Deny { reason } => return Err(checked.deny(&reason, None)),
+                Review::Rewrite(args) => (args, None),
+                Review::Ask { .. } if is_granted(&granted, level, checked.args()) => {
                     return Ok(checked.admitted());
                 }
-                Decision::Deny(reason) => return Err(checked.deny(&reason, None)),
-                Decision::Change(args) => args,
-                Decision::Ask(level, _) if is_granted(&granted, level, checked.args()) => {
-                    return Ok(checked.admitted());
-                }
-                Decision::Ask(level, reason) => {
-                    match ask(&checked.pending(), level, reason).await {
-                        Approval::Granted => {
-                            return Ok(checked.admitted());
-                        }
-                        Approval::Refused { reason } => {
-                            let told = format!(
-                                "The call was not approved; nothing was run. Reason: {reason}"
-                            );
-                            return Err(checked.deny(&reason, Some(told)));
-                        }
-                        Approval::Edited(args) => {
-                            let rechecked = Box::pin(checked.recheck(args.into())).await;
-                            checked = rechecked.map_err(RefusedCall::not_as_changed)?;
-                            granted = Some((level, checksum::digest_of(checked.args())));
-                            continue;
-                        }
+                Review::Ask { reason } => match ask(&checked.pending(), level, reason).await {
+                    Approval::Granted => return Ok(checked.admitted()),
+                    Approval::Denied { reason } => {
+                        let for_model =
+                            format!("The call was not approved; nothing was run. Reason: {reason}");
+                        return Err(checked.deny(&reason, Some(for_model)));
                     }
-                }
+                    Approval::Edited(args) => (args, Some(level)),
+                },
             };
-            let rechecked = Box::pin(checked.recheck(change)).await;
+            let rechecked = Box::pin(checked.recheck(args.into())).await;
             checked = rechecked.map_err(RefusedCall::not_as_changed)?;
+            if let Some(level) = written_at {
+                granted = Some((level, checksum::digest_of(checked.args())));
+            }
         }
         Err(checked.deny("its arguments were changed more than three times", None))
     }
 
     pub(super) fn admitted(self) -> AdmittedCall {
         AdmittedCall {
-            checked: self.checked,
-            bound: self.bound,
-            closer: None,
+            call: self,
+            guard: None,
         }
     }
 
@@ -152,37 +131,32 @@ fn is_granted(granted: &Option<(usize, String)>, level: usize, args: &Value) -> 
 }
 
 /// Asks every policy, those of the outermost turn first and the tool's own last: the first that denies or rewrites decides,
-/// and one that asks is enough for asking.
-async fn decide(call: &PendingCall<'_>) -> Decision {
-    let mut ask = None;
+/// and one that asks is enough for asking. Also returns the level of the policy that decided: 0 is the outermost turn.
+async fn decide(call: &PendingCall<'_>) -> (usize, Review) {
+    let mut decided = (0, Review::Allow);
     let own_level = call.ctx.setups().count().saturating_sub(1);
     for (level, setup) in call.ctx.setups().enumerate() {
         let of_tool = call.tool.approval().filter(|_| level == own_level);
         for policy in setup.policies.iter().chain(of_tool) {
             match review(call, policy).await {
                 Review::Allow => {}
-                Review::Ask { reason } => ask = ask.or(Some((level, reason))),
-                Review::Deny { reason } => return Decision::Deny(reason),
-                Review::Rewrite(args) => {
-                    let args = RawArgs::from(args);
-                    if !comes_to_the_same(call, &args) {
-                        return Decision::Change(args);
+                ask @ Review::Ask { .. } => {
+                    if decided.1 == Review::Allow {
+                        decided = (level, ask);
                     }
                 }
+                Review::Rewrite(args) if comes_to_the_same(call, &args) => {}
+                deciding @ (Review::Deny { .. } | Review::Rewrite(_)) => return (level, deciding),
             }
         }
     }
-    match ask {
-        Some((level, reason)) => Decision::Ask(level, reason),
-        None => Decision::Allow,
-    }
+    decided
 }
 
 /// Whether these arguments, checked, are those that the call has: a policy that says the same again changes nothing.
-fn comes_to_the_same(call: &PendingCall<'_>, args: &RawArgs) -> bool {
-    let checked = || call.tool.check_and_bind(args.clone());
-    matches!(args.raw(), Raw::Value(it) if it.value == *call.args)
-        || checked().is_ok_and(|(checked, _)| checked.value() == call.args)
+fn comes_to_the_same(call: &PendingCall<'_>, args: &Value) -> bool {
+    let checked = || call.tool.probe(args);
+    args == call.args || checked().is_ok_and(|checked| checked.value() == call.args)
 }
 
 async fn review(call: &PendingCall<'_>, policy: &Arc<dyn ApprovalPolicy>) -> Review {
@@ -198,52 +172,34 @@ async fn review(call: &PendingCall<'_>, policy: &Arc<dyn ApprovalPolicy>) -> Rev
 }
 
 impl AdmittedCall {
-    /// Which call it is.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        self.checked.call.id.as_str()
-    }
-
-    /// What was asked for: equal for equal calls.
-    #[must_use]
-    pub fn checksum(&self) -> &str {
-        self.checked.checksum.as_str()
-    }
-
-    /// The tool.
-    #[must_use]
-    pub fn tool(&self) -> &Tool {
-        &self.checked.tool
-    }
-
-    /// The arguments that it runs with.
-    #[must_use]
-    pub fn args(&self) -> &Value {
-        self.checked.args.value()
+    /// The call with the arguments that it runs with.
+    pub fn checked(&self) -> &CheckedCall {
+        &self.call
     }
 
     /// Whether it may change the world, and so must stand in the ledger before it runs.
     pub(super) fn is_noted(&self) -> bool {
-        self.tool().effects() != Effects::ReadOnly
+        self.call.tool().effects() != Effects::ReadOnly
     }
 
     /// Puts it on record before it runs: gives what must be stored first.
-    pub(super) fn open(&mut self, closer: Option<CallGuard>) -> Vec<Record> {
-        let Checked { call, tool, .. } = &*self.checked;
+    pub(super) fn open(&mut self, guard: Option<CallGuard>) -> Vec<Record> {
+        let checked = &*self.call.checked;
+        let Checked { call, tool, .. } = checked;
         let mut records = Vec::new();
-        let mut closer = closer.unwrap_or_else(|| {
-            let open = || ToolCall::open(call.request.clone(), self.checked.checksum);
+        let mut guard = guard.unwrap_or_else(|| {
+            let open = || ToolCall::open(call.request.clone(), checked.checksum);
             let record = call.recorded.then(open);
             records.extend(record.clone().map(Record::ToolCall));
             CallGuard::new(&call.ctx, record)
         });
         // Where nothing is kept, nothing need be noted either.
         let noted = self.is_noted() && call.ctx.record_store().is_some();
-        let entry = noted.then(|| Arc::new(self.checked.ledger_entry()));
+        let entry = noted.then(|| Arc::new(checked.ledger_entry()));
         records.extend(entry.clone().map(Record::Ledger));
-        let edited = self.checked.edited.then(|| self.args().clone());
-        closer.begun(tool, edited, entry);
-        self.closer = Some(closer);
+        let edited = checked.edited.then(|| checked.args.value().clone());
+        guard.begun(tool, edited, entry);
+        self.guard = Some(guard);
         records
     }
 
@@ -251,12 +207,12 @@ impl AdmittedCall {
     ///
     /// # Errors
     /// It could not be recorded, and so must not run.
-    pub(super) async fn begin(&mut self, closer: Option<CallGuard>) -> Result<(), Error> {
-        if self.closer.is_some() {
+    pub(super) async fn begin(&mut self, guard: Option<CallGuard>) -> Result<(), Error> {
+        if self.guard.is_some() {
             return Ok(());
         }
-        let records = self.open(closer);
-        match self.checked.call.ctx.put_on_record(records).await {
+        let records = self.open(guard);
+        match self.call.context().put_on_record(records).await {
             true => Ok(()),
             false => Err(not_recorded()),
         }
@@ -264,7 +220,7 @@ impl AdmittedCall {
 }
 
 /// A call that could not be recorded does not run.
-pub(super) fn not_recorded() -> Error {
+fn not_recorded() -> Error {
     Error::new(
         ErrorCode::Store,
         "the store did not take the call that was to start",

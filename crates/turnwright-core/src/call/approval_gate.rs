@@ -2,7 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
@@ -12,42 +12,41 @@ use crate::checksum;
 use crate::error::{Error, ErrorCode};
 use crate::gate::{APPROVAL, Approval, Settling, TurnGate};
 use crate::panic::text_of;
-use crate::schema::{Schema, any, object, string};
+use crate::schema::{Schema, SchemaError, any, object, string};
 use crate::tool::Tool;
 use crate::tool::approval::{ApprovalRequest, Approver, PendingCall};
 use crate::tool::context::DispatchContext;
-use crate::turn::{Asked, DECLINED};
+use crate::turn::{Asked, REJECTED};
 
 /// Opens a gate for exactly this call, this tool and these arguments, and takes the first answer: of the approver of the
 /// level at which the policy asks, or of somebody at the gate. No answer is no.
 pub(super) async fn ask(call: &PendingCall<'_>, level: usize, reason: String) -> Approval {
-    let (gate, request) = match question(call, level, reason) {
-        Ok(made) => made,
-        Err(error) => return refused(error.message()),
-    };
-    if let Some(said) = call
+    let asked = try_ask(call, level, reason).await;
+    asked.unwrap_or_else(|error| denied(error.message()))
+}
+
+async fn try_ask(call: &PendingCall<'_>, level: usize, reason: String) -> Result<Approval, Error> {
+    let (gate, request) = question(call, level, reason)?;
+    let before = call
         .ctx
-        .answered_before(&request.gate, &gate, Some(call.id))
-    {
-        return read(said);
+        .answered_before(&request.gate, &gate, Some(call.id));
+    if let Some(answer) = before {
+        return Ok(read(answer));
     }
     let approver = call.ctx.approver_of(level);
     if approver.is_none() && !call.ctx.gates().can_be_answered() {
-        return refused("nobody can be asked");
+        return Ok(denied("nobody can be asked"));
     }
     let (id, tool_call) = (request.gate.as_str().into(), Some(call.id.into()));
-    let asked = match call.ctx.ask(id, gate, tool_call, approver.is_some()) {
-        Ok(asked) => asked,
-        Err(error) => return refused(error.message()),
-    };
-    match approver {
+    let asked = call.ctx.ask(id, gate, tool_call, approver.is_some())?;
+    Ok(match approver {
         Some(approver) => Box::pin(ask_both(call.ctx, asked, approver, request)).await,
         None => {
             // Nobody reads it, and people take their time.
             drop(request);
             read(asked.answer().await)
         }
-    }
+    })
 }
 
 async fn ask_both(
@@ -60,17 +59,17 @@ async fn ask_both(
     let approver = AssertUnwindSafe(async { approver.ask(request).await }).catch_unwind();
     match select(pin!(asked.answer()), pin!(approver)).await {
         Either::Left((answer, _)) => read(answer),
-        Either::Right((said, answer)) => {
-            let said = said.unwrap_or_else(|panic| {
+        Either::Right((approval, answer)) => {
+            let approval = approval.unwrap_or_else(|panic| {
                 ctx.warn(format!("the approver panicked: {}", text_of(panic)));
-                refused("no answer could be had")
+                denied("no answer could be had")
             });
             // By the gate like everybody else: the first answer counts, and one only.
-            let settling = Settling::Resolved(said.into_answer());
+            let settling = Settling::Resolved(approval.into_answer());
             if let Err(error) = ctx.gates().settle(&gate, settling) {
                 let why = error.message();
                 ctx.warn(format!("the approver's answer was not taken: {why}"));
-                return refused(
+                return denied(
                     "whoever was asked changed the arguments, and the change does not fit",
                 );
             }
@@ -79,8 +78,8 @@ async fn ask_both(
     }
 }
 
-fn refused(reason: &str) -> Approval {
-    Approval::Refused {
+fn denied(reason: &str) -> Approval {
+    Approval::Denied {
         reason: reason.to_owned(),
     }
 }
@@ -131,44 +130,33 @@ fn question(
 
 /// What counts as an answer.
 fn answer_schema() -> Result<Schema, Error> {
-    static SCHEMA: OnceLock<Schema> = OnceLock::new();
-    if let Some(schema) = SCHEMA.get() {
-        return Ok(schema.clone());
-    }
-    let decision = string()
-        .one_of_values(["approve", "edit", "refuse"])
-        .required();
-    let made = object()
-        .field("decision", decision)
-        .field(
-            "args",
-            any().description("The arguments to run with, where the decision is `edit`."),
-        )
-        .field(
-            "reason",
-            string().description("Why not, where the decision is `refuse`."),
-        )
-        .build()?;
-    Ok(SCHEMA.get_or_init(|| made).clone())
+    static SCHEMA: LazyLock<Result<Schema, SchemaError>> = LazyLock::new(|| {
+        let decision = string().one_of_values(["approve", "edit", "deny"]);
+        let args = any().description("The arguments to run with, where the decision is `edit`.");
+        let reason = string().description("Why not, where the decision is `deny`.");
+        object()
+            .field("decision", decision.required())
+            .field("args", args)
+            .field("reason", reason)
+            .build()
+    });
+    Ok(SCHEMA.clone()?)
 }
 
 /// Arguments that the tool would refuse are no answer: whoever edited them can try again.
 fn fitting_edit(tool: &Tool) -> impl Fn(&Value) -> Result<(), Error> + Send + Sync + 'static {
     let tool = tool.clone();
-    move |answer: &Value| match (
-        answer.get("decision").and_then(Value::as_str),
-        answer.get("args"),
-    ) {
-        (Some("edit"), Some(args)) => tool.probe(args).map(drop),
-        (Some("edit"), None) => Err(Error::new(
-            ErrorCode::InvalidGateResolution,
-            "an edit needs `args`: the arguments to run with",
-        )),
-        (Some("approve"), Some(_)) => Err(Error::new(
-            ErrorCode::InvalidGateResolution,
-            "an approval brings no `args`: other arguments are an `edit`",
-        )),
-        _ => Ok(()),
+    move |answer: &Value| {
+        let decision = answer.get("decision").and_then(Value::as_str);
+        let why = match (decision, answer.get("args")) {
+            (Some("edit"), Some(args)) => return tool.probe(args).map(drop),
+            (Some("edit"), None) => "an edit needs `args`: the arguments to run with",
+            (Some("approve"), Some(_)) => {
+                "an approval brings no `args`: other arguments are an `edit`"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::new(ErrorCode::InvalidGateResolution, why))
     }
 }
 
@@ -176,26 +164,26 @@ fn read(answer: Result<Value, Error>) -> Approval {
     let mut answer = match answer {
         Ok(answer) => answer,
         Err(error) if error.code() == ErrorCode::GateTimeout => {
-            return refused("nobody answered in time");
+            return denied("nobody answered in time");
         }
         Err(error) if error.code() == ErrorCode::GateNotSupported => {
-            return refused("nobody can be asked any more");
+            return denied("nobody can be asked any more");
         }
-        // The reason alone: that it was declined is said around it.
+        // The reason alone: the caller adds that it was rejected.
         Err(error) => {
-            let told = error.model_text();
-            return refused(told.strip_prefix(DECLINED).unwrap_or(told));
+            let text = error.model_text();
+            return denied(text.strip_prefix(REJECTED).unwrap_or(text));
         }
     };
     match answer.get("decision").and_then(Value::as_str) {
         Some("approve") => Approval::Granted,
         Some("edit") => match answer.get_mut("args").map(Value::take) {
             Some(args) => Approval::Edited(args),
-            None => refused("the answer said `edit` and brought no arguments"),
+            None => denied("the answer said `edit` and brought no arguments"),
         },
         _ => match answer.get("reason").and_then(Value::as_str) {
-            Some(reason) => refused(reason),
-            None => refused("somebody declined"),
+            Some(reason) => denied(reason),
+            None => denied("the approver gave no reason"),
         },
     }
 }

@@ -1,15 +1,14 @@
 //! Calls that are taken all the way, one or several together.
 
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::FutureExt as _;
+use futures_util::future::join_all;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 
 use super::admitted::AdmittedCall;
 use super::checked::CheckedCall;
@@ -17,29 +16,24 @@ use super::guard::CallGuard;
 use super::proposed::{ProposedCall, RefusedCall};
 use crate::effects::Concurrency;
 use crate::record::{CallRequest, CallState, Record, Settled, ToolCall};
+use crate::task::OnDrop;
 use crate::telemetry;
 use crate::tool::Tool;
 use crate::tool::context::DispatchContext;
 
 type Decided = Result<AdmittedCall, RefusedCall>;
 
+/// A call that was not looked at yet, and its guard if it is on record.
+type Proposal = (ProposedCall, Option<CallGuard>);
+
 impl ProposedCall {
     /// Takes the call all the way: checked, admitted, run, settled. Whatever happens becomes the record.
     pub fn complete(self) -> impl Future<Output = Arc<ToolCall>> + Send {
         complete_one(self, None)
     }
-
-    pub(super) fn complete_for(self, tool: Tool) -> impl Future<Output = Arc<ToolCall>> + Send {
-        complete_one(self, Some(tool))
-    }
 }
 
 impl CheckedCall {
-    /// Whether nobody else decides about it.
-    fn is_decided(&self) -> bool {
-        !self.tool().schema().has_external() && !self.is_reviewed()
-    }
-
     async fn decide(self) -> Decided {
         self.ask_external().await?.admit().await
     }
@@ -105,13 +99,14 @@ impl DispatchContext {
             }
             return records;
         }
-        let mut left: VecDeque<Proposal> = calls.into_iter().map(Proposal::new).collect();
+        let mut left: Vec<Proposal> = calls.into_iter().map(|call| (call, None)).collect();
         while !left.is_empty() {
             let together = left.drain(..self.run_together(&left));
-            let mut steps: Vec<Step> = together.map(|it| Step::of(it, None)).collect();
+            let steps = together.map(|(call, guard)| Step::of(call, guard, None));
+            let mut steps: Vec<Step> = steps.collect();
             // Once is enough for those that stand behind: then they are on record.
             let behind = match records.is_empty() {
-                true => left.make_contiguous(),
+                true => &mut *left,
                 false => &mut [],
             };
             put_on_record(self, &mut steps, behind).await;
@@ -121,9 +116,9 @@ impl DispatchContext {
     }
 
     /// How many of these calls, from the first on, may run side by side.
-    fn run_together(&self, calls: &VecDeque<Proposal>) -> usize {
-        let alone = |proposal: &Proposal| {
-            let tool = self.tools().get(proposal.call.tool_name());
+    fn run_together(&self, calls: &[Proposal]) -> usize {
+        let alone = |(call, _): &Proposal| {
+            let tool = self.tools().get(call.tool_name());
             tool.is_some_and(|tool| tool.concurrency() == Concurrency::Exclusive)
         };
         match calls.iter().position(alone) {
@@ -135,42 +130,26 @@ impl DispatchContext {
 
     async fn finish_together(&self, steps: Vec<Step>, records: &mut Vec<Arc<ToolCall>>) {
         let places = Arc::new(Semaphore::new(self.setup().parallel_calls));
-        let mut tasks = JoinSet::new();
-        let ids: Vec<String> = steps.iter().map(Step::id).collect();
-        for (at, step) in steps.into_iter().enumerate() {
-            let places = Arc::clone(&places);
-            let work = async move { (at, step.finish(Some(&places)).await) };
-            tasks.spawn(telemetry::here().around(self.tasks().track(work)));
-        }
-        let mut finished: Vec<Option<Arc<ToolCall>>> = vec![None; ids.len()];
-        while let Some(joined) = tasks.join_next().await {
-            if let Ok((at, record)) = joined
-                && let Some(place) = finished.get_mut(at)
-            {
-                *place = Some(record);
+        let tasks = steps.into_iter().map(|step| {
+            let (id, places) = (step.id(), Arc::clone(&places));
+            let work = async move { step.finish(Some(&places)).await };
+            let work = telemetry::here().instrument(self.inner().tasks.track(work));
+            let task = tokio::spawn(work);
+            let abort = task.abort_handle();
+            let abort = OnDrop(move || abort.abort());
+            async move {
+                let _abort = abort;
+                // A task that was lost leaves what is on record: each proposal has its answer, in its place.
+                task.await.ok().or_else(|| self.tool_call(&id))
             }
-        }
-        // A task that was lost leaves what is on record: each proposal has its answer, in its place.
-        let of_turn = |id: &String| self.tool_call(id);
-        let all = finished.into_iter().zip(&ids);
-        records.extend(all.filter_map(|(record, id)| record.or_else(|| of_turn(id))));
+        });
+        let tasks: Vec<_> = tasks.collect();
+        records.extend(join_all(tasks).await.into_iter().flatten());
     }
 }
 
-/// A call that was not looked at yet, and what stands in the records of it, if something does.
-struct Proposal {
-    call: ProposedCall,
-    closer: Option<CallGuard>,
-}
-
-impl Proposal {
-    fn new(call: ProposedCall) -> Self {
-        Proposal { call, closer: None }
-    }
-}
-
-async fn complete_one(call: ProposedCall, tool: Option<Tool>) -> Arc<ToolCall> {
-    match Step::of(Proposal::new(call), tool) {
+pub(super) async fn complete_one(call: ProposedCall, tool: Option<Tool>) -> Arc<ToolCall> {
+    match Step::of(call, None, tool) {
         Step::Admitted(admitted, _) => admitted.complete().await,
         Step::Refused(refused, _) => Box::pin(refused.settle()).await,
         Step::Settled(record) => record,
@@ -189,48 +168,48 @@ async fn complete_one(call: ProposedCall, tool: Option<Tool>) -> Arc<ToolCall> {
 
 type Decision = Pin<Box<dyn Future<Output = Decided> + Send>>;
 
-/// How far a call is that was looked at.
+/// A call after its first look: what is known of it.
 enum Step {
     Refused(RefusedCall, Option<CallGuard>),
     Admitted(AdmittedCall, Option<CallGuard>),
-    /// Somebody else decides: an external check, a policy, a person.
+    /// An external check, a policy or an approver decides.
     Waiting(Box<Waiting>),
     /// Refused, and on record as such.
     Settled(Arc<ToolCall>),
 }
 
-/// A call about which somebody else decides.
+/// A call that waits for a decision.
 struct Waiting {
     ctx: DispatchContext,
     request: CallRequest,
     decision: Decision,
     /// What was decided, once it was.
     decided: Option<Decided>,
-    closer: Option<CallGuard>,
+    guard: Option<CallGuard>,
 }
 
 impl Step {
-    /// Looks at a call once. Nobody need be woken for it: what is not decided then is awaited later.
-    fn of(proposal: Proposal, tool: Option<Tool>) -> Self {
-        let Proposal { call, closer } = proposal;
+    /// Checks a call and polls its decision once. A decision that is pending then is awaited later.
+    fn of(call: ProposedCall, guard: Option<CallGuard>, tool: Option<Tool>) -> Self {
         let checked = match call.check_alone(tool) {
-            Ok(checked) if checked.is_decided() => {
-                return Step::Admitted(checked.admitted(), closer);
+            // Neither an external check nor a policy decides about it.
+            Ok(checked) if !checked.tool().schema().has_external() && !checked.is_reviewed() => {
+                return Step::Admitted(checked.admitted(), guard);
             }
             Ok(checked) => checked,
-            Err(refused) => return Step::Refused(refused, closer),
+            Err(refused) => return Step::Refused(refused, guard),
         };
         let (ctx, request) = (checked.context().clone(), checked.request().clone());
         let mut decision: Decision = Box::pin(checked.decide());
         match decision.as_mut().now_or_never() {
-            Some(Ok(admitted)) => Step::Admitted(admitted, closer),
-            Some(Err(refused)) => Step::Refused(refused, closer),
+            Some(Ok(admitted)) => Step::Admitted(admitted, guard),
+            Some(Err(refused)) => Step::Refused(refused, guard),
             None => Step::Waiting(Box::new(Waiting {
                 ctx,
                 request,
                 decision,
                 decided: None,
-                closer,
+                guard,
             })),
         }
     }
@@ -238,17 +217,17 @@ impl Step {
     fn id(&self) -> String {
         match self {
             Step::Refused(refused, _) => refused.id().to_owned(),
-            Step::Admitted(admitted, _) => admitted.id().to_owned(),
+            Step::Admitted(admitted, _) => admitted.call.id().to_owned(),
             Step::Waiting(waiting) => waiting.request.id.as_str().to_owned(),
             Step::Settled(record) => record.id().to_owned(),
         }
     }
 
     async fn finish(self, places: Option<&Semaphore>) -> Arc<ToolCall> {
-        // What comes after a decision is kept apart: one who waits for it does not carry the room for that.
+        // Boxed: a future that waits for a decision need not hold the state of what follows.
         let admitted = match self {
-            Step::Refused(refused, closer) => {
-                return Box::pin(settle_refused(refused, closer)).await;
+            Step::Refused(refused, guard) => {
+                return Box::pin(settle_refused(refused, guard)).await;
             }
             Step::Settled(record) => return record,
             Step::Admitted(admitted, _) => admitted,
@@ -277,8 +256,8 @@ impl Waiting {
         if self.decided.is_none()
             && let Poll::Ready(decided) = self.decision.as_mut().poll(cx)
         {
-            if let (Err(refused), Some(closer)) = (&decided, &mut self.closer) {
-                closer.refused(refused.error().model_text());
+            if let (Err(refused), Some(guard)) = (&decided, &mut self.guard) {
+                guard.refused(refused.error().model_text());
             }
             self.decided = Some(decided);
         }
@@ -287,21 +266,21 @@ impl Waiting {
     /// Begins it, now that it was decided; the record of a call that does not run.
     async fn begin(self, decided: Decided) -> Result<AdmittedCall, Arc<ToolCall>> {
         match decided {
-            Ok(mut admitted) => match admitted.begin(self.closer).await {
+            Ok(mut admitted) => match admitted.begin(self.guard).await {
                 Ok(()) => Ok(admitted),
                 Err(error) => Err(admitted.not_run(error).settle().await),
             },
-            Err(refused) => Err(settle_refused(refused, self.closer).await),
+            Err(refused) => Err(settle_refused(refused, self.guard).await),
         }
     }
 }
 
-async fn settle_refused(refused: RefusedCall, closer: Option<CallGuard>) -> Arc<ToolCall> {
-    let Some(closer) = closer else {
+async fn settle_refused(refused: RefusedCall, guard: Option<CallGuard>) -> Arc<ToolCall> {
+    let Some(guard) = guard else {
         return refused.settle().await;
     };
     let settled = Settled::refusal(refused.error().model_text());
-    let record = closer.settle(settled, CallState::Failed).await;
+    let record = guard.settle(settled, CallState::Failed).await;
     record.unwrap_or_else(|| refused.record())
 }
 
@@ -311,18 +290,18 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [
     let mut records = Vec::with_capacity(2 * steps.len() + behind.len());
     for step in &mut *steps {
         let refused = match step {
-            Step::Admitted(admitted, closer) => {
-                records.extend(admitted.open(closer.take()));
+            Step::Admitted(admitted, guard) => {
+                records.extend(admitted.open(guard.take()));
                 continue;
             }
             Step::Waiting(waiting) => {
-                records.extend(open(ctx, &waiting.request, &mut waiting.closer));
+                records.extend(open(ctx, &waiting.request, &mut waiting.guard));
                 continue;
             }
             Step::Settled(_) => continue,
-            Step::Refused(refused, closer) => {
-                if let Some(closer) = closer.take() {
-                    closer.disarm();
+            Step::Refused(refused, guard) => {
+                if let Some(guard) = guard.take() {
+                    guard.disarm();
                 }
                 refused.record()
             }
@@ -330,8 +309,8 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [
         records.push(Record::ToolCall(Arc::clone(&refused)));
         *step = Step::Settled(refused);
     }
-    for proposal in behind {
-        records.extend(open(ctx, proposal.call.request(), &mut proposal.closer));
+    for (call, guard) in behind {
+        records.extend(open(ctx, call.request(), guard));
     }
     // If this fails the turn does, and nothing is run any more. Meanwhile nobody who decides is left standing: they may be
     // next in a queue in which the store stands too.
@@ -351,12 +330,12 @@ async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [
 fn open(
     ctx: &DispatchContext,
     request: &CallRequest,
-    closer: &mut Option<CallGuard>,
+    guard: &mut Option<CallGuard>,
 ) -> Option<Record> {
-    if closer.is_some() {
+    if guard.is_some() {
         return None;
     }
     let record = ToolCall::open(request.clone(), request.checksum());
-    *closer = Some(CallGuard::new(ctx, Some(Arc::clone(&record))));
+    *guard = Some(CallGuard::new(ctx, Some(Arc::clone(&record))));
     Some(Record::ToolCall(record))
 }

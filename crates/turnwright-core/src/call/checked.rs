@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use super::proposed::RefusedCall;
-use crate::checksum::{self};
-use crate::deadline::{TimeLimit, within};
-use crate::error::{Error, ErrorCode};
+use super::run::describe;
+use crate::checksum;
+use crate::deadline::{Cut, TimeLimit, within};
+use crate::error::Error;
 use crate::record::CallRequest;
 use crate::schema::{Opened, RawArgs, Repair};
 use crate::tool::context::{Call, Checked, DispatchContext};
@@ -42,19 +43,16 @@ impl CheckedCall {
             Ok((args, bound))
         });
         match checked {
-            Ok((args, bound)) => {
-                let checked = Checked {
+            Ok((args, bound)) => Ok(CheckedCall {
+                checked: Box::new(Checked {
                     call,
                     tool,
                     checksum,
                     args,
                     edited: false,
-                };
-                Ok(CheckedCall {
-                    checked: Box::new(checked),
-                    bound,
-                })
-            }
+                }),
+                bound,
+            }),
             Err(faults) => Err(RefusedCall::new(call, checksum, tool.refusal(faults))),
         }
     }
@@ -142,18 +140,15 @@ async fn ask_external(checked: &Checked) -> Result<(), Error> {
     match asked {
         Ok(answer) => answer.map_err(|faults| tool.refusal(faults)),
         Err(cut) => {
-            let told = match super::run::code_of(cut) {
-                ErrorCode::ToolCancelled => "The call was cancelled; nothing was run.",
+            let for_model = match cut {
+                Cut::Cancelled => "The call was cancelled; nothing was run.",
                 _ => {
                     "The arguments could not be checked in time; nothing was run. Try again later."
                 }
             };
-            let message = format!(
-                "the external checks of `{}` did not answer: {}",
-                tool.name(),
-                super::run::why(cut)
-            );
-            Err(Error::new(super::run::code_of(cut), message).with_model_text(told))
+            let ((code, why, _), name) = (describe(cut), tool.name());
+            let message = format!("the external checks of `{name}` did not answer: {why}");
+            Err(Error::new(code, message).with_model_text(for_model))
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::proposed::ProposedCall;
+use super::batch::complete_one;
+use super::proposed::{ProposedCall, RefusedCall};
 use crate::error::Error;
 use crate::record::ToolCall;
 use crate::schema::RawArgs;
@@ -17,10 +18,6 @@ pub struct ToolExecutor {
 }
 
 impl ToolExecutor {
-    pub(crate) fn new(tool: Tool, ctx: DispatchContext) -> Self {
-        ToolExecutor { tool, ctx }
-    }
-
     fn propose(&self, args: impl Into<RawArgs>) -> ProposedCall {
         ProposedCall::new(
             self.ctx.clone(),
@@ -36,19 +33,17 @@ impl ToolExecutor {
     /// The call was refused, or the handler failed.
     pub async fn call(&self, args: impl Into<RawArgs>) -> Result<ToolOutput, Error> {
         let proposed = self.propose(args).unrecorded();
-        let checked = match proposed.check_for(self.tool.clone()).await {
-            Ok(checked) => checked,
-            Err(refused) => return Err(refused.into_error()),
-        };
-        match checked.admit().await {
-            Ok(admitted) => admitted.run().await.into_result().await,
-            Err(refused) => Err(refused.into_error()),
-        }
+        let checked = proposed.check_alone(Some(self.tool.clone()));
+        let checked = checked.map_err(RefusedCall::into_error)?;
+        let checked = checked.ask_external().await;
+        let checked = checked.map_err(RefusedCall::into_error)?;
+        let admitted = checked.admit().await.map_err(RefusedCall::into_error)?;
+        admitted.run().await.into_result().await
     }
 
     /// Takes a call all the way to its record, which becomes one of the dispatch's.
     pub async fn settle(&self, args: impl Into<RawArgs>) -> Arc<ToolCall> {
-        self.propose(args).complete_for(self.tool.clone()).await
+        complete_one(self.propose(args), Some(self.tool.clone())).await
     }
 }
 
@@ -56,6 +51,9 @@ impl Tool {
     /// Runs calls of this tool one at a time, through the whole call path, without a model.
     #[must_use]
     pub fn executor(&self, ctx: &DispatchContext) -> ToolExecutor {
-        ToolExecutor::new(self.clone(), ctx.clone())
+        ToolExecutor {
+            tool: self.clone(),
+            ctx: ctx.clone(),
+        }
     }
 }

@@ -47,7 +47,7 @@ impl CallGuard {
             refusal: None,
             started: false,
             runtime: ctx.runtime(),
-            _open: ctx.open_calls().hold(),
+            _open: ctx.inner().open_calls.hold(),
         })))
     }
 
@@ -69,9 +69,9 @@ impl CallGuard {
     }
 
     /// It was refused, and that was told; its record is not made yet.
-    pub(super) fn refused(&mut self, told: &str) {
+    pub(super) fn refused(&mut self, for_model: &str) {
         if let Some(open) = &mut self.0 {
-            open.refusal = Some(told.to_owned());
+            open.refusal = Some(for_model.to_owned());
         }
     }
 
@@ -114,22 +114,22 @@ impl Open {
 
     /// What is true of a call that was cut off here. One whose handler was reached has told its end already.
     fn cut_off(&self) -> (Settled, CallState) {
-        if let Some(told) = &self.refusal {
-            return (Settled::refusal(told), CallState::Failed);
+        if let Some(for_model) = &self.refusal {
+            return (Settled::refusal(for_model), CallState::Failed);
         }
-        let told = match &self.tool {
+        let error = match &self.tool {
             Some(tool) => cancelled(tool, self.started),
             None => Error::new(ErrorCode::ToolCancelled, "the call was dropped")
                 .with_model_text("The call was cancelled. Nothing was run."),
         };
         if let Some(record) = self.record.as_ref().filter(|_| !self.started) {
             let ids = (record.id(), record.checksum());
-            tell_refused(&self.ctx, ids, record.tool(), &told);
+            tell_refused(&self.ctx, ids, record.tool(), &error);
         }
-        let told = told.model_text().to_owned();
+        let for_model = error.model_text().to_owned();
         let (results, state) = match self.started {
-            true => (ToolResults::Failure(told), CallState::Unknown),
-            false => (ToolResults::Refusal(told), CallState::Failed),
+            true => (ToolResults::Failure(for_model), CallState::Unknown),
+            false => (ToolResults::Refusal(for_model), CallState::Failed),
         };
         let mut settled = Settled::framework(results);
         settled.edited.clone_from(&self.edited);
@@ -143,10 +143,10 @@ impl Drop for CallGuard {
             && let Some(runtime) = open.runtime.clone()
             && (open.record.is_some() || open.entry.is_some())
         {
-            let tasks = open.ctx.tasks().clone();
+            let tasks = open.ctx.inner().tasks.clone();
             let (settled, state) = open.cut_off();
             tasks.spawn_on(
-                here().around(async move { drop(open.settle(settled, state).await) }),
+                here().instrument(async move { drop(open.settle(settled, state).await) }),
                 &runtime,
             );
         }
@@ -163,8 +163,4 @@ impl DispatchContext {
     }
 }
 
-impl std::fmt::Debug for CallGuard {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Closer")
-    }
-}
+debug_fields!(CallGuard {});

@@ -1,8 +1,8 @@
 //! A call as it was proposed, and a call that was turned down.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
+use indexmap::IndexSet;
 use tokio::time::Instant;
 
 use crate::call::CheckedCall;
@@ -36,7 +36,7 @@ impl DispatchContext {
 
 impl ProposedCall {
     pub(crate) fn new(ctx: DispatchContext, name: Arc<str>, raw: RawArgs) -> Self {
-        let (id, ordinal) = (ctx.next_call_id(), ctx.next_ordinal());
+        let (id, ordinal) = ctx.next_call();
         let request = CallRequest {
             id,
             ordinal,
@@ -129,11 +129,6 @@ impl ProposedCall {
         self.check_alone(None)?.ask_external().await
     }
 
-    /// Checks the arguments for a tool that need not be in the registry.
-    pub(super) async fn check_for(self, tool: Tool) -> Result<CheckedCall, RefusedCall> {
-        self.check_alone(Some(tool))?.ask_external().await
-    }
-
     /// Finds the tool, unless one is given, and checks the arguments. External checks are not asked yet.
     pub(super) fn check_alone(self, tool: Option<Tool>) -> Result<CheckedCall, RefusedCall> {
         match tool.or_else(|| self.call.ctx.tools().get(&self.call.name)) {
@@ -155,17 +150,17 @@ fn unknown_tool(call: &Call) -> Error {
     let near = near(&call.name, all().take(MOST_COMPARED));
     let asked = call.name.to_lowercase();
     let holds = |name: &&str| asked.len() > 3 && (name.contains(&asked) || asked.contains(*name));
-    let close = near.iter().copied().chain(all().filter(holds));
-    let mut seen = HashSet::new();
-    let names: Vec<&str> = close
-        .clone()
-        .chain(all())
-        .filter(|name| seen.insert(*name))
-        .collect();
-    let known = match (close.clone().next(), names.len()) {
-        (_, 0) => "There are no tools.".to_owned(),
-        (Some(near), _) => format!("Did you mean `{near}`? There are: {}.", listed(&names)),
-        (None, _) => format!("There are: {}.", listed(&names)),
+    let close: Vec<&str> = near.into_iter().chain(all().filter(holds)).collect();
+    let names: IndexSet<&str> = close.iter().copied().chain(all()).collect();
+    let listed: Vec<&str> = names.iter().copied().take(MOST_LISTED).collect();
+    let listed = match names.len().saturating_sub(MOST_LISTED) {
+        0 => listed.join(", "),
+        more => format!("{} and {more} more", listed.join(", ")),
+    };
+    let known = match close.first() {
+        _ if names.is_empty() => "There are no tools.".to_owned(),
+        Some(near) => format!("Did you mean `{near}`? There are: {listed}."),
+        None => format!("There are: {listed}."),
     };
     let name = serde_json::Value::from(escape(&call.name, 80));
     let shown = shown_name(&call.name);
@@ -184,20 +179,8 @@ pub(crate) fn shown_name(name: &str) -> String {
 
 /// Tools whose names are compared with one that does not exist.
 const MOST_COMPARED: usize = 500;
-
-fn listed(names: &[&str]) -> String {
-    const MOST: usize = 50;
-    let mut text = names
-        .iter()
-        .take(MOST)
-        .copied()
-        .collect::<Vec<_>>()
-        .join(", ");
-    if names.len() > MOST {
-        text.push_str(&format!(" and {} more", names.len() - MOST));
-    }
-    text
-}
+/// The most names that a model reads after it called a tool that does not exist.
+const MOST_LISTED: usize = 50;
 
 /// A call that was turned down before anything ran.
 #[derive(Debug)]
@@ -264,8 +247,8 @@ impl RefusedCall {
     /// Somebody else changed the arguments, and what they made of them does not pass: that is not for the model to mend.
     pub(super) fn not_as_changed(mut self) -> Self {
         let inner = &mut *self.inner;
-        let told = "The call was not approved as it was; nothing was run. Its arguments were changed before it could run, and what they were changed to does not fit.";
-        inner.error = inner.error.clone().with_model_text(told);
+        let for_model = "The call was not approved as it was; nothing was run. Its arguments were changed before it could run, and what they were changed to does not fit.";
+        inner.error = inner.error.clone().with_model_text(for_model);
         self
     }
 

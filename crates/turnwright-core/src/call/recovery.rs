@@ -23,7 +23,7 @@ use crate::tool::reconcile::{Finding, Reconcile, UnknownCall};
 
 /// What the model is told of a call that its process left open.
 pub(crate) fn left_open(begun: bool) -> Settled {
-    let told = match begun {
+    let text = match begun {
         true => {
             "The process ended while the call ran. It may have taken effect or not: find out before you repeat it."
         }
@@ -31,7 +31,7 @@ pub(crate) fn left_open(begun: bool) -> Settled {
             "The process ended before anything came of the call. Nothing was changed by it: repeat it if you need it."
         }
     };
-    Settled::framework(ToolResults::Failure(told.to_owned()))
+    Settled::framework(ToolResults::Failure(text.to_owned()))
 }
 
 /// The calls that a turn left open.
@@ -44,37 +44,24 @@ pub(crate) struct OpenCalls {
     next_ordinal: u64,
 }
 
-/// What is done with a call that was left open.
-enum Then {
-    /// It is taken all the way, once more or at last.
-    Run(ProposedCall),
-    /// Nobody knows what became of it.
-    Unknown(Option<Arc<ToolCall>>, Arc<LedgerEntry>),
-    /// It was done.
-    Done(Arc<ToolCall>, Arc<LedgerEntry>, ToolOutput),
-    /// It cannot be run, and never was.
-    Never(Arc<ToolCall>),
-}
-
 impl OpenCalls {
     pub(crate) fn add_line(&mut self, line: Arc<LedgerEntry>) {
-        let ordinal = line
-            .ordinal()
-            .map_or(0, |ordinal| ordinal.saturating_add(1));
-        self.next_ordinal = self.next_ordinal.max(ordinal);
+        self.count(line.ordinal);
         if line.is_begun() {
-            self.begun.insert(line.tool_call().to_owned(), line);
+            self.begun.insert(line.tool_call.to_owned(), line);
         }
     }
 
     pub(crate) fn add_call(&mut self, call: &Arc<ToolCall>) {
-        let ordinal = call
-            .ordinal()
-            .map_or(0, |ordinal| ordinal.saturating_add(1));
-        self.next_ordinal = self.next_ordinal.max(ordinal);
+        self.count(call.ordinal());
         if call.is_open() {
             self.calls.push(Arc::clone(call));
         }
+    }
+
+    fn count(&mut self, ordinal: Option<u64>) {
+        let next = ordinal.map_or(0, |ordinal| ordinal.saturating_add(1));
+        self.next_ordinal = self.next_ordinal.max(next);
     }
 
     /// From which on calls of the turn are counted.
@@ -94,44 +81,48 @@ impl DispatchContext {
         let OpenCalls {
             calls, mut begun, ..
         } = left;
-        let mut steps: Vec<_> = Vec::with_capacity(calls.len());
-        for call in calls {
+        let calls = calls.into_iter().map(|call| {
             let line = begun.remove(call.id());
-            steps.push(self.look_into(Some(call), line).boxed());
-        }
+            (Some(call), line)
+        });
+        let mut left: Vec<_> = calls.collect();
         // Calls of which nobody wanted a record have their line all the same.
         let mut unrecorded: Vec<_> = begun.into_values().collect();
         unrecorded.sort_by(|one, other| one.id().cmp(other.id()));
-        for line in unrecorded {
-            steps.push(self.look_into(None, Some(line)).boxed());
-        }
-        let (mut run, mut records) = (Vec::new(), Vec::new());
-        let mut done = Vec::new();
-        let steps = join_all(steps).await;
+        left.extend(unrecorded.into_iter().map(|line| (None, Some(line))));
+        let findings = left.iter().map(async |(_, line)| match line {
+            Some(line) => self.reconcile(line).await,
+            // It had not begun, or only reads.
+            None => Finding::NotDone,
+        });
+        let findings = join_all(findings).await;
         if self.cancellation().is_cancelled() {
             // Whoever was asked had no time to say: all of it stays as it is, for the next who takes the turn up or gives it up.
-            self.note_unwritten();
+            self.inner().unwritten.set();
             return;
         }
-        for then in steps.into_iter().flatten() {
-            let closed = match then {
-                Then::Run(call) => {
-                    run.push(call);
-                    continue;
-                }
-                Then::Done(call, line, output) => {
+        let (mut run, mut records, mut done) = (Vec::new(), Vec::new(), Vec::new());
+        for ((call, line), finding) in left.into_iter().zip(findings) {
+            let proposed = call
+                .as_ref()
+                .and_then(|call| ProposedCall::again(self, call));
+            match (finding, proposed, call, line) {
+                (Finding::NotDone, Some(proposed), _, _) => run.push(proposed),
+                (Finding::Done(output), _, Some(call), Some(line)) => {
                     done.push((call, line, output));
-                    continue;
                 }
-                Then::Unknown(call, line) => {
+                // Whether it took effect is unknown.
+                (_, _, call, Some(line)) => {
                     records.push(Record::from(line.ended(CallState::Unknown)));
-                    let gates = self.recorded_gates().closed_of(line.tool_call());
+                    let gates = self.inner().recorded_gates.closed_of(&line.tool_call);
                     records.extend(gates.into_iter().map(Record::from));
-                    call.map(|call| call.closed(left_open(true)))
+                    records.extend(call.map(|call| call.closed(left_open(true)).into()));
                 }
-                Then::Never(call) => Some(call.closed(left_open(false))),
-            };
-            records.extend(closed.map(Record::from));
+                // It cannot be run, and never was.
+                (_, _, call, None) => {
+                    records.extend(call.map(|call| call.closed(left_open(false)).into()));
+                }
+            }
         }
         self.put_on_record(records).await;
         for (call, line, output) in done {
@@ -140,33 +131,9 @@ impl DispatchContext {
         self.call_tools(run).await;
     }
 
-    /// Says what is to be done with a call, and asks where that is not plain.
-    async fn look_into(
-        &self,
-        call: Option<Arc<ToolCall>>,
-        line: Option<Arc<LedgerEntry>>,
-    ) -> Option<Then> {
-        let again = |call: Arc<ToolCall>| match ProposedCall::again(self, &call) {
-            Some(proposed) => Then::Run(proposed),
-            None => Then::Never(call),
-        };
-        let Some(line) = line else {
-            return call.map(again);
-        };
-        let finding = self.reconcile(&line).await;
-        Some(match (finding, call) {
-            (Finding::NotDone, Some(call)) => match again(call) {
-                Then::Never(call) => Then::Unknown(Some(call), line),
-                then => then,
-            },
-            (Finding::Done(output), Some(call)) => Then::Done(call, line, output),
-            (_, call) => Then::Unknown(call, line),
-        })
-    }
-
     /// Asks the tool, and then whoever the runner was given.
     async fn reconcile(&self, line: &Arc<LedgerEntry>) -> Finding {
-        let tool = self.tools().get(line.tool());
+        let tool = self.tools().get(&line.tool);
         let timeout = tool.as_ref().and_then(crate::Tool::timeout);
         if let Some(own) = tool.as_ref().and_then(crate::Tool::finds_out) {
             match self
@@ -195,9 +162,9 @@ impl DispatchContext {
             Ok(Ok(Ok(finding))) => return finding,
             Ok(Ok(Err(error))) => error.to_string(),
             Ok(Err(panic)) => format!("it panicked: {}", text_of(panic)),
-            Err(cut) => super::run::why(cut),
+            Err(cut) => super::run::describe(cut).1,
         };
-        let tool = line.tool();
+        let tool = &line.tool;
         self.warn(format!(
             "what became of a call of `{tool}` could not be found out: {why}"
         ));
@@ -210,14 +177,14 @@ impl DispatchContext {
         let checked = proposed.and_then(|proposed| proposed.check_alone(None).ok());
         let checked = match checked {
             // A policy or a person had changed them.
-            Some(checked) if checked.args() != line.args() => {
-                checked.recheck(line.args().clone().into()).await.ok()
+            Some(checked) if *checked.args() != line.args => {
+                checked.recheck(line.args.clone().into()).await.ok()
             }
             checked => checked,
         };
         let Some(checked) = checked else {
-            let told = "The call took effect. What came of it cannot be shown: its tool is not what it was.";
-            let settled = Settled::framework(ToolResults::Failure(told.to_owned()));
+            let text = "The call took effect. What came of it cannot be shown: its tool is not what it was.";
+            let settled = Settled::framework(ToolResults::Failure(text.to_owned()));
             let closed = call.closed(settled);
             let records = vec![line.ended(CallState::Done).into(), closed.into()];
             self.put_on_record(records).await;
@@ -239,14 +206,14 @@ impl AdmittedCall {
         line: Arc<LedgerEntry>,
         output: ToolOutput,
     ) -> RawOutcome {
-        let mut closer = CallGuard::new(&self.checked.call.ctx, Some(call));
-        closer.begun(self.tool(), None, Some(line));
-        closer.started();
+        let mut guard = CallGuard::new(self.call.context(), Some(call));
+        guard.begun(self.call.tool(), None, Some(line));
+        guard.started();
         let (facts, _) = self.into_facts(Instant::now());
         RawOutcome {
             facts,
             result: Ok(output),
-            closer: Some(closer),
+            guard: Some(guard),
             state: CallState::Done,
             started: true,
         }

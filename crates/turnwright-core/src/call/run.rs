@@ -10,14 +10,17 @@ use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use super::admitted::AdmittedCall;
+use super::checked::CheckedCall;
 use super::guard::CallGuard;
 use super::proposed::tell_refused;
 use crate::deadline::{Cut, Waits, within};
 use crate::effects::Effects;
 use crate::error::{Error, ErrorCode, ToolError};
 use crate::event::{EventKind, TurnEvent};
+use crate::lease::HeldLease;
 use crate::panic::{drop_quietly, text_of};
 use crate::record::CallState;
+use crate::task::OnDrop;
 use crate::telemetry::{self, ToolSpan};
 use crate::tool::context::{CallFacts, Checked, ToolContext};
 use crate::tool::{BoundHandler, HandlerResult, Tool, ToolOutput, Work};
@@ -28,7 +31,7 @@ use crate::tool::{BoundHandler, HandlerResult, Tool, ToolOutput, Work};
 pub struct RawOutcome {
     pub(super) facts: Arc<CallFacts>,
     pub(super) result: Result<ToolOutput, Error>,
-    pub(super) closer: Option<CallGuard>,
+    pub(super) guard: Option<CallGuard>,
     /// What is true of it in the ledger.
     pub(super) state: CallState,
     /// Its handler was reached.
@@ -41,8 +44,8 @@ impl RawOutcome {
     /// # Errors
     /// The handler failed, panicked, ran out of time or was cancelled.
     pub async fn into_result(self) -> Result<ToolOutput, Error> {
-        if let Some(closer) = self.closer {
-            Box::pin(closer.end(self.state)).await;
+        if let Some(guard) = self.guard {
+            Box::pin(guard.end(self.state)).await;
         }
         self.result
     }
@@ -58,37 +61,43 @@ impl AdmittedCall {
     /// Runs the handler: under its timeout and the dispatch's cancellation, with a panic caught, between a start and an
     /// end that are always told as a pair.
     pub async fn run(mut self) -> RawOutcome {
-        if self.checked.call.ctx.cancellation().is_cancelled() {
-            let error = cancelled(self.tool(), false);
+        if self.call.context().cancellation().is_cancelled() {
+            let error = cancelled(self.call.tool(), false);
             return self.not_run(error);
         }
         if let Err(error) = Box::pin(self.begin(None)).await {
             return self.not_run(error);
         }
-        if self.checked.call.ctx.is_heard() {
-            Box::pin(self.checked.say_started()).await;
+        if self.call.context().is_heard() {
+            Box::pin(self.call.checked.say_started()).await;
         }
         // Where the process was away for long, the fence decides before anything is changed.
-        if self.is_noted() && self.checked.call.ctx.may_be_lost() {
+        if self.is_noted()
+            && self
+                .call
+                .context()
+                .hold()
+                .is_some_and(HeldLease::may_be_over)
+        {
             // One that fails ends the turn, which is looked at next.
-            let _ = Box::pin(self.checked.call.ctx.renew()).await;
+            let _ = Box::pin(self.call.context().renew()).await;
         }
         // The store, or whoever reads the stream, may have taken their time.
-        if self.checked.call.ctx.cancellation().is_cancelled() {
-            let error = cancelled(self.tool(), false);
+        if self.call.context().cancellation().is_cancelled() {
+            let error = cancelled(self.call.tool(), false);
             return self.not_run(error);
         }
         let start = Instant::now();
-        let mut closer = self.closer.take();
-        if let Some(closer) = &mut closer {
-            closer.started();
+        let mut guard = self.guard.take();
+        if let Some(guard) = &mut guard {
+            guard.started();
         }
         let (facts, bound) = self.into_facts(start);
         let mut watch = Watch::start(&facts, start);
         let work = bound.start(ToolContext::new(Arc::clone(&facts)));
         watch.blocking = matches!(work, Work::Blocking(_));
         let work = perform(work, &facts, start);
-        let (result, abandoned) = watch.span.around(work).await;
+        let (result, abandoned) = watch.span.instrument(work).await;
         watch.span.result(&result);
         watch.end(result.as_ref().err(), abandoned);
         drop(watch);
@@ -100,34 +109,35 @@ impl AdmittedCall {
         RawOutcome {
             facts,
             result,
-            closer,
+            guard,
             state,
             started: true,
         }
     }
 
     pub(super) fn into_facts(self, start: Instant) -> (Arc<CallFacts>, BoundHandler) {
-        let timeout = self.checked.tool.timeout();
+        let CheckedCall { checked, bound } = self.call;
+        let timeout = checked.tool.timeout();
         let facts = CallFacts {
-            checked: self.checked,
+            checked,
             deadline: timeout.and_then(|limit| start.checked_add(limit)),
             cancellation: OnceLock::new(),
             waits: Waits::default(),
         };
-        (Arc::new(facts), self.bound)
+        (Arc::new(facts), bound)
     }
 
     /// The outcome of a call that came to nothing before its handler was reached.
     pub(super) fn not_run(mut self, error: Error) -> RawOutcome {
-        let Checked { call, checksum, .. } = &*self.checked;
+        let Checked { call, checksum, .. } = &*self.call.checked;
         let ids = (call.id.as_str(), checksum.as_str());
         tell_refused(&call.ctx, ids, &call.name, &error);
-        let closer = self.closer.take();
+        let guard = self.guard.take();
         let (facts, _) = self.into_facts(Instant::now());
         RawOutcome {
             facts,
             result: Err(error),
-            closer,
+            guard,
             state: CallState::Failed,
             started: false,
         }
@@ -196,9 +206,12 @@ async fn perform_blocking(
     };
     let here = telemetry::here();
     let work = move || here.in_scope(|| catch_unwind(AssertUnwindSafe(work)));
-    let mut thread = NoLonger(runtime.spawn_blocking(work));
+    let mut thread = runtime.spawn_blocking(work);
+    // When the caller stops waiting: work that has no thread yet never runs, and a running thread is detached.
+    let abort = thread.abort_handle();
+    let _abort = OnDrop(|| abort.abort());
     let (time, cancellation) = (facts.time(start), facts.call.ctx.cancellation());
-    match within(time, cancellation, &mut thread.0).await {
+    match within(time, cancellation, &mut thread).await {
         Ok(Ok(Ok(Ok(output)))) => (Ok(output), false),
         Ok(Ok(Ok(Err(error)))) => failed(error),
         Ok(Ok(Err(panic))) => failed(panicked(panic)),
@@ -207,35 +220,28 @@ async fn perform_blocking(
     }
 }
 
-/// Work that nobody waits for any more, when this is dropped: what still waits for a thread then never runs, and what
-/// runs already is left behind.
-struct NoLonger<T>(tokio::task::JoinHandle<T>);
-
-impl<T> Drop for NoLonger<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 fn panicked(panic: Box<dyn Any + Send>) -> ToolError {
     ToolError::internal(format!("the handler panicked: {}", text_of(panic)))
 }
 
-pub(super) fn code_of(cut: Cut) -> ErrorCode {
+/// The code, and what operators and the model are told.
+pub(super) fn describe(cut: Cut) -> (ErrorCode, String, String) {
     match cut {
-        Cut::Timeout(_) => ErrorCode::ToolTimeout,
-        Cut::Cancelled => ErrorCode::ToolCancelled,
-        Cut::NoTimer => ErrorCode::ToolDownstream,
-    }
-}
-
-pub(super) fn why(cut: Cut) -> String {
-    match cut {
-        Cut::Timeout(limit) => format!("it ran out of time after {limit:?}"),
-        Cut::Cancelled => "it was cancelled".to_owned(),
-        Cut::NoTimer => {
-            "it has a timeout, which needs a tokio runtime with its timer enabled".to_owned()
-        }
+        Cut::Timeout(limit) => (
+            ErrorCode::ToolTimeout,
+            format!("it ran out of time after {limit:?}"),
+            format!("The call ran out of time after {limit:?}."),
+        ),
+        Cut::Cancelled => (
+            ErrorCode::ToolCancelled,
+            "it was cancelled".to_owned(),
+            "The call was cancelled.".to_owned(),
+        ),
+        Cut::NoTimer => (
+            ErrorCode::ToolDownstream,
+            "it has a timeout, which needs a tokio runtime with its timer enabled".to_owned(),
+            "The tool failed. Nothing more is known.".to_owned(),
+        ),
     }
 }
 
@@ -246,11 +252,7 @@ pub(super) fn cancelled(tool: &Tool, started: bool) -> Error {
 
 /// Says to the model whether the call may have had an effect.
 pub(super) fn cut_off(cut: Cut, tool: &Tool, started: bool) -> Error {
-    let what = match cut {
-        Cut::Timeout(limit) => format!("The call ran out of time after {limit:?}."),
-        Cut::Cancelled => "The call was cancelled.".to_owned(),
-        Cut::NoTimer => "The tool failed. Nothing more is known.".to_owned(),
-    };
+    let (code, why, for_model) = describe(cut);
     let effect = match (started, tool.effects()) {
         (false, _) => "Nothing was run.",
         (true, Effects::ReadOnly) => "It only reads, so nothing was changed.",
@@ -258,8 +260,8 @@ pub(super) fn cut_off(cut: Cut, tool: &Tool, started: bool) -> Error {
             "It may have taken effect or not: find out before you repeat it."
         }
     };
-    let message = format!("`{}` was cut off: {}", tool.name(), why(cut));
-    Error::new(code_of(cut), message).with_model_text(format!("{what} {effect}"))
+    let message = format!("`{}` was cut off: {why}", tool.name());
+    Error::new(code, message).with_model_text(format!("{for_model} {effect}"))
 }
 
 /// Tells the start, and the end however it comes: also when the whole call is dropped half way.
@@ -294,10 +296,6 @@ impl<'c> Watch<'c> {
     }
 
     fn end(&mut self, error: Option<&Error>, abandoned: bool) {
-        self.tell(error, abandoned);
-    }
-
-    fn tell(&mut self, error: Option<&Error>, abandoned: bool) {
         self.ended = true;
         let code = error.map(|error| error.code().as_str());
         self.span.end(code, abandoned);
@@ -325,7 +323,7 @@ impl Drop for Watch<'_> {
     fn drop(&mut self) {
         if !self.ended {
             let dropped = cancelled(&self.facts.tool, true);
-            self.tell(Some(&dropped), self.blocking);
+            self.end(Some(&dropped), self.blocking);
         }
     }
 }

@@ -13,11 +13,12 @@ use crate::artifact::{ArtifactKind, Place, SpooledArtifact};
 use crate::deadline::{TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
+use crate::media::Media;
 use crate::panic::text_of;
 use crate::record::{Record, Settled, ToolCall, ToolResults};
 use crate::spool::{Body, ByteStream, Spooled};
-use crate::tool::Content;
 use crate::tool::context::CallFacts;
+use crate::tool::{Content, ToolOutput};
 
 impl RawOutcome {
     /// Keeps what the handler gave and makes the call a record of its turn. Whether the result stands in the prompt itself
@@ -26,7 +27,7 @@ impl RawOutcome {
         let RawOutcome {
             facts,
             result,
-            closer,
+            guard,
             state,
             started,
         } = self;
@@ -44,59 +45,25 @@ impl RawOutcome {
         match result {
             Ok(output) => {
                 settled.trusted &= !output.untrusted;
-                let kind = output.kind.unwrap_or(tool.artifact_kind());
-                match output.content {
-                    Content::Media(media) => {
-                        let ctx = &facts.call.ctx;
-                        named.extend(
-                            media
-                                .iter()
-                                .filter_map(|it| Some(it.spool_id()?.to_owned())),
-                        );
-                        match kept(&facts, ctx.keep_media(media)).await {
-                            Ok(media) => settled.results = ToolResults::Media(media),
-                            Err(error) => not_kept(&facts, &error, &mut settled),
-                        }
-                    }
-                    Content::Body(body) => {
-                        let most = tool.max_result_bytes();
-                        let most = most.unwrap_or(facts.call.ctx.setup().max_result_bytes);
-                        let (body, truncated) = body.bounded(most);
-                        match body {
-                            Body::Text(answer) if settled.from_artifact_tool => {
-                                settled.results = ToolResults::Text(answer);
-                            }
-                            body => match kept(&facts, store(&facts, body, kind)).await {
-                                Ok((artifact, inline)) => {
-                                    settled.inline = inline;
-                                    settled.results = ToolResults::Artifacts(vec![artifact]);
-                                }
-                                Err(error) => not_kept(&facts, &error, &mut settled),
-                            },
-                        }
-                        let was_kept = !matches!(settled.results, ToolResults::Failure(_));
-                        settled.truncated = truncated.get() && was_kept;
-                        if settled.truncated {
-                            warn_truncated(&facts, most);
-                        }
-                    }
+                if let Err(error) = keep(&facts, output, &mut settled, &mut named).await {
+                    not_kept(&facts, &error, &mut settled);
                 }
             }
             Err(error) if started => settled.results = failure(&error),
             Err(error) => settled.results = ToolResults::Refusal(error.model_text().to_owned()),
         }
-        match closer {
-            Some(closer) => {
-                let settled = Box::pin(closer.settle(settled, state)).await;
+        match guard {
+            Some(guard) => {
+                let settled = Box::pin(guard.settle(settled, state)).await;
                 let ctx = &facts.call.ctx;
-                if ctx.is_taken_over()
+                if ctx.inner().taken_over.is_set()
                     && let Some(record) = &settled
                 {
                     // No stored record will ever name its bytes.
                     let record = Record::ToolCall(Arc::clone(record));
                     for id in record
                         .spool_ids()
-                        .filter(|id| !named.iter().any(|it| it == id))
+                        .filter(|id| !named.iter().any(|other| other == id))
                     {
                         let _ = ctx.spool().delete(id).await;
                     }
@@ -116,11 +83,45 @@ impl RawOutcome {
     }
 }
 
-fn warn_truncated(facts: &CallFacts, most: u64) {
-    let (id, tool) = (facts.call.id.as_str(), facts.tool.name());
-    facts.call.ctx.warn(format!(
-        "the result of the call `{id}` of `{tool}` was cut off at {most} bytes: return less, or raise `max_result_bytes` of the tool or the runner"
-    ));
+/// Stores the output, and notes what is true of it. `named` gets the ids of bytes that other records may name.
+async fn keep(
+    facts: &CallFacts,
+    output: ToolOutput,
+    settled: &mut Settled,
+    named: &mut Vec<String>,
+) -> Result<(), Error> {
+    let (tool, ctx) = (&facts.tool, &facts.call.ctx);
+    let body = match output.content {
+        Content::Media(media) => {
+            let ids = media.iter().filter_map(Media::spool_id);
+            named.extend(ids.map(str::to_owned));
+            settled.results = ToolResults::Media(in_time(facts, ctx.keep_media(media)).await?);
+            return Ok(());
+        }
+        Content::Body(body) => body,
+    };
+    let most = tool.max_result_bytes();
+    let most = most.unwrap_or(ctx.setup().max_result_bytes);
+    let (body, truncated) = body.bounded(most);
+    match body {
+        Body::Text(answer) if settled.from_artifact_tool => {
+            settled.results = ToolResults::Text(answer);
+        }
+        body => {
+            let kind = output.kind.unwrap_or(tool.artifact_kind());
+            let (artifact, inline) = in_time(facts, store(facts, body, kind)).await?;
+            settled.inline = inline;
+            settled.results = ToolResults::Artifacts(vec![artifact]);
+        }
+    }
+    settled.truncated = truncated.get();
+    if settled.truncated {
+        let (id, tool) = (facts.call.id.as_str(), tool.name());
+        ctx.warn(format!(
+            "the result of the call `{id}` of `{tool}` was cut off at {most} bytes: return less, or raise `max_result_bytes` of the tool or the runner"
+        ));
+    }
+    Ok(())
 }
 
 /// The result of a call whose output could not be stored.
@@ -138,14 +139,17 @@ fn not_kept(facts: &CallFacts, error: &Error, settled: &mut Settled) {
 
 /// Within the time of its call, and not past a cancellation. The spool and its readers are foreign code: a panic in them is a
 /// failure to keep.
-async fn kept<T>(facts: &CallFacts, work: impl Future<Output = io::Result<T>>) -> Result<T, Error> {
+async fn in_time<T>(
+    facts: &CallFacts,
+    work: impl Future<Output = io::Result<T>>,
+) -> Result<T, Error> {
     let (ctx, now) = (&facts.call.ctx, Instant::now());
     let waited = facts.waits.so_far();
     let deadline = facts.deadline.and_then(|end| end.checked_add(waited));
     let left = deadline.map(|end| end.saturating_duration_since(now));
     let work = AssertUnwindSafe(work).catch_unwind();
     match within(TimeLimit::from_now(left), ctx.cancellation(), work).await {
-        Ok(Ok(Ok(kept))) => Ok(kept),
+        Ok(Ok(Ok(stored))) => Ok(stored),
         Ok(Ok(Err(error))) => {
             Err(Error::new(ErrorCode::Spool, "the result could not be kept").with_source(error))
         }
@@ -177,28 +181,27 @@ async fn store(
         Body::Stream(stream) => begin(stream, MOST_INLINE_IN_RECORD).await?,
         body => body,
     };
-    // Its length, and whether it is inline.
-    let known = match &body {
-        Body::Text(text) => Some((text.len(), decide(text.len()).unwrap_or(true))),
+    let (length, inline) = match &body {
+        Body::Text(text) => (text.len(), decide(text.len()).unwrap_or(true)),
         Body::Bytes(bytes) => {
             let is_text = || str::from_utf8(bytes).is_ok();
-            let inline = decide(bytes.len()).unwrap_or_else(is_text);
-            Some((bytes.len(), inline))
+            (bytes.len(), decide(bytes.len()).unwrap_or_else(is_text))
         }
-        Body::Stream(_) => None,
+        Body::Stream(_) => (usize::MAX, false),
     };
-    let small = known.filter(|(length, inline)| match inline {
-        true => *length <= MOST_INLINE_IN_RECORD,
-        false => *length <= MOST_IN_RECORD,
-    });
-    let body = match (small, body) {
-        (Some((_, inline)), Body::Text(text)) => {
+    let most_in_record = match inline {
+        true => MOST_INLINE_IN_RECORD,
+        false => MOST_IN_RECORD,
+    };
+    let is_stream = matches!(body, Body::Stream(_));
+    let body = match body {
+        Body::Text(text) if length <= most_in_record => {
             return Ok((SpooledArtifact::in_memory(text, kind), inline));
         }
-        (Some((_, inline)), Body::Bytes(bytes)) => {
+        Body::Bytes(bytes) if length <= most_in_record => {
             return Ok((SpooledArtifact::in_memory(bytes, kind), inline));
         }
-        (_, body) => body,
+        body => body,
     };
     let spool_id = ctx.spool_id(facts.call.id.as_str());
     let (spooled, reader) = Spooled::put(&**ctx.spool(), &spool_id, body).await?;
@@ -207,9 +210,11 @@ async fn store(
         false => Place::Reader,
     };
     let artifact = SpooledArtifact::placed(place, reader, kind);
+    if !is_stream {
+        return Ok((artifact, inline));
+    }
     let length = usize::try_from(artifact.byte_length()).unwrap_or(usize::MAX);
-    let decided = known.map(|(_, inline)| inline);
-    let inline = match decided.or_else(|| decide(length)) {
+    let inline = match decide(length) {
         Some(inline) => inline,
         // What cannot be read now may be readable when it is asked for.
         None => match artifact.as_bytes().await {
@@ -229,8 +234,7 @@ async fn begin(mut stream: ByteStream, most: usize) -> io::Result<Body> {
             Some(piece) => first.extend_from_slice(&piece?),
         }
     }
-    stream.unread(first.freeze());
-    Ok(Body::Stream(stream))
+    Ok(Body::Stream(stream.unread(first.freeze())))
 }
 
 /// The most bytes of a failure that stand in a prompt: it is never a handle.
@@ -238,12 +242,11 @@ const LONGEST_FAILURE: usize = 8 * 1024;
 
 fn failure(error: &Error) -> ToolResults {
     let text = error.model_text();
-    let kept = text.floor_char_boundary(LONGEST_FAILURE);
-    let left_out = text.len() - kept;
-    let kept = text.get(..kept).unwrap_or(text);
-    ToolResults::Failure(match left_out {
-        0 => kept.to_owned(),
-        _ => format!("{kept}… ({left_out} more bytes were left out)"),
+    let end = text.floor_char_boundary(LONGEST_FAILURE);
+    let shown = text.get(..end).unwrap_or(text);
+    ToolResults::Failure(match text.len() - end {
+        0 => shown.to_owned(),
+        left_out => format!("{shown}… ({left_out} more bytes were left out)"),
     })
 }
 

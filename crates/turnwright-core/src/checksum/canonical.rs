@@ -117,20 +117,12 @@ pub(crate) fn write(value: &Value, sink: &mut impl Sink) {
         let (key, value, end): (Option<&str>, Option<&Value>, &[u8]) = match rest {
             Rest::Items(items) => (None, items.next(), b"]"),
             Rest::InOrder(entries) => {
-                let entry = entries.next();
-                (
-                    entry.map(|(key, _)| key.as_str()),
-                    entry.map(|(_, value)| value),
-                    b"}",
-                )
+                let (key, value) = entries.next().unzip();
+                (key.map(String::as_str), value, b"}")
             }
             Rest::Entries(entries) => {
-                let entry = entries.next();
-                (
-                    entry.map(|(key, _)| key),
-                    entry.map(|(_, value)| value),
-                    b"}",
-                )
+                let (key, value) = entries.next().unzip();
+                (key, value, b"}")
             }
         };
         if value.is_none() {
@@ -153,16 +145,10 @@ fn entries(map: &Map<String, Value>) -> Rest<'_> {
     if map.keys().is_sorted_by(|a, b| by_utf16(a, b).is_le()) {
         return Rest::InOrder(map.iter());
     }
-    Rest::Entries(sorted(map).into_iter())
-}
-
-fn sorted(map: &Map<String, Value>) -> Vec<(&str, &Value)> {
-    let mut entries: Vec<(&str, &Value)> = map
-        .iter()
-        .map(|(key, value)| (key.as_str(), value))
-        .collect();
+    let entries = map.iter().map(|(key, value)| (key.as_str(), value));
+    let mut entries: Vec<(&str, &Value)> = entries.collect();
     entries.sort_unstable_by(|(a, _), (b, _)| by_utf16(a, b));
-    entries
+    Rest::Entries(entries.into_iter())
 }
 
 /// Orders by UTF-16 code units, without writing any.
@@ -188,10 +174,10 @@ fn by_utf16(a: &str, b: &str) -> Ordering {
 fn write_number(number: &Number, sink: &mut impl Sink) {
     let spelled_otherwise = as_integer(number);
     let number = spelled_otherwise.as_ref().unwrap_or(number);
-    if let Some(whole) = number.as_i64() {
-        sink.put(itoa::Buffer::new().format(whole).as_bytes());
-    } else if let Some(whole) = number.as_u64() {
-        sink.put(itoa::Buffer::new().format(whole).as_bytes());
+    if let Some(integer) = number.as_i64() {
+        sink.put(itoa::Buffer::new().format(integer).as_bytes());
+    } else if let Some(integer) = number.as_u64() {
+        sink.put(itoa::Buffer::new().format(integer).as_bytes());
     } else if let Some(float) = number.as_f64() {
         sink.put(ryu_js::Buffer::new().format_finite(float).as_bytes());
     }

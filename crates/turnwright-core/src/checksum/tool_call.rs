@@ -27,7 +27,7 @@ pub fn checksum(tool: &str, args: impl Into<RawArgs>) -> String {
 pub(crate) fn of_raw(tool: &str, raw: &RawArgs) -> Hex {
     match raw.raw() {
         // Hashed where it stands: a value may be too deep to be copied.
-        Raw::Value(it) => of_value(tool, &it.value),
+        Raw::Value(raw) => of_value(tool, &raw.value),
         Raw::Text(_) | Raw::NotUtf8 { .. } => of_value(tool, &raw.to_value()),
     }
 }
@@ -35,7 +35,7 @@ pub(crate) fn of_raw(tool: &str, raw: &RawArgs) -> Hex {
 /// The id of a call whose arguments could not be read at all: their text counts as a JSON string.
 pub(crate) fn of_unread(tool: &str, raw: &RawArgs) -> Hex {
     match raw.raw() {
-        Raw::Value(it) => of_value(tool, &it.value),
+        Raw::Value(raw) => of_value(tool, &raw.value),
         Raw::Text(text) => digest(tool, |sink| canonical::write_string(text, sink)),
         Raw::NotUtf8 { lossy, .. } => digest(tool, |sink| canonical::write_string(lossy, sink)),
     }

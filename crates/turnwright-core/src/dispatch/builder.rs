@@ -1,6 +1,5 @@
 //! A dispatch that stands by itself.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::cancel::Cancellation;
@@ -39,6 +38,10 @@ impl DispatchContext {
 
 impl DispatchContextBuilder {
     setup_methods!();
+
+    fn setup(&mut self) -> &mut Setup {
+        &mut self.setup
+    }
 
     /// The turn that it belongs to. A new id unless told.
     pub fn turn_id(mut self, id: impl Into<Arc<str>>) -> Self {
@@ -88,7 +91,7 @@ impl DispatchContextBuilder {
                 .conversation_id
                 .unwrap_or_else(|| ConversationId::new(Arc::clone(&id))),
             id,
-            kept: true,
+            stored: true,
             setup: Arc::new(self.setup),
             tools: self.tools,
             stash: self.stash,
@@ -103,11 +106,4 @@ impl DispatchContextBuilder {
     }
 }
 
-impl fmt::Debug for DispatchContextBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DispatchContextBuilder")
-            .field("turn_id", &self.turn_id)
-            .field("tools", &self.tools)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(DispatchContextBuilder { turn_id, tools });

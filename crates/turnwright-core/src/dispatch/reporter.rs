@@ -20,10 +20,6 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    pub(super) fn new(turn: TurnContext) -> Self {
-        Reporter { turn }
-    }
-
     /// Starts a message of the model.
     pub fn message(&self) -> MessageWriter {
         MessageWriter(Text::new(&self.turn))
@@ -136,13 +132,8 @@ macro_rules! writers {
             }
 
             /// Adds a piece, and waits for whoever reads the stream if they are slow.
-            pub async fn push(&mut self, piece: impl Into<String>) {
-                self.0.push(&piece.into(), $delta).await;
-            }
-
-            /// As `push`, of a piece that is copied for whoever reads the stream, if anybody does.
-            pub async fn push_str(&mut self, piece: &str) {
-                self.0.push(piece, $delta).await;
+            pub async fn push(&mut self, piece: impl AsRef<str>) {
+                self.0.push(piece.as_ref(), $delta).await;
             }
 
             /// Begins anew, and tells whoever reads that what came so far is void.
@@ -204,7 +195,9 @@ impl DispatchContext {
     /// Says what happens as it happens.
     #[must_use]
     pub fn reporter(&self) -> Reporter {
-        Reporter::new(self.turn().clone())
+        Reporter {
+            turn: self.turn().clone(),
+        }
     }
 
     /// Says something as the model and ends the dispatch as done.
@@ -213,7 +206,7 @@ impl DispatchContext {
     /// The message is empty or could not be stored; the dispatch was ended before.
     pub async fn answer(&self, text: impl Into<String>) -> Result<Arc<Message>, Error> {
         let mut message = self.reporter().message();
-        message.push(text).await;
+        message.push(text.into().as_str()).await;
         let message = message.finish_as_answer().await?;
         self.ack()?;
         Ok(message)

@@ -58,7 +58,7 @@ fn work_waits_for_the_ack_unless_its_guard_is_dropped() {
         let ran = Arc::clone(&ran);
         move || ran.lock().push(what)
     };
-    let kept = ctx.on_ack(note("kept"));
+    let held = ctx.on_ack(note("kept"));
     drop(ctx.on_ack(note("dropped")));
     ctx.on_ack(|| panic!("on purpose")).keep();
     // Foreign code may use the dispatch, also from inside.
@@ -71,7 +71,7 @@ fn work_waits_for_the_ack_unless_its_guard_is_dropped() {
     })
     .keep();
     ctx.ack().unwrap();
-    drop(kept);
+    drop(held);
     assert_eq!(*ran.lock(), ["kept", "inside"]);
 }
 

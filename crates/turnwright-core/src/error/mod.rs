@@ -154,17 +154,19 @@ codes! {
     /// A media that the model server cannot be shown.
     UnsupportedMedia = "E_UNSUPPORTED_MEDIA", false, InvalidArguments, "The media cannot be shown.";
     /// An address that may not be fetched from: a private one.
-    AddressRefused = "E_ADDRESS_REFUSED", false, Denied, "The address may not be fetched from.";
-    /// The executor refused, and gave no error of its own.
-    Refused = "E_LLM_EXECUTION_REFUSED", false, Denied, "The task was refused.";
+    AddressDenied = "E_ADDRESS_DENIED", false, Denied, "The address may not be fetched from.";
+    /// The executor nacked the dispatch without an error of its own.
+    Nacked = "E_LLM_EXECUTION_NACKED", false, Denied, "The task was not carried out.";
+    /// The model declined to answer.
+    ModelDeclined = "E_MODEL_DECLINED", false, Denied, "The model declined to answer.";
     /// Nobody could ever answer at this gate.
     GateNotSupported = "E_LLM_EXECUTION_GATE_NOT_SUPPORTED", false, Unavailable, "Nobody can be asked here.";
     /// Nobody answered in time.
     GateTimeout = "E_TURN_GATE_TIMEOUT", false, Timeout, "Nobody answered in time.";
     /// The turn ended before somebody answered.
     GateAborted = "E_TURN_GATE_ABORTED", false, Cancelled, "The question was withdrawn before it was answered.";
-    /// Whoever was asked declined.
-    GateRejected = "E_TURN_GATE_REJECTED", false, Denied, "Whoever was asked declined.";
+    /// The request was rejected.
+    GateRejected = "E_TURN_GATE_REJECTED", false, Denied, "The request was rejected.";
     /// The turn was aborted or cancelled.
     TurnAborted = "E_TURN_ABORTED", false, Cancelled, "The task was aborted before it was completed.";
     /// The turn came to one of its limits.
@@ -225,28 +227,16 @@ pub enum ErrorKind {
     Internal,
 }
 
-impl ErrorKind {
-    /// The kind as it stands in logs and records.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ErrorKind::InvalidArguments => "invalid_arguments",
-            ErrorKind::NotFound => "not_found",
-            ErrorKind::Denied => "denied",
-            ErrorKind::Timeout => "timeout",
-            ErrorKind::Cancelled => "cancelled",
-            ErrorKind::RateLimited => "rate_limited",
-            ErrorKind::Unavailable => "unavailable",
-            ErrorKind::Internal => "internal",
-        }
-    }
-}
-
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+names!(ErrorKind {
+    InvalidArguments = "invalid_arguments",
+    NotFound = "not_found",
+    Denied = "denied",
+    Timeout = "timeout",
+    Cancelled = "cancelled",
+    RateLimited = "rate_limited",
+    Unavailable = "unavailable",
+    Internal = "internal",
+});
 
 /// Everything that can go wrong in Turnwright.
 ///
@@ -372,29 +362,19 @@ impl Error {
     /// ```
     #[must_use]
     pub fn cause(&self) -> Option<&Error> {
-        let mut cause = StdError::source(self);
-        while let Some(error) = cause {
-            if let Some(ours) = error.downcast_ref::<Error>() {
-                return Some(ours);
-            }
-            cause = error.source();
-        }
-        None
+        causes(self).find_map(|error| error.downcast_ref())
     }
 
     /// The message for operators, followed by what caused it.
     #[must_use]
     pub fn with_causes(&self) -> String {
         let mut text = self.0.message.clone();
-        let mut cause = StdError::source(self);
-        while let Some(error) = cause {
-            let said = error.to_string();
-            // Many errors say already what caused them.
-            if !text.contains(&said) {
+        for cause in causes(self).map(ToString::to_string) {
+            // The messages of many errors contain those of their causes.
+            if !text.contains(&cause) {
                 text.push_str(": ");
-                text.push_str(&said);
+                text.push_str(&cause);
             }
-            cause = error.source();
         }
         text
     }
@@ -410,6 +390,13 @@ impl Error {
     pub fn message(&self) -> &str {
         &self.0.message
     }
+}
+
+/// What caused an error, and what caused that.
+fn causes<'e>(
+    error: &'e (dyn StdError + 'static),
+) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
+    std::iter::successors(error.source(), |error| (**error).source())
 }
 
 impl fmt::Display for Error {
@@ -446,9 +433,6 @@ impl From<SchemaError> for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0
-            .source
-            .as_deref()
-            .map(|source| source as &(dyn StdError + 'static))
+        self.0.source.as_deref().map(|source| source as _)
     }
 }

@@ -2,8 +2,9 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::io;
 
-use crate::error::{Error, ErrorCode, ErrorKind};
+use super::{Error, ErrorCode, ErrorKind, causes};
 
 /// What a handler returns when it fails.
 ///
@@ -147,30 +148,14 @@ impl<E: StdError + Send + Sync + 'static> From<E> for ToolError {
 
 /// The error of this crate that is behind another, if one is: it knows what a model may read.
 fn ours<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e Error> {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        let inside = || {
-            error
-                .downcast_ref::<std::io::Error>()?
-                .get_ref()?
-                .downcast_ref()
-        };
-        if let Some(ours) = error.downcast_ref().or_else(inside) {
-            return Some(ours);
-        }
-        next = error.source();
-    }
-    None
+    let mut all = std::iter::once(error).chain(causes(error));
+    all.find_map(|error| {
+        let inside = || error.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref();
+        error.downcast_ref().or_else(inside)
+    })
 }
 
-impl fmt::Debug for ToolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolError")
-            .field("kind", &self.kind)
-            .field("message", &self.message)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ToolError { kind, message });
 
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

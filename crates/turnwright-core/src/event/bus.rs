@@ -1,6 +1,5 @@
 //! Where events go.
 
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -51,10 +50,14 @@ impl EventBus {
         }
     }
 
+    pub(crate) fn is_observed(&self) -> bool {
+        let mut all = self.above.iter().chain([&self.own]);
+        all.any(|observers| observers.count.load(Ordering::Acquire) > 0)
+    }
+
     /// Tells an event; it is made only if somebody listens.
     pub(crate) fn tell(&self, turn_id: &Arc<str>, kind: impl FnOnce() -> EventKind) {
-        let listening = |observers: &Observers| observers.count.load(Ordering::Acquire) > 0;
-        if !listening(&self.own) && !self.above.as_deref().is_some_and(listening) {
+        if !self.is_observed() {
             return;
         }
         let event = Event {
@@ -87,13 +90,7 @@ impl Observers {
     }
 }
 
-impl fmt::Debug for EventBus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventBus")
-            .field("observers", &self.own.count.load(Ordering::Relaxed))
-            .finish()
-    }
-}
+debug_fields!(EventBus {});
 
 /// Keeps an observer listening; dropping it ends that.
 #[derive(Debug)]
@@ -107,12 +104,6 @@ impl Observer {
     /// Leaves the observer listening for as long as the bus lives.
     pub fn keep(mut self) {
         self.bus = Weak::new();
-    }
-}
-
-impl fmt::Debug for Observers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Observers")
     }
 }
 

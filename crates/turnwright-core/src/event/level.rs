@@ -1,7 +1,5 @@
 //! How much a word to operators matters.
 
-use std::fmt;
-
 use serde::Serialize;
 
 /// How much a word to operators matters.
@@ -19,21 +17,9 @@ pub enum Level {
     Error,
 }
 
-impl Level {
-    /// The name under which it is serialised.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Level::Debug => "debug",
-            Level::Info => "info",
-            Level::Warn => "warn",
-            Level::Error => "error",
-        }
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+names!(Level {
+    Debug = "debug",
+    Info = "info",
+    Warn = "warn",
+    Error = "error",
+});

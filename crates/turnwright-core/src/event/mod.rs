@@ -35,7 +35,7 @@ use crate::schema::{Fault, Repair};
 use crate::usage::Usage;
 
 /// Something that happened in a turn.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Event {
@@ -51,12 +51,6 @@ impl Event {
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.kind.name()
-    }
-}
-
-impl fmt::Debug for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.kind.fmt(f)
     }
 }
 
@@ -274,38 +268,23 @@ impl fmt::Debug for EventKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct(self.name());
         match self {
-            EventKind::ToolCallRefused { id, tool, code, .. } => debug
-                .field("id", id)
-                .field("tool", tool)
-                .field("code", code),
-            EventKind::ToolExecutionStart { id, tool, .. }
-            | EventKind::ToolExecutionProgress { id, tool, .. } => {
+            EventKind::ToolCallRefused { id, tool, .. }
+            | EventKind::ToolExecutionStart { id, tool, .. }
+            | EventKind::ToolExecutionProgress { id, tool, .. }
+            | EventKind::ToolExecutionEnd { id, tool, .. } => {
                 debug.field("id", id).field("tool", tool)
             }
-            EventKind::ToolExecutionEnd { id, tool, code, .. } => debug
-                .field("id", id)
-                .field("tool", tool)
-                .field("code", code),
-            EventKind::Warning { message } | EventKind::Log { message, .. } => {
-                debug.field("message", message)
-            }
-            EventKind::Error { code, message, .. } => {
-                debug.field("code", code).field("message", message)
-            }
-            EventKind::TurnStart { conversation, .. } => debug.field("conversation", conversation),
-            EventKind::TurnEnd { ended, code, .. } => {
-                debug.field("ended", ended).field("code", code)
-            }
-            EventKind::DispatchStart => &mut debug,
-            EventKind::DispatchEnd { signal, iterations } => debug
-                .field("signal", signal)
-                .field("iterations", iterations),
+            EventKind::Warning { message }
+            | EventKind::Log { message, .. }
+            | EventKind::Error { message, .. } => debug.field("message", message),
             EventKind::IterationStart { iteration } | EventKind::IterationEnd { iteration } => {
                 debug.field("iteration", iteration)
             }
-            EventKind::GateOpened { id, name, .. } => debug.field("id", id).field("name", name),
-            EventKind::GateClosed { id, how } => debug.field("id", id).field("how", how),
-            EventKind::Usage { usage } => debug.field("usage", usage),
+            EventKind::TurnEnd { ended, .. } => debug.field("ended", ended),
+            EventKind::GateOpened { id, .. } | EventKind::GateClosed { id, .. } => {
+                debug.field("id", id)
+            }
+            _ => &mut debug,
         };
         debug.finish_non_exhaustive()
     }

@@ -1,9 +1,9 @@
 //! How somebody outside of a turn answers.
 
-use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::table::{Settling, TurnGates, Waiting};
@@ -31,12 +31,13 @@ use crate::schema::Schema;
 /// ```
 pub struct Gates {
     turn: TurnGates,
-    /// The last gate that this one gave.
+    /// The number of the last gate that this one returned.
     given: u64,
 }
 
 /// A gate where a turn waits.
-#[derive(Clone)]
+#[derive(Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct OpenGate {
     /// Which gate: what an answer names.
@@ -48,7 +49,12 @@ pub struct OpenGate {
     /// What is asked.
     pub question: Arc<Value>,
     /// What an answer must be, where that was said.
+    #[serde(serialize_with = "document")]
     pub schema: Option<Schema>,
+}
+
+fn document<S: Serializer>(schema: &Option<Schema>, to: S) -> Result<S::Ok, S::Error> {
+    schema.as_ref().map(Schema::document).serialize(to)
 }
 
 impl OpenGate {
@@ -65,7 +71,7 @@ impl OpenGate {
 
 impl Gates {
     pub(crate) fn new(turn: TurnGates) -> Self {
-        turn.table().answerer_came();
+        turn.table().add_answerer();
         Gates { turn, given: 0 }
     }
 
@@ -79,7 +85,8 @@ impl Gates {
     /// The gates that are open now.
     #[must_use]
     pub fn open(&self) -> Vec<OpenGate> {
-        self.turn.table().view(OpenGate::of)
+        let open = self.turn.table().open_after(0);
+        open.into_iter().map(|(_, gate)| gate).collect()
     }
 
     /// Returns the next open gate that this handle has not returned yet, and waits for one if there is none.
@@ -93,8 +100,8 @@ impl Gates {
             let mut changed = pin!(table.changed.notified());
             // Listening begins before looking, so that nothing is missed in between.
             changed.as_mut().enable();
-            if let Some((place, gate)) = table.first_after(self.given, OpenGate::of) {
-                self.given = place;
+            if let Some((number, gate)) = table.open_after(self.given).into_iter().next() {
+                self.given = number;
                 return Some(gate);
             }
             if self.turn.has_ended() {
@@ -114,7 +121,7 @@ impl Gates {
             .settle(id, Settling::Resolved(answer.into()))
     }
 
-    /// Declines to answer. `false` if the gate is not open, or no longer.
+    /// Rejects the request. `false` if the gate is not open, or no longer.
     pub fn reject(&self, id: &str, reason: impl Into<String>) -> bool {
         let settled = self
             .turn
@@ -131,13 +138,13 @@ impl Gates {
         self.resolve(id, Approval::Granted.into_answer())
     }
 
-    /// Declines a call that waits at this gate; the model is told why.
+    /// Denies a call that waits at this gate. The model reads the reason.
     ///
     /// # Errors
     /// As [`Gates::approve`].
-    pub fn refuse(&self, id: &str, reason: impl Into<String>) -> Result<bool, Error> {
+    pub fn deny(&self, id: &str, reason: impl Into<String>) -> Result<bool, Error> {
         let reason = reason.into();
-        self.resolve(id, Approval::Refused { reason }.into_answer())
+        self.resolve(id, Approval::Denied { reason }.into_answer())
     }
 
     /// Approves a call that waits at this gate, with other arguments, which are checked in full.
@@ -159,24 +166,10 @@ impl Clone for Gates {
 
 impl Drop for Gates {
     fn drop(&mut self) {
-        self.turn.table().answerer_went();
+        self.turn.table().remove_answerer();
     }
 }
 
-impl fmt::Debug for Gates {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list()
-            .entries(self.open().iter().map(|gate| gate.id.clone()))
-            .finish()
-    }
-}
+debug_fields!(Gates { given });
 
-impl fmt::Debug for OpenGate {
-    /// What is asked may be secret: it is not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenGate")
-            .field("id", &self.id)
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(OpenGate { id, name });

@@ -15,18 +15,17 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
-mod approval;
+mod approval_answer;
 mod gates;
 mod replay;
 mod table;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
-pub use approval::Approval;
+pub use approval_answer::Approval;
 pub use gates::{Gates, OpenGate};
 
 pub(crate) use replay::RecordedGates;
@@ -34,7 +33,7 @@ pub(crate) use table::{GateTable, Settling, TurnGates};
 
 use crate::error::{Error, ErrorCode};
 use crate::schema::{Inadmissible, IntoSchema, MAX_DEPTH, Schema, SchemaError, admit_within};
-use crate::validate::Wrong;
+use crate::validate::Violations;
 
 /// The name of every gate at which an approval is waited for.
 pub(crate) const APPROVAL: &str = "approval";
@@ -154,7 +153,7 @@ impl TurnGateBuilder {
     /// `E_INVALID_INITIAL_TURN_GATE_VALUE`, which names every wrong field.
     pub fn build(self) -> Result<TurnGate, Error> {
         let mut gate = self.gate;
-        let mut wrong = Wrong::default();
+        let mut wrong = Violations::default();
         let named = !gate.name.trim().is_empty() && gate.name.len() <= 64;
         wrong.check("name", named, "must have 1 to 64 characters");
         wrong.admit("question", self.question);
@@ -178,17 +177,6 @@ impl TurnGateBuilder {
     }
 }
 
-impl fmt::Debug for TurnGate {
-    /// What is asked may be secret: it is not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TurnGate")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(TurnGate { name });
 
-impl fmt::Debug for TurnGateBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.gate.fmt(f)
-    }
-}
+debug_fields!(TurnGateBuilder { gate });

@@ -28,9 +28,9 @@ impl RecordedGates {
     /// The gates at which a call waited that is not run again, closed.
     pub(crate) fn closed_of(&self, tool_call: &str) -> Vec<Arc<GateRecord>> {
         let before = self.0.lock();
-        let left = before
-            .values()
-            .filter(|gate| gate.tool_call() == Some(tool_call) && *gate.state() == GateState::Open);
+        let left = before.values().filter(|gate| {
+            gate.tool_call.as_deref() == Some(tool_call) && gate.state == GateState::Open
+        });
         left.map(|gate| gate.closed(GateState::Unanswered))
             .collect()
     }
@@ -38,10 +38,15 @@ impl RecordedGates {
     /// How many gates of each name there were outside of calls, up to the one where the turn waited.
     pub(crate) fn counts(&self) -> HashMap<Arc<str>, u64> {
         let mut counts = HashMap::new();
-        for gate in self.0.lock().values().filter(|it| it.tool_call.is_none()) {
-            let number = gate.gate_id().strip_prefix(gate.name());
+        for gate in self
+            .0
+            .lock()
+            .values()
+            .filter(|gate| gate.tool_call.is_none())
+        {
+            let number = gate.gate_id.strip_prefix(&*gate.name);
             let number = number.and_then(|rest| rest.strip_prefix('-')?.parse::<u64>().ok());
-            let passed = match gate.state() {
+            let passed = match gate.state {
                 GateState::Open => number.map(|number| number.saturating_sub(1)),
                 _ => number,
             };

@@ -1,16 +1,16 @@
 //! The open gates of a turn.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
-use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use indexmap::IndexMap;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 
-use super::TurnGate;
+use super::{OpenGate, TurnGate};
 use crate::error::{Error, ErrorCode};
 use crate::schema::admit;
 
@@ -40,10 +40,8 @@ pub(crate) struct GateTable {
 
 #[derive(Default)]
 struct State {
-    /// In the order in which they were opened.
-    open: BTreeMap<u64, Box<(Arc<str>, Waiting)>>,
-    /// Where each stands.
-    places: HashMap<Arc<str>, u64>,
+    /// In the order in which they were opened, each with its number.
+    open: IndexMap<Arc<str>, (u64, Waiting)>,
     opened: u64,
     /// How many gates of a name there were.
     named: HashMap<Arc<str>, u64>,
@@ -112,7 +110,7 @@ impl GateTable {
     ) -> Option<oneshot::Receiver<Settling>> {
         let (settle, settled) = oneshot::channel();
         let mut state = self.state.lock();
-        if state.places.contains_key(id) {
+        if state.open.contains_key(id) {
             return None;
         }
         let waiting = Waiting {
@@ -122,110 +120,73 @@ impl GateTable {
             settle,
         };
         state.opened += 1;
-        let place = state.opened;
-        state.places.insert(Arc::clone(id), place);
-        let gate = Box::new((Arc::clone(id), waiting));
-        state.open.insert(place, gate);
+        let number = state.opened;
+        state.open.insert(Arc::clone(id), (number, waiting));
         drop(state);
         self.changed.notify_waiters();
         if !self.can_be_answered() {
             // The last one may have gone just before.
-            self.let_go();
+            self.close_unanswerable();
         }
         Some(settled)
     }
 
     /// Settles a gate: once, and only with an answer that it takes. `false` if it is not open.
-    pub(crate) fn settle(&self, id: &str, settling: Settling) -> Result<bool, Error> {
+    pub(crate) fn settle(&self, id: &str, mut settling: Settling) -> Result<bool, Error> {
         let not_taken = |why: &dyn fmt::Display| {
             let message = format!("the gate does not take this answer: {why}");
             Error::new(ErrorCode::InvalidGateResolution, message)
         };
         // First of all, so that a value of any depth is dropped safely whatever becomes of it.
-        let settling = match settling {
-            Settling::Resolved(answer) => {
-                let admitted = admit(answer);
-                Settling::Resolved(admitted.map_err(|why| not_taken(&format_args!("it {why}")))?)
-            }
-            rejected @ Settling::Rejected(_) => rejected,
-        };
-        let gate = match self.state.lock().get(id) {
-            Some(waiting) => Arc::clone(&waiting.gate),
+        if let Settling::Resolved(answer) = &mut settling {
+            let admitted = admit(answer.take());
+            *answer = admitted.map_err(|why| not_taken(&format_args!("it {why}")))?;
+        }
+        let gate = match self.state.lock().open.get(id) {
+            Some((_, waiting)) => Arc::clone(&waiting.gate),
             None => return Ok(false),
         };
-        let settling = match settling {
-            Settling::Resolved(answer) => {
-                let checked = gate.check(answer);
-                Settling::Resolved(
-                    checked.map_err(|error| not_taken(&error.message()).with_source(error))?,
-                )
-            }
-            rejected @ Settling::Rejected(_) => rejected,
-        };
+        if let Settling::Resolved(answer) = &mut settling {
+            let checked = gate.check(answer.take());
+            *answer = checked.map_err(|error| not_taken(&error.message()).with_source(error))?;
+        }
         // Somebody else may have been quicker: then this one is ignored.
-        let taken = self.state.lock().take(id);
-        Ok(taken.is_some_and(|waiting| waiting.settle.send(settling).is_ok()))
+        let taken = self.state.lock().open.shift_remove(id);
+        Ok(taken.is_some_and(|(_, waiting)| waiting.settle.send(settling).is_ok()))
     }
 
     /// Forgets a gate where nobody waits any more.
     pub(crate) fn close(&self, id: &str) {
-        drop(self.state.lock().take(id));
+        drop(self.state.lock().open.shift_remove(id));
     }
 
-    pub(crate) fn view<T>(&self, see: impl Fn(&Arc<str>, &Waiting) -> T) -> Vec<T> {
+    /// The open gates whose number is greater than this one, with their numbers.
+    pub(crate) fn open_after(&self, number: u64) -> Vec<(u64, OpenGate)> {
         let state = self.state.lock();
-        let open = state.open.values();
-        open.map(|gate| see(&gate.0, &gate.1)).collect()
-    }
-
-    /// The first gate behind a place, and its own place.
-    pub(crate) fn first_after<T>(
-        &self,
-        place: u64,
-        see: impl Fn(&Arc<str>, &Waiting) -> T,
-    ) -> Option<(u64, T)> {
-        let state = self.state.lock();
-        let behind = (Bound::Excluded(place), Bound::Unbounded);
-        let (place, gate) = state.open.range(behind).next()?;
-        Some((*place, see(&gate.0, &gate.1)))
+        let later = state.open.iter().filter(|(_, (of, _))| *of > number);
+        later
+            .map(|(id, (number, waiting))| (*number, OpenGate::of(id, waiting)))
+            .collect()
     }
 
     pub(crate) fn can_be_answered(&self) -> bool {
         self.answerers.load(Ordering::Acquire) > 0
     }
 
-    pub(crate) fn answerer_came(&self) {
+    pub(crate) fn add_answerer(&self) {
         self.answerers.fetch_add(1, Ordering::AcqRel);
     }
 
     /// When the last one goes, whoever waits learns that no answer will come.
-    pub(crate) fn answerer_went(&self) {
+    pub(crate) fn remove_answerer(&self) {
         if self.answerers.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.let_go();
+            self.close_unanswerable();
         }
     }
 
     /// Closes the gates at which nobody can answer any more.
-    fn let_go(&self) {
+    fn close_unanswerable(&self) {
         let mut state = self.state.lock();
-        let State { open, places, .. } = &mut *state;
-        open.retain(|_, gate| {
-            if !gate.1.asked_inside {
-                places.remove(&gate.0);
-            }
-            gate.1.asked_inside
-        });
-    }
-}
-
-impl State {
-    fn get(&self, id: &str) -> Option<&Waiting> {
-        let place = self.places.get(id)?;
-        self.open.get(place).map(|gate| &gate.1)
-    }
-
-    fn take(&mut self, id: &str) -> Option<Waiting> {
-        let place = self.places.remove(id)?;
-        self.open.remove(&place).map(|gate| gate.1)
+        state.open.retain(|_, (_, waiting)| waiting.asked_inside);
     }
 }

@@ -18,7 +18,9 @@ pub fn new_id() -> String {
 /// A new UUID of version 7, greater than all that this process made before.
 pub(crate) fn new_uuid() -> Uuid {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let millis = since.map_or(0, |it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX));
+    let millis = since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    });
     // Where there is no randomness, let those say so who know best.
     IDS.lock().next(millis).unwrap_or_else(Uuid::now_v7)
 }
@@ -71,44 +73,4 @@ impl Ids {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-
-    use super::*;
-
-    #[test]
-    fn ids_are_of_version_7_and_grow_across_threads() {
-        let made = || -> Vec<String> { (0..2_000).map(|_| new_id()).collect() };
-        let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(made)).collect();
-        let lists = threads.into_iter().map(|it| it.join().unwrap());
-        let mut all = HashSet::new();
-        for list in lists {
-            assert!(list.is_sorted());
-            for id in list {
-                let read = Uuid::parse_str(&id).unwrap();
-                let sort = (read.get_version_num(), read.get_variant());
-                assert_eq!(sort, (7, uuid::Variant::RFC4122));
-                assert!(all.insert(id));
-            }
-        }
-        assert_eq!(all.len(), 8_000);
-    }
-
-    #[test]
-    fn a_clock_that_goes_back_does_not_take_ids_back() {
-        let mut ids = Ids {
-            millis: 0,
-            last: 0,
-            random: [0; STOCK],
-            used: STOCK,
-        };
-        let times = [5, 5, 4, 6, 6, 1];
-        let made: Vec<u128> = times
-            .iter()
-            .map(|at| ids.next(*at).unwrap().as_u128())
-            .collect();
-        assert!(made.is_sorted_by(|one, next| one < next));
-        let millis: Vec<u128> = made.iter().map(|id| id >> 80).collect();
-        assert_eq!(millis, [5, 5, 5, 6, 6, 6]);
-    }
-}
+mod tests;

@@ -1,10 +1,10 @@
 //! Base64, piece by piece.
 
-use std::{fmt, io};
+use std::io;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::{Buf as _, BytesMut};
+use bytes::BytesMut;
 
 use crate::spool::ByteStream;
 
@@ -43,18 +43,13 @@ impl Base64Stream {
                 true => self.rest.len(),
                 false => self.rest.len() - self.rest.len() % GROUP,
             };
-            if let Some(whole) = self.rest.get(..encodable).filter(|it| !it.is_empty()) {
-                let encoded = STANDARD.encode(whole);
-                self.rest.advance(encodable);
-                return Some(Ok(encoded));
+            if encodable > 0 {
+                let groups = self.rest.split_to(encodable);
+                return Some(Ok(STANDARD.encode(groups)));
             }
         }
         None
     }
 }
 
-impl fmt::Debug for Base64Stream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Base64Stream")
-    }
-}
+debug_fields!(Base64Stream {});

@@ -1,7 +1,5 @@
 //! Making a media: the factories say what is true of where it comes from.
 
-use std::fmt;
-
 use indexmap::IndexMap;
 
 use super::descriptor::MediaDescriptor;
@@ -103,8 +101,4 @@ impl MediaBuilder {
     }
 }
 
-impl fmt::Debug for MediaBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.described.fmt(f)
-    }
-}
+debug_fields!(MediaBuilder { described });

@@ -1,6 +1,5 @@
 //! What is known of a media without its bytes.
 
-use std::fmt;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -11,7 +10,7 @@ use super::{Derived, Media, MediaKind, ModalityHazard};
 use crate::error::{Error, ErrorCode};
 use crate::schema::admit_key;
 use crate::trust::TrustTier;
-use crate::validate::Wrong;
+use crate::validate::Violations;
 
 /// What is known of a media without its bytes: what is stored of it, and what it is made from again once a reader of its
 /// bytes is at hand.
@@ -32,56 +31,35 @@ use crate::validate::Wrong;
 /// ```
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct MediaDescriptor {
-    pub(crate) id: String,
-    pub(crate) kind: MediaKind,
-    pub(crate) mime_type: String,
-    pub(crate) filename: String,
+    /// Its id.
+    pub id: String,
+    /// What it is.
+    pub kind: MediaKind,
+    /// Its MIME type.
+    pub mime_type: String,
+    /// Its file name, as it came: never a path to read from.
+    pub filename: String,
+    /// Where it is from, if that was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) source: Option<String>,
-    pub(crate) trust_tier: TrustTier,
-    pub(crate) modality_hazard: ModalityHazard,
+    pub source: Option<String>,
+    /// How far it can be trusted.
+    pub trust_tier: TrustTier,
+    /// How it could carry instructions.
+    pub modality_hazard: ModalityHazard,
+    /// What was derived from it, by name.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub(crate) stash: IndexMap<String, Derived>,
+    pub stash: IndexMap<String, Derived>,
 }
 
 impl MediaDescriptor {
-    /// Its id.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// What it is.
-    #[must_use]
-    pub fn kind(&self) -> MediaKind {
-        self.kind
-    }
-
-    /// Its MIME type.
-    #[must_use]
-    pub fn mime_type(&self) -> &str {
-        &self.mime_type
-    }
-
-    /// Its file name, as it came: never a path to read from.
-    #[must_use]
-    pub fn filename(&self) -> &str {
-        &self.filename
-    }
-
-    /// Where it is from, if that was said.
-    #[must_use]
-    pub fn source(&self) -> Option<&str> {
-        self.source.as_deref()
-    }
-
     /// The media, with its bytes to be read from there.
     ///
     /// # Errors
     /// `E_INVALID_INITIAL_MEDIA_VALUE`, which names every wrong field.
     pub fn attach(mut self, reader: impl MediaReader + 'static) -> Result<Media, Error> {
-        let mut wrong = Wrong::default();
+        let mut wrong = Violations::default();
         wrong.check_id(&self.id);
         wrong.check(
             "mimeType",
@@ -111,16 +89,12 @@ impl MediaDescriptor {
     }
 }
 
-impl fmt::Debug for MediaDescriptor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Media")
-            .field("id", &self.id)
-            .field("kind", &self.kind)
-            .field("mime_type", &self.mime_type)
-            .field("tier", &self.trust_tier)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(MediaDescriptor {
+    id,
+    kind,
+    mime_type,
+    trust_tier
+});
 
 /// `type/subtype` of letters, digits, `.`, `+`, `-` and `_`, which is all that registered types have, with or without
 /// parameters of visible ASCII. Nothing that escapes are written with: a type comes from strangers and stands in prompts.

@@ -1,7 +1,5 @@
 //! What a media is, and how it could carry instructions.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// What a media is.
@@ -32,17 +30,21 @@ pub enum ModalityHazard {
     OpaquePerceptual,
 }
 
+names!(MediaKind {
+    Image = "image",
+    Audio = "audio",
+    Video = "video",
+    Document = "document",
+});
+
 impl MediaKind {
     /// The kind that a MIME type speaks of. What is neither image, audio nor video is a document.
     #[must_use]
     pub fn of_mime_type(mime_type: &str) -> Self {
         let family = mime_type.split('/').next().unwrap_or_default().trim();
-        match () {
-            () if family.eq_ignore_ascii_case("image") => MediaKind::Image,
-            () if family.eq_ignore_ascii_case("audio") => MediaKind::Audio,
-            () if family.eq_ignore_ascii_case("video") => MediaKind::Video,
-            () => MediaKind::Document,
-        }
+        let named = |kind: &&MediaKind| family.eq_ignore_ascii_case(kind.as_str());
+        let known = MediaKind::ALL.iter().find(named);
+        known.copied().unwrap_or(MediaKind::Document)
     }
 
     /// What the factories say of the kind.
@@ -55,39 +57,10 @@ impl MediaKind {
             }
         }
     }
-
-    /// The kind as it stands in records and envelopes.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            MediaKind::Image => "image",
-            MediaKind::Audio => "audio",
-            MediaKind::Video => "video",
-            MediaKind::Document => "document",
-        }
-    }
 }
 
-impl ModalityHazard {
-    /// The hazard as it stands in records and envelopes.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ModalityHazard::Inert => "inert",
-            ModalityHazard::ExtractableInstructions => "extractable-instructions",
-            ModalityHazard::OpaquePerceptual => "opaque-perceptual",
-        }
-    }
-}
-
-impl fmt::Display for MediaKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Display for ModalityHazard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+names!(ModalityHazard {
+    Inert = "inert",
+    ExtractableInstructions = "extractable-instructions",
+    OpaquePerceptual = "opaque-perceptual",
+});

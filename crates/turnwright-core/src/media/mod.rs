@@ -11,7 +11,7 @@
 //! assert_eq!(scan.tier(), TrustTier::ThirdPartyPrivate);
 //! assert_eq!(scan.hazard(), ModalityHazard::ExtractableInstructions);
 //! // What was derived from it is trusted no more than it is.
-//! assert_eq!(scan.derived("transcript").unwrap().tier(), TrustTier::ThirdPartyPrivate);
+//! assert_eq!(scan.derived("transcript").unwrap().trust_tier, TrustTier::ThirdPartyPrivate);
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
@@ -26,8 +26,8 @@ mod sniff;
 #[cfg(test)]
 mod tests;
 
+use std::io;
 use std::sync::Arc;
-use std::{fmt, io};
 
 use bytes::{Bytes, BytesMut};
 use indexmap::IndexMap;
@@ -56,23 +56,12 @@ pub struct Media {
 /// Text that was derived from a media: a transcript, a caption.
 #[derive(Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Derived {
-    text: String,
-    trust_tier: TrustTier,
-}
-
-impl Derived {
     /// The text.
-    #[must_use]
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
+    pub text: String,
     /// How far it can be trusted: never further than the media.
-    #[must_use]
-    pub fn tier(&self) -> TrustTier {
-        self.trust_tier
-    }
+    pub trust_tier: TrustTier,
 }
 
 impl Media {
@@ -251,15 +240,6 @@ impl serde::Serialize for Media {
     }
 }
 
-impl fmt::Debug for Media {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.described.fmt(f)
-    }
-}
+debug_fields!(Media { described });
 
-impl fmt::Debug for Derived {
-    /// The text may hold secrets: it is not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Derived({} bytes, {})", self.text.len(), self.trust_tier)
-    }
-}
+debug_fields!(Derived { trust_tier });

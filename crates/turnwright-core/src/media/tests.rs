@@ -141,7 +141,7 @@ fn what_is_derived_is_never_trusted_above_its_media() {
     let media = picture(MemoryReader::new(""));
     let media = media.with_derived("caption", "a cat", TrustTier::FirstParty);
     assert_eq!(
-        media.derived("caption").unwrap().tier(),
+        media.derived("caption").unwrap().trust_tier,
         TrustTier::ThirdPartyPublic
     );
     let own = Media::tool_generated(
@@ -154,7 +154,7 @@ fn what_is_derived_is_never_trusted_above_its_media() {
     .build()
     .unwrap();
     assert_eq!(
-        own.derived("transcript").unwrap().tier(),
+        own.derived("transcript").unwrap().trust_tier,
         TrustTier::ThirdPartyPrivate,
         "lower stays lower"
     );
@@ -164,7 +164,7 @@ fn what_is_derived_is_never_trusted_above_its_media() {
     let known: MediaDescriptor = serde_json::from_value(stored).unwrap();
     let again = known.attach(MemoryReader::new("")).unwrap();
     assert_eq!(
-        again.derived("caption").unwrap().tier(),
+        again.derived("caption").unwrap().trust_tier,
         TrustTier::ThirdPartyPublic
     );
 }
@@ -225,7 +225,7 @@ proptest! {
         piece in 1_usize..20,
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (whole, pieces) = runtime.block_on(async {
+        let (complete, pieces) = runtime.block_on(async {
             let media = picture(Counted::new(bytes.clone(), piece));
             let mut stream = media.base64_stream().await.unwrap();
             let mut pieces = Vec::new();
@@ -234,8 +234,8 @@ proptest! {
             }
             (media.base64().await.unwrap(), pieces)
         });
-        prop_assert_eq!(&whole, &base64::engine::general_purpose::STANDARD.encode(&bytes));
-        prop_assert_eq!(pieces.concat(), whole);
+        prop_assert_eq!(&complete, &base64::engine::general_purpose::STANDARD.encode(&bytes));
+        prop_assert_eq!(pieces.concat(), complete);
         prop_assert!(pieces.iter().all(|piece| !piece.is_empty()));
     }
 }

@@ -1,24 +1,20 @@
 //! Every call, told once.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use async_trait::async_trait;
 use indexmap::IndexMap;
 use parking_lot::Mutex;
-use serde_json::Value;
 
 use super::audited_call::AuditedCall;
-use crate::effects::Effects;
 use crate::error::BoxError;
 use crate::event::{Event, EventKind};
 use crate::gate::APPROVAL;
 use crate::panic::text_of;
 use crate::pipeline::{Middleware, Next};
-use crate::record::ToolCall;
 use crate::tool::context::{TurnContext, WeakTurnContext};
 
 /// Where audited calls go. Closures over [`AuditedCall`] are sinks.
@@ -98,6 +94,8 @@ impl Middleware<TurnContext> for Audit {
         }
         let watch = Watch {
             turn: ctx.downgrade(),
+            conversation: ctx.conversation_id().as_str().into(),
+            turn_id: Arc::clone(ctx.shared_id()),
             sink: Arc::clone(&self.sink),
             args: self.args,
             seen: Mutex::default(),
@@ -116,6 +114,8 @@ impl Middleware<TurnContext> for Audit {
 struct Watch {
     /// The turn has the watch, so the watch must not have the turn.
     turn: WeakTurnContext,
+    conversation: Arc<str>,
+    turn_id: Arc<str>,
     sink: Arc<dyn AuditSink>,
     args: bool,
     seen: Mutex<Seen>,
@@ -123,26 +123,9 @@ struct Watch {
 
 #[derive(Default)]
 struct Seen {
-    /// What events said of calls that were not told of yet, by their id.
-    calls: IndexMap<Arc<str>, Facts>,
-    told: HashSet<Arc<str>>,
-}
-
-/// What events say of a call.
-#[derive(Default)]
-struct Facts {
-    checksum: Arc<str>,
-    tool: Arc<str>,
-    started: Option<Started>,
-    ended: Option<(Duration, bool)>,
-    code: Option<&'static str>,
-    gate: Option<Arc<str>>,
-}
-
-struct Started {
-    fingerprint: Arc<str>,
-    effects: Effects,
-    args: Option<Value>,
+    /// What events said of calls that were not reported yet, by their id.
+    calls: IndexMap<Arc<str>, AuditedCall>,
+    reported: HashSet<Arc<str>>,
 }
 
 impl Watch {
@@ -153,16 +136,16 @@ impl Watch {
                 name,
                 tool_call: Some(call),
                 ..
-            } if &**name == APPROVAL => self.note(call, |it| it.gate = Some(Arc::clone(id))),
+            } if &**name == APPROVAL => self.note(call, |call| call.gate = Some(Arc::clone(id))),
             EventKind::ToolCallRefused {
                 id,
                 checksum,
                 tool,
                 code,
                 ..
-            } => self.note(id, |it| {
-                (it.checksum, it.tool) = (Arc::clone(checksum), Arc::clone(tool));
-                it.code = Some(code);
+            } => self.note(id, |call| {
+                (call.checksum, call.tool) = (checksum.to_string(), Arc::clone(tool));
+                call.code = Some(code);
             }),
             EventKind::ToolExecutionStart {
                 id,
@@ -172,13 +155,12 @@ impl Watch {
                 effects,
                 args,
                 ..
-            } => self.note(id, |it| {
-                (it.checksum, it.tool) = (Arc::clone(checksum), Arc::clone(tool));
-                it.started = Some(Started {
-                    fingerprint: Arc::clone(fingerprint),
-                    effects: *effects,
-                    args: self.args.then(|| args.clone()),
-                });
+            } => self.note(id, |call| {
+                (call.checksum, call.tool) = (checksum.to_string(), Arc::clone(tool));
+                call.fingerprint = Some(Arc::clone(fingerprint));
+                call.effects = Some(*effects);
+                call.args = self.args.then(|| args.clone());
+                call.ran = true;
             }),
             EventKind::ToolExecutionEnd {
                 id,
@@ -186,93 +168,85 @@ impl Watch {
                 code,
                 abandoned,
                 ..
-            } => self.note(id, |it| {
-                (it.ended, it.code) = (Some((*duration, *abandoned)), *code);
+            } => self.note(id, |call| {
+                (call.duration, call.abandoned) = (Some(*duration), *abandoned);
+                call.code = *code;
             }),
-            EventKind::IterationEnd { .. } => self.tell_settled(),
-            EventKind::TurnEnd { .. } => {
-                self.tell_settled();
-                self.tell_unrecorded();
+            EventKind::IterationEnd { .. } | EventKind::TurnEnd { .. } => {
+                if let Some(turn) = self.turn.upgrade() {
+                    self.tell_settled(&turn);
+                    if matches!(event.kind, EventKind::TurnEnd { .. }) {
+                        self.tell_unrecorded(&turn);
+                    }
+                }
             }
             _ => {}
         }
     }
 
-    fn note(&self, id: &Arc<str>, what: impl FnOnce(&mut Facts)) {
+    fn note(&self, id: &Arc<str>, what: impl FnOnce(&mut AuditedCall)) {
         let mut seen = self.seen.lock();
-        what(seen.calls.entry(Arc::clone(id)).or_default());
+        let call = seen.calls.entry(Arc::clone(id));
+        what(call.or_insert_with(|| self.unknown(id)));
     }
 
-    /// Tells of the calls whose records are complete.
-    fn tell_settled(&self) {
-        let Some(turn) = self.turn.upgrade() else {
-            return;
-        };
-        for call in turn.own_tool_calls() {
-            if !call.is_complete() {
-                continue;
-            }
-            let id = Arc::<str>::from(call.id());
-            let mut seen = self.seen.lock();
-            if !seen.told.insert(Arc::clone(&id)) {
-                continue;
-            }
-            let facts = seen.calls.shift_remove(&id).unwrap_or_default();
-            drop(seen);
-            self.tell(&turn, self.audited(&turn, id, facts, Some(&call)));
-        }
-    }
-
-    /// Tells of what began or was refused and is not on record: nobody wanted it to be, or the store failed.
-    fn tell_unrecorded(&self) {
-        let Some(turn) = self.turn.upgrade() else {
-            return;
-        };
-        let left = std::mem::take(&mut self.seen.lock().calls);
-        for (id, facts) in left {
-            // Somebody was asked, and the turn ended: the record of that call says so, if there is one.
-            if facts.started.is_none() && facts.code.is_none() {
-                continue;
-            }
-            self.tell(&turn, self.audited(&turn, id, facts, None));
-        }
-    }
-
-    fn audited(
-        &self,
-        turn: &TurnContext,
-        id: Arc<str>,
-        facts: Facts,
-        record: Option<&ToolCall>,
-    ) -> AuditedCall {
-        let ran = facts.started.is_some();
-        let (fingerprint, effects, args) = match facts.started {
-            Some(it) => (Some(it.fingerprint), Some(it.effects), it.args),
-            None => (None, None, None),
-        };
-        let proposed = || record.filter(|_| self.args).map(|it| it.args().to_value());
-        let failed = facts.code.is_some() || (ran && facts.ended.is_none());
+    /// A call of which nothing but its id is known.
+    fn unknown(&self, id: &Arc<str>) -> AuditedCall {
         AuditedCall {
-            conversation: turn.conversation_id().as_str().into(),
-            turn_id: Arc::clone(turn.shared_id()),
-            id,
-            checksum: record
-                .map_or_else(|| facts.checksum.to_string(), |it| it.checksum().to_owned()),
-            tool: record.map_or(facts.tool, |it| it.tool().into()),
-            fingerprint,
-            effects,
-            args: args.or_else(proposed),
-            edited: record.is_some_and(|it| it.edited_args().is_some()),
-            ran,
-            is_error: record.map_or(failed, ToolCall::is_error),
-            code: facts.code,
-            duration: facts.ended.map(|(duration, _)| duration),
-            abandoned: facts.ended.is_some_and(|(_, abandoned)| abandoned),
-            gate: facts.gate,
-            recorded: record.is_some(),
-            ended_at: record
-                .and_then(ToolCall::completed_at)
-                .unwrap_or_else(SystemTime::now),
+            conversation: Arc::clone(&self.conversation),
+            turn_id: Arc::clone(&self.turn_id),
+            id: Arc::clone(id),
+            checksum: String::new(),
+            tool: "".into(),
+            fingerprint: None,
+            effects: None,
+            args: None,
+            edited: false,
+            ran: false,
+            is_error: false,
+            code: None,
+            duration: None,
+            abandoned: false,
+            gate: None,
+            recorded: false,
+            ended_at: SystemTime::now(),
+        }
+    }
+
+    /// Reports the calls whose records are complete.
+    fn tell_settled(&self, turn: &TurnContext) {
+        for record in turn.own_tool_calls() {
+            let id = Arc::<str>::from(record.id());
+            let mut seen = self.seen.lock();
+            if !record.is_complete() || !seen.reported.insert(Arc::clone(&id)) {
+                continue;
+            }
+            let call = seen.calls.shift_remove(&id);
+            drop(seen);
+            let mut call = call.unwrap_or_else(|| self.unknown(&id));
+            call.checksum = record.checksum().to_owned();
+            call.tool = record.tool().into();
+            if self.args && call.args.is_none() {
+                call.args = Some(record.args().to_value());
+            }
+            call.edited = record.edited_args().is_some();
+            call.is_error = record.is_error();
+            call.recorded = true;
+            call.ended_at = record.completed_at().unwrap_or_else(SystemTime::now);
+            self.tell(turn, call);
+        }
+    }
+
+    /// Reports what began or was refused and is not on record: records are off for it, or the store failed.
+    fn tell_unrecorded(&self, turn: &TurnContext) {
+        let left = std::mem::take(&mut self.seen.lock().calls);
+        for mut call in left.into_values() {
+            // If an approver was asked and the turn ended, the record of that call says so, if there is one.
+            if call.ran || call.code.is_some() {
+                call.is_error = call.code.is_some() || (call.ran && call.duration.is_none());
+                call.ended_at = SystemTime::now();
+                self.tell(turn, call);
+            }
         }
     }
 
@@ -288,10 +262,4 @@ impl Watch {
     }
 }
 
-impl fmt::Debug for Audit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Audit")
-            .field("args", &self.args)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Audit { args });

@@ -1,6 +1,5 @@
 //! What an audit says of a call.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -65,14 +64,10 @@ fn since_epoch<S: Serializer>(at: &SystemTime, serializer: S) -> Result<S::Ok, S
     serializer.serialize_u64(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-impl fmt::Debug for AuditedCall {
-    /// Arguments may hold secrets: they are not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AuditedCall")
-            .field("id", &self.id)
-            .field("tool", &self.tool)
-            .field("ran", &self.ran)
-            .field("is_error", &self.is_error)
-            .finish_non_exhaustive()
-    }
-}
+// Arguments may hold secrets: they are not shown.
+debug_fields!(AuditedCall {
+    id,
+    tool,
+    ran,
+    is_error
+});

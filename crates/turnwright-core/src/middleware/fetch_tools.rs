@@ -1,11 +1,12 @@
 //! Tools that are known only when a turn begins.
 
-use std::fmt;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::effects::OnCollision;
@@ -20,11 +21,13 @@ use crate::tool::registry::ToolRegistry;
 /// Brings tools that are known only when a turn begins: see [`fetch_tools`].
 #[derive(Clone)]
 #[must_use = "middleware does nothing until a runner has it"]
-pub struct FetchTools<F> {
-    fetch: F,
+pub struct FetchTools {
+    fetch: Arc<dyn Fn(TurnContext) -> BoxFuture<'static, Fetched> + Send + Sync>,
     timeout: Option<Duration>,
     or_without: bool,
 }
+
+type Fetched = Result<Vec<Tool>, BoxError>;
 
 /// Brings tools that are known only when a turn begins: of a server, a tenant, a user. They are this turn's alone. For the
 /// turn's input.
@@ -60,19 +63,19 @@ pub struct FetchTools<F> {
 /// assert_eq!(outcome.text, format!("Hello from {}", outcome.turn_id));
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
-pub fn fetch_tools<F, Fut>(fetch: F) -> FetchTools<F>
+pub fn fetch_tools<F, Fut>(fetch: F) -> FetchTools
 where
-    F: Fn(TurnContext) -> Fut + Send + Sync,
-    Fut: Future<Output = Result<Vec<Tool>, BoxError>> + Send,
+    F: Fn(TurnContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Vec<Tool>, BoxError>> + Send + 'static,
 {
     FetchTools {
-        fetch,
+        fetch: Arc::new(move |ctx| fetch(ctx).boxed()),
         timeout: None,
         or_without: false,
     }
 }
 
-impl<F> FetchTools<F> {
+impl FetchTools {
     /// How long fetching may take. As long as it likes unless told.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
@@ -85,11 +88,7 @@ impl<F> FetchTools<F> {
         self
     }
 
-    async fn fetch<Fut>(&self, ctx: &TurnContext) -> Result<Vec<Tool>, BoxError>
-    where
-        F: Fn(TurnContext) -> Fut + Send + Sync,
-        Fut: Future<Output = Result<Vec<Tool>, BoxError>> + Send,
-    {
+    async fn fetch(&self, ctx: &TurnContext) -> Fetched {
         // What makes the future may panic too.
         let work = async { (self.fetch)(ctx.clone()).await };
         let work = AssertUnwindSafe(work).catch_unwind();
@@ -134,17 +133,10 @@ fn clash(there: &Tool, fetched: &Tool) -> Error {
 }
 
 #[async_trait]
-impl<F, Fut> Middleware<TurnContext> for FetchTools<F>
-where
-    F: Fn(TurnContext) -> Fut + Send + Sync,
-    Fut: Future<Output = Result<Vec<Tool>, BoxError>> + Send,
-{
+impl Middleware<TurnContext> for FetchTools {
     async fn handle(&self, ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
-        let added = match self.fetch(&ctx).await {
-            Ok(fetched) => add(ctx.tools(), fetched).map_err(BoxError::from),
-            Err(error) => Err(error),
-        };
-        match added {
+        let fetched = self.fetch(&ctx).await;
+        match fetched.and_then(|fetched| Ok(add(ctx.tools(), fetched)?)) {
             Ok(()) => {}
             Err(error) if self.or_without => {
                 ctx.warn(format!("the turn goes on without fetched tools: {error}"));
@@ -159,11 +151,7 @@ where
     }
 }
 
-impl<F> fmt::Debug for FetchTools<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FetchTools")
-            .field("timeout", &self.timeout)
-            .field("or_without", &self.or_without)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(FetchTools {
+    timeout,
+    or_without
+});

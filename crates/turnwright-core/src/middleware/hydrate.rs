@@ -1,7 +1,6 @@
 //! What was before.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -133,7 +132,10 @@ impl Hydrate {
 
     async fn load(&self, ctx: &TurnContext, store: &dyn Store) -> Result<Vec<Record>, Error> {
         let pages = Pages::new(store, self.page);
-        let standing: Vec<_> = STANDING.into_iter().filter(|it| self.wants(*it)).collect();
+        let standing: Vec<_> = STANDING
+            .into_iter()
+            .filter(|kind| self.wants(*kind))
+            .collect();
         let mut found = pages.all(ctx.conversation_id(), &standing).await?;
         found.extend(self.timeline(ctx, &pages).await?);
         found.sort_by_key(|one| one.position);
@@ -157,39 +159,36 @@ impl Hydrate {
             .filter(|kind| *kind == RecordKind::Message || self.wants(*kind))
             .collect();
         let mut window = Window::new(ctx, self.last, self.most);
-        let mut before = None;
-        while window.is_open() {
-            let page = pages.newest(ctx.conversation_id(), &kinds, before).await?;
-            before = page.first;
-            window.take_in(page.records);
-            if !page.more {
-                break;
-            }
-        }
-        let mut kept = window.kept;
+        pages
+            .read_back(ctx.conversation_id(), &kinds, None, |page, _| {
+                window.take_in(page);
+                window.cut.is_none()
+            })
+            .await?;
+        let mut records = window.records;
         match window.cut {
-            Some(Cut::At(whole)) => kept.truncate(whole),
+            Some(Cut::At(count)) => records.truncate(count),
             Some(Cut::Inside(place)) => {
-                kept.extend(opening(ctx.conversation_id(), pages, place).await?);
+                records.extend(opening(ctx.conversation_id(), pages, place).await?);
             }
             None => {}
         }
-        kept.retain(|one| self.wants(one.record.kind()));
-        Ok(kept)
+        records.retain(|one| self.wants(one.record.kind()));
+        Ok(records)
     }
 }
 
 /// What is kept of the timeline while it is read backwards.
 struct Window {
     /// The newest first.
-    kept: Vec<Stored>,
+    records: Vec<Stored>,
     cut: Option<Cut>,
     /// What the turn has already.
     here: HashSet<(RecordKind, String)>,
     exchanges_left: usize,
     most: usize,
-    /// How many were kept when somebody last began to speak.
-    whole: usize,
+    /// How many there were at the last message of the user.
+    complete: usize,
 }
 
 /// Where older records were left out.
@@ -203,21 +202,17 @@ enum Cut {
 impl Window {
     fn new(ctx: &TurnContext, exchanges: usize, most: usize) -> Self {
         let here = ctx.timeline();
+        let here = here
+            .iter()
+            .map(|record| (record.kind(), record.id().to_owned()));
         Window {
-            kept: Vec::new(),
+            records: Vec::new(),
             cut: None,
-            here: here
-                .iter()
-                .map(|record| (record.kind(), record.id().to_owned()))
-                .collect(),
+            here: here.collect(),
             exchanges_left: exchanges,
             most,
-            whole: 0,
+            complete: 0,
         }
-    }
-
-    fn is_open(&self) -> bool {
-        self.cut.is_none()
     }
 
     fn take_in(&mut self, page: Vec<Stored>) {
@@ -228,17 +223,15 @@ impl Window {
             }
             let place = one.position;
             let opens = opens(&one.record);
-            self.kept.push(one);
+            self.records.push(one);
             if opens {
-                self.whole = self.kept.len();
+                self.complete = self.records.len();
                 self.exchanges_left -= 1;
             }
-            if self.exchanges_left == 0 {
-                self.cut = Some(Cut::At(self.whole));
-            } else if self.kept.len() == self.most {
-                self.cut = Some(match self.whole {
+            if self.exchanges_left == 0 || self.records.len() == self.most {
+                self.cut = Some(match self.complete {
                     0 => Cut::Inside(place),
-                    whole => Cut::At(whole),
+                    complete => Cut::At(complete),
                 });
             }
         }
@@ -259,18 +252,19 @@ async fn opening(
     pages: &Pages<'_>,
     before: Position,
 ) -> Result<Option<Stored>, Error> {
-    let mut before = Some(before);
-    loop {
-        let page = pages
-            .newest(conversation_id, &[RecordKind::Message], before)
-            .await?;
-        before = page.first;
-        let mut records = page.records.into_iter().rev();
-        let found = records.find(|one| opens(&one.record));
-        if found.is_some() || !page.more {
-            return Ok(found);
-        }
-    }
+    let mut found = None;
+    pages
+        .read_back(
+            conversation_id,
+            &[RecordKind::Message],
+            Some(before),
+            |page, _| {
+                found = page.into_iter().rev().find(|one| opens(&one.record));
+                found.is_none()
+            },
+        )
+        .await?;
+    Ok(found)
 }
 
 #[async_trait]
@@ -299,7 +293,9 @@ async fn tell_unfinished(
     let begun = begun_since(first, pages, conversation_id).await?;
     let damaged = pages.damaged.lock();
     // What cannot be read may be the line of any of them.
-    let doubtful = damaged.iter().any(|it| it.kind == Some(RecordKind::Ledger));
+    let doubtful = damaged
+        .iter()
+        .any(|record| record.kind == Some(RecordKind::Ledger));
     for one in found {
         if let Record::ToolCall(call) = &mut one.record
             && call.is_open()
@@ -318,31 +314,24 @@ async fn begun_since(
     conversation_id: &ConversationId,
 ) -> Result<HashSet<String>, Error> {
     let mut begun = HashSet::new();
-    let mut before = None;
-    loop {
-        let page = pages
-            .newest(conversation_id, &[RecordKind::Ledger], before)
-            .await?;
-        for one in &page.records {
-            if let Record::Ledger(entry) = &one.record
-                && matches!(entry.state(), CallState::Begun | CallState::Unknown)
-            {
-                begun.insert(entry.tool_call().to_owned());
-            }
-        }
-        before = page.first;
-        if !page.more || before.is_none_or(|place| place < first) {
-            return Ok(begun);
-        }
-    }
+    pages
+        .read_back(
+            conversation_id,
+            &[RecordKind::Ledger],
+            None,
+            |page, place| {
+                for one in page {
+                    if let Record::Ledger(entry) = &one.record
+                        && matches!(entry.state, CallState::Begun | CallState::Unknown)
+                    {
+                        begun.insert(entry.tool_call.to_owned());
+                    }
+                }
+                place.is_some_and(|place| place >= first)
+            },
+        )
+        .await?;
+    Ok(begun)
 }
 
-impl fmt::Debug for Hydrate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hydrate")
-            .field("kinds", &self.kinds)
-            .field("last", &self.last)
-            .field("most", &self.most)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Hydrate { kinds, last, most });

@@ -14,15 +14,6 @@ pub(super) struct Pages<'s> {
     pub(super) damaged: Mutex<Vec<DamagedRecord>>,
 }
 
-/// Some records, in order.
-pub(super) struct Page {
-    pub(super) records: Vec<Stored>,
-    /// Whether there may be more.
-    pub(super) more: bool,
-    /// Its first place. Damaged records count.
-    pub(super) first: Option<Position>,
-}
-
 /// Memories and standing instructions that are loaded at most.
 const MOST_STANDING: usize = 10_000;
 
@@ -42,11 +33,10 @@ impl<'s> Pages<'s> {
         let bounds = loaded.bounds();
         let before = |place: Position| query.before.is_none_or(|limit| place < limit);
         let after = |place: Position| query.after.is_none_or(|limit| place > limit);
-        if !bounds.is_none_or(|(_, last)| before(last)) {
-            return Err(not_honoured("before"));
-        }
-        if !bounds.is_none_or(|(first, _)| after(first)) {
-            return Err(not_honoured("after"));
+        if let Some((first, last)) = bounds {
+            // Without this a store that passes over a part of the query would be read for ever.
+            honoured("before", before(last))?;
+            honoured("after", after(first))?;
         }
         self.damaged.lock().extend(loaded.damaged.iter().cloned());
         Ok(loaded)
@@ -80,21 +70,26 @@ impl<'s> Pages<'s> {
         }
     }
 
-    /// The newest page of these kinds before a place, in order.
-    pub(super) async fn newest(
+    /// Reads records of these kinds page by page, from the newest of those before a place on. `take` gets the records of a
+    /// page, in order, and the first place of the page. It returns whether to read on.
+    pub(super) async fn read_back(
         &self,
         conversation_id: &ConversationId,
         kinds: &[RecordKind],
         before: Option<Position>,
-    ) -> Result<Page, Error> {
+        mut take: impl FnMut(Vec<Stored>, Option<Position>) -> bool,
+    ) -> Result<(), Error> {
         let mut query = of_kinds(kinds).newest(self.size);
         query.before = before;
-        let loaded = self.load(conversation_id, &query).await?;
-        Ok(Page {
-            more: loaded.count() >= self.size,
-            first: loaded.bounds().map(|(first, _)| first),
-            records: loaded.records,
-        })
+        loop {
+            let page = self.load(conversation_id, &query).await?;
+            let more = page.count() >= self.size;
+            // Damaged records count.
+            query.before = page.bounds().map(|(first, _)| first);
+            if !take(page.records, query.before) || !more {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -102,8 +97,12 @@ fn of_kinds(kinds: &[RecordKind]) -> Query {
     kinds.iter().copied().fold(Query::all(), Query::kind)
 }
 
-/// Without this a store that passes over a part of the query would be read for ever.
-fn not_honoured(part: &str) -> Error {
-    let message = format!("the store gave records that `Query::{part}` leaves out");
-    Error::new(ErrorCode::Store, message)
+fn honoured(part: &str, is_honoured: bool) -> Result<(), Error> {
+    match is_honoured {
+        true => Ok(()),
+        false => {
+            let message = format!("the store gave records that `Query::{part}` leaves out");
+            Err(Error::new(ErrorCode::Store, message))
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! Not the same call for ever.
 
-use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -120,7 +119,7 @@ impl Middleware<DispatchContext> for RepeatedCallGuard {
             let at = format!("{TOLD}.{}", call.checksum());
             match ctx.stash().get_as::<u32>(&at) {
                 None if self.tells => tell(&ctx, &call, times, &at).await?,
-                Some(told) if times <= told => {}
+                Some(reported) if times <= reported => {}
                 None | Some(_) => {
                     let tool = escape(call.tool(), 80);
                     ctx.reach(Limit::RepeatedCall { tool, times });
@@ -136,11 +135,4 @@ impl Middleware<DispatchContext> for RepeatedCallGuard {
     }
 }
 
-impl fmt::Debug for RepeatedCallGuard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RepeatedCallGuard")
-            .field("times", &self.times)
-            .field("tells", &self.tells)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(RepeatedCallGuard { times, tells });

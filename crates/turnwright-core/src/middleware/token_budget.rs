@@ -1,7 +1,5 @@
 //! No more tokens than so many.
 
-use std::fmt;
-
 use async_trait::async_trait;
 
 use crate::error::BoxError;
@@ -11,7 +9,7 @@ use crate::tool::context::TurnContext;
 use crate::usage::Usage;
 
 /// Ends a turn that used too many tokens: see [`token_budget`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[must_use = "middleware does nothing until a runner has it"]
 pub struct TokenBudget {
     tokens: u64,
@@ -80,13 +78,5 @@ where
 
     fn name(&self) -> &'static str {
         "token_budget"
-    }
-}
-
-impl fmt::Debug for TokenBudget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TokenBudget")
-            .field("tokens", &self.tokens)
-            .finish_non_exhaustive()
     }
 }

@@ -1,7 +1,6 @@
 //! Which tools a turn has.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -164,10 +163,4 @@ where
     }
 }
 
-impl fmt::Debug for ToolFilter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolFilter")
-            .field("hides", &self.hides)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ToolFilter { hides });

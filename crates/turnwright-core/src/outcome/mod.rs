@@ -10,7 +10,7 @@ pub use limit::Limit;
 pub(crate) use limit::Stop;
 
 use crate::error::{Error, ErrorCode};
-use crate::record::{Message, Record, Thought, ToolCall, TurnFailure, TurnState};
+use crate::record::{Message, Record, RecordType, Thought, ToolCall, TurnFailure, TurnState};
 use crate::usage::Usage;
 
 /// What came of a turn: how it ended, what was said, what was stored, what it used.
@@ -40,8 +40,8 @@ pub struct TurnOutcome {
 pub enum TurnStatus {
     /// The dispatch was acknowledged.
     Answered,
-    /// The dispatch was refused, with this error.
-    Refused(Error),
+    /// The dispatch was nacked, with this error.
+    Nacked(Error),
     /// It was aborted, or called off from outside.
     #[non_exhaustive]
     Aborted {
@@ -93,26 +93,17 @@ impl TurnOutcome {
 
     /// What was said in this turn, by whomever.
     pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
-        self.records.iter().filter_map(|record| match record {
-            Record::Message(message) => Some(message),
-            _ => None,
-        })
+        self.records.iter().filter_map(RecordType::of)
     }
 
     /// What the model thought in this turn.
     pub fn thoughts(&self) -> impl Iterator<Item = &Arc<Thought>> {
-        self.records.iter().filter_map(|record| match record {
-            Record::Thought(thought) => Some(thought),
-            _ => None,
-        })
+        self.records.iter().filter_map(RecordType::of)
     }
 
     /// The calls of this turn.
     pub fn tool_calls(&self) -> impl Iterator<Item = &Arc<ToolCall>> {
-        self.records.iter().filter_map(|record| match record {
-            Record::ToolCall(call) => Some(call),
-            _ => None,
-        })
+        self.records.iter().filter_map(RecordType::of)
     }
 }
 
@@ -120,13 +111,7 @@ impl TurnStatus {
     /// The name under which it is told.
     #[must_use]
     pub const fn name(&self) -> &'static str {
-        match self {
-            TurnStatus::Answered => "answered",
-            TurnStatus::Refused(_) => "refused",
-            TurnStatus::Aborted { .. } => "aborted",
-            TurnStatus::Failed(_) => "failed",
-            TurnStatus::Limit(_) => "limit",
-        }
+        self.state().as_str()
     }
 
     /// Why there is no answer, as an error.
@@ -134,13 +119,30 @@ impl TurnStatus {
     pub fn error(&self) -> Option<Error> {
         match self {
             TurnStatus::Answered => None,
-            TurnStatus::Refused(error) | TurnStatus::Failed(error) => Some(error.clone()),
+            TurnStatus::Nacked(error) | TurnStatus::Failed(error) => Some(error.clone()),
             TurnStatus::Aborted { reason } => Some(Error::new(
                 ErrorCode::TurnAborted,
                 format!("the turn was aborted: {reason}"),
             )),
             TurnStatus::Limit(limit) => Some(limit.to_error()),
         }
+    }
+
+    pub(crate) const fn state(&self) -> TurnState {
+        match self {
+            TurnStatus::Answered => TurnState::Answered,
+            TurnStatus::Nacked(_) => TurnState::Nacked,
+            TurnStatus::Aborted { .. } => TurnState::Aborted,
+            TurnStatus::Failed(_) => TurnState::Failed,
+            TurnStatus::Limit(_) => TurnState::Limit,
+        }
+    }
+
+    pub(crate) fn failure(&self) -> Option<TurnFailure> {
+        self.error().map(|error| TurnFailure {
+            code: error.code().as_str().to_owned(),
+            message: error.message().to_owned(),
+        })
     }
 }
 
@@ -163,33 +165,8 @@ impl From<Stop> for TurnStatus {
     }
 }
 
-impl fmt::Debug for TurnOutcome {
-    /// What was said may be secret: it is not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TurnOutcome")
-            .field("turn_id", &self.turn_id)
-            .field("ended", &self.ended)
-            .field("records", &self.records.len())
-            .field("usage", &self.usage)
-            .finish_non_exhaustive()
-    }
-}
-
-impl TurnStatus {
-    pub(crate) fn state(&self) -> TurnState {
-        match self {
-            TurnStatus::Answered => TurnState::Answered,
-            TurnStatus::Refused(_) => TurnState::Refused,
-            TurnStatus::Aborted { .. } => TurnState::Aborted,
-            TurnStatus::Failed(_) => TurnState::Failed,
-            TurnStatus::Limit(_) => TurnState::Limit,
-        }
-    }
-
-    pub(crate) fn failure(&self) -> Option<TurnFailure> {
-        self.error().map(|error| TurnFailure {
-            code: error.code().as_str().to_owned(),
-            message: error.message().to_owned(),
-        })
-    }
-}
+debug_fields!(TurnOutcome {
+    turn_id,
+    ended,
+    usage
+});

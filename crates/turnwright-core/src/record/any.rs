@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     GateRecord, Lease, LedgerEntry, Memory, Message, Retrievable, Retrieved, StandingInstruction,
     Thought, ToolCall, ToolResults, TurnRecord,
@@ -21,7 +23,8 @@ macro_rules! kinds {
         }
 
         /// What sort of record.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
         #[non_exhaustive]
         pub enum RecordKind {
             $($(#[$doc])* $kind,)+
@@ -40,6 +43,14 @@ macro_rules! kinds {
                 match self { $(Record::$kind(record) => record.id(),)+ }
             }
 
+            /// Whether two records are one and the same, and not only alike.
+            pub(crate) fn is_same(&self, other: &Record) -> bool {
+                match (self, other) {
+                    $((Record::$kind(one), Record::$kind(other)) => Arc::ptr_eq(one, other),)+
+                    _ => false,
+                }
+            }
+
             $(
                 #[doc = concat!("The [`", stringify!($record), "`], if it is one.")]
                 #[must_use]
@@ -52,22 +63,26 @@ macro_rules! kinds {
             )+
         }
 
+        names! { RecordKind { $($kind = $name,)+ } }
+
         impl RecordKind {
-            /// Every kind.
-            pub const ALL: &[RecordKind] = &[$(RecordKind::$kind,)+];
-
-            /// The name under which it is kept.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self { $(RecordKind::$kind => $name,)+ }
-            }
-
             /// The kind of this name.
             #[must_use]
             pub fn named(name: &str) -> Option<Self> {
                 RecordKind::ALL.iter().copied().find(|kind| kind.as_str() == name)
             }
         }
+
+        $(impl RecordType for $record {
+            const KIND: RecordKind = RecordKind::$kind;
+
+            fn of(record: &Record) -> Option<&Arc<Self>> {
+                match record {
+                    Record::$kind(record) => Some(record),
+                    _ => None,
+                }
+            }
+        })+
 
         $(impl From<Arc<$record>> for Record {
             fn from(record: Arc<$record>) -> Self {
@@ -106,6 +121,14 @@ kinds! {
     Lease(Lease) = "lease", into_lease;
 }
 
+/// The type of the records of one kind.
+pub(crate) trait RecordType: Sized {
+    const KIND: RecordKind;
+
+    /// The record, if it is of this type.
+    fn of(record: &Record) -> Option<&Arc<Self>>;
+}
+
 impl RecordKind {
     /// Whether records of this kind always hold, instead of saying what happened.
     pub(crate) const fn is_standing(self) -> bool {
@@ -122,15 +145,8 @@ impl RecordKind {
     /// ```
     #[must_use]
     pub const fn is_bookkeeping(self) -> bool {
-        match self {
-            RecordKind::Ledger | RecordKind::Turn | RecordKind::Gate | RecordKind::Lease => true,
-            RecordKind::Instruction
-            | RecordKind::Memory
-            | RecordKind::Retrievable
-            | RecordKind::Message
-            | RecordKind::Thought
-            | RecordKind::ToolCall => false,
-        }
+        use RecordKind::{Gate, Lease, Ledger, Turn};
+        matches!(self, Ledger | Turn | Gate | Lease)
     }
 }
 
@@ -188,11 +204,5 @@ impl Record {
             },
             _ => &[],
         }
-    }
-}
-
-impl fmt::Display for RecordKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }

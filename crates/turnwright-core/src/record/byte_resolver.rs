@@ -1,9 +1,9 @@
 //! Finds the bytes that stored records refer to.
 
 use std::collections::HashMap;
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use std::{fmt, io};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -35,7 +35,7 @@ type FindMedia = dyn Fn(MediaDescriptor) -> BoxFuture<'static, io::Result<Option
 /// let resolver = ByteResolver::new(spool).media(move |media: MediaDescriptor| {
 ///     let uploads = Arc::clone(&uploads);
 ///     async move {
-///         let reader = uploads.open(media.id()).await?;
+///         let reader = uploads.open(&media.id).await?;
 ///         Ok(reader.map(|reader| Arc::new(reader) as Arc<dyn MediaReader>))
 ///     }
 /// });
@@ -45,7 +45,7 @@ pub struct ByteResolver {
     spool: Arc<dyn Spool>,
     kinds: Vec<ArtifactKind>,
     unknown_as_text: bool,
-    media: Option<Arc<FindMedia>>,
+    pub(super) media: Option<Arc<FindMedia>>,
     verified: Arc<Verified>,
 }
 
@@ -107,19 +107,13 @@ impl ByteResolver {
 
     pub(super) fn kind_named(&self, name: &str) -> Option<ArtifactKind> {
         let known = self.kinds.iter().find(|kind| kind.as_str() == name);
-        let known = known.copied();
-        known.or(self.unknown_as_text.then_some(ArtifactKind::TEXT))
+        known
+            .copied()
+            .or(self.unknown_as_text.then_some(ArtifactKind::TEXT))
     }
 }
 
-impl fmt::Debug for ByteResolver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ByteResolver")
-            .field("kinds", &self.kinds)
-            .field("media", &self.media.is_some())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ByteResolver { kinds });
 
 /// Bytes in a spool, opened when they are first read: a conversation with ten thousand results loads without opening one.
 pub(super) struct SpoolReader {
@@ -150,10 +144,8 @@ impl Verified {
     fn put(&self, id: &str, digest: Hex, reader: &Arc<dyn ByteReader>) {
         let mut readers = self.0.lock();
         // Dropped after the lock is released: readers may be foreign code.
-        let _gone = match readers.len() >= Verified::MAX {
-            true => std::mem::take(&mut *readers),
-            false => HashMap::new(),
-        };
+        let full = readers.len() >= Verified::MAX;
+        let _forgotten = full.then(|| std::mem::take(&mut *readers));
         let _replaced = readers.insert(id.into(), (digest, Arc::clone(reader)));
         drop(readers);
     }
@@ -182,26 +174,27 @@ impl SpoolReader {
         {
             return Ok(reader);
         }
+        let fail = |kind, message: String| Err(io::Error::new(kind, message));
         let Some(reader) = self.spool.open(id).await? else {
-            let gone = format!("the spool keeps nothing under {id:?} any more");
-            return Err(io::Error::new(io::ErrorKind::NotFound, gone));
+            let message = format!("the spool keeps nothing under {id:?} any more");
+            return fail(io::ErrorKind::NotFound, message);
         };
         let (found, expected) = (reader.len(), self.length);
         if found != expected {
-            let other = format!(
+            let message = format!(
                 "the spool keeps {found} bytes under {id:?}, where the record speaks of {expected}"
             );
-            return Err(io::Error::new(io::ErrorKind::InvalidData, other));
+            return fail(io::ErrorKind::InvalidData, message);
         }
         if let Some(digest) = digest {
             let found = digest_of(&reader).await?;
             if found != *digest {
                 let (found, digest) = (found.as_str(), digest.as_str());
-                let other = format!(
+                let message = format!(
                     "the bytes under {id:?} in the spool are not those that were stored: their SHA-256 is {found}, \
                      the record says {digest}"
                 );
-                return Err(io::Error::new(io::ErrorKind::InvalidData, other));
+                return fail(io::ErrorKind::InvalidData, message);
             }
             self.verified.put(id, *digest, &reader);
         }
@@ -225,35 +218,13 @@ impl ByteReader for SpoolReader {
     }
 }
 
-impl fmt::Debug for SpoolReader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "SpoolReader({:?}, {} bytes)",
-            self.spooled.id, self.length
-        )
-    }
-}
+debug_fields!(SpoolReader { spooled, length });
 
 /// The bytes of a media that no spool stores, looked for when they are read.
 pub(super) struct MediaElsewhere {
-    descriptor: MediaDescriptor,
-    bytes: Option<u64>,
-    find: Option<Arc<FindMedia>>,
-}
-
-impl MediaElsewhere {
-    pub(super) fn new(
-        descriptor: MediaDescriptor,
-        bytes: Option<u64>,
-        resolver: &ByteResolver,
-    ) -> Self {
-        MediaElsewhere {
-            descriptor,
-            bytes,
-            find: resolver.media.clone(),
-        }
-    }
+    pub(super) descriptor: MediaDescriptor,
+    pub(super) bytes: Option<u64>,
+    pub(super) find: Option<Arc<FindMedia>>,
 }
 
 #[async_trait]
@@ -263,7 +234,7 @@ impl MediaReader for MediaElsewhere {
     }
 
     async fn open(&self) -> io::Result<ByteStream> {
-        let id = self.descriptor.id();
+        let id = &self.descriptor.id;
         let gone = |why: &str| {
             let message = format!("the bytes of the media {id:?} are not in its record: {why}");
             io::Error::new(io::ErrorKind::NotFound, message)
@@ -278,8 +249,4 @@ impl MediaReader for MediaElsewhere {
     }
 }
 
-impl fmt::Debug for MediaElsewhere {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MediaElsewhere({:?})", self.descriptor.id())
-    }
-}
+debug_fields!(MediaElsewhere { descriptor });

@@ -11,16 +11,25 @@ use crate::checksum::digest_of;
 /// A gate where a turn waits or has waited. A resumed turn waits there again, or continues with the recorded answer.
 /// Immutable.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct GateRecord {
     pub(crate) id: String,
-    pub(crate) turn_id: Arc<str>,
-    pub(crate) gate_id: Arc<str>,
-    pub(crate) name: Arc<str>,
-    pub(crate) tool_call: Option<Arc<str>>,
-    pub(crate) question: Arc<Value>,
-    pub(crate) state: GateState,
-    pub(crate) opened_at: SystemTime,
-    pub(crate) closed_at: Option<SystemTime>,
+    /// The turn.
+    pub turn_id: Arc<str>,
+    /// Which gate of the turn: what an answer names.
+    pub gate_id: Arc<str>,
+    /// What sort of question.
+    pub name: Arc<str>,
+    /// Which call waits, where one does.
+    pub tool_call: Option<Arc<str>>,
+    /// What is asked.
+    pub question: Arc<Value>,
+    /// What came of it.
+    pub state: GateState,
+    /// When it was opened.
+    pub opened_at: SystemTime,
+    /// When it was closed, if it was.
+    pub closed_at: Option<SystemTime>,
 }
 
 /// The state of a gate.
@@ -56,54 +65,6 @@ impl GateRecord {
     pub fn id(&self) -> &str {
         &self.id
     }
-
-    /// The turn.
-    #[must_use]
-    pub fn turn_id(&self) -> &str {
-        &self.turn_id
-    }
-
-    /// Which gate of the turn: what an answer names.
-    #[must_use]
-    pub fn gate_id(&self) -> &str {
-        &self.gate_id
-    }
-
-    /// What sort of question.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Which call waits, where one does.
-    #[must_use]
-    pub fn tool_call(&self) -> Option<&str> {
-        self.tool_call.as_deref()
-    }
-
-    /// What is asked.
-    #[must_use]
-    pub fn question(&self) -> &Value {
-        &self.question
-    }
-
-    /// What came of it.
-    #[must_use]
-    pub fn state(&self) -> &GateState {
-        &self.state
-    }
-
-    /// When it was opened.
-    #[must_use]
-    pub fn opened_at(&self) -> SystemTime {
-        self.opened_at
-    }
-
-    /// When it was closed, if it was.
-    #[must_use]
-    pub fn closed_at(&self) -> Option<SystemTime> {
-        self.closed_at
-    }
 }
 
 impl GateState {
@@ -119,15 +80,7 @@ impl GateState {
     }
 }
 
-impl fmt::Debug for GateRecord {
-    /// What is asked and answered may be secret: it is not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GateRecord")
-            .field("id", &self.id)
-            .field("state", &self.state)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(GateRecord { id, state });
 
 impl fmt::Debug for GateState {
     /// What was answered may be secret: it is not shown.

@@ -1,6 +1,5 @@
 //! A line of the ledger.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -10,18 +9,29 @@ use serde_json::Value;
 /// A call that may change the world: written before it runs, and again when it ended. One that was begun and never ended is
 /// unknown, and is not made again. Immutable.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct LedgerEntry {
     pub(crate) idempotency_key: String,
-    pub(crate) turn_id: Arc<str>,
-    pub(crate) tool_call: String,
-    pub(crate) checksum: String,
-    pub(crate) ordinal: Option<u64>,
-    pub(crate) tool: Arc<str>,
-    pub(crate) fingerprint: String,
-    pub(crate) args: Value,
-    pub(crate) state: CallState,
-    pub(crate) begun_at: SystemTime,
-    pub(crate) ended_at: Option<SystemTime>,
+    /// The turn.
+    pub turn_id: Arc<str>,
+    /// Which call.
+    pub tool_call: String,
+    /// What was asked for.
+    pub checksum: String,
+    /// Which of its turn's calls it was, counted from 0, where that is known.
+    pub ordinal: Option<u64>,
+    /// The tool's name.
+    pub tool: Arc<str>,
+    /// The tool's fingerprint when it ran.
+    pub fingerprint: String,
+    /// The arguments that it ran with.
+    pub args: Value,
+    /// How far it is.
+    pub state: CallState,
+    /// When it was about to run.
+    pub begun_at: SystemTime,
+    /// When it ended, if it did.
+    pub ended_at: Option<SystemTime>,
 }
 
 /// How far a call is that may change the world.
@@ -47,69 +57,9 @@ impl LedgerEntry {
         &self.idempotency_key
     }
 
-    /// The turn.
-    #[must_use]
-    pub fn turn_id(&self) -> &str {
-        &self.turn_id
-    }
-
-    /// Which call.
-    #[must_use]
-    pub fn tool_call(&self) -> &str {
-        &self.tool_call
-    }
-
-    /// What was asked for.
-    #[must_use]
-    pub fn checksum(&self) -> &str {
-        &self.checksum
-    }
-
-    /// The tool's name.
-    #[must_use]
-    pub fn tool(&self) -> &str {
-        &self.tool
-    }
-
-    /// The tool's fingerprint when it ran.
-    #[must_use]
-    pub fn fingerprint(&self) -> &str {
-        &self.fingerprint
-    }
-
-    /// The arguments that it ran with.
-    #[must_use]
-    pub fn args(&self) -> &Value {
-        &self.args
-    }
-
-    /// How far it is.
-    #[must_use]
-    pub fn state(&self) -> CallState {
-        self.state
-    }
-
-    /// When it was about to run.
-    #[must_use]
-    pub fn begun_at(&self) -> SystemTime {
-        self.begun_at
-    }
-
-    /// When it ended, if it did.
-    #[must_use]
-    pub fn ended_at(&self) -> Option<SystemTime> {
-        self.ended_at
-    }
-
     /// Whether it was begun and has not ended.
     pub(crate) fn is_begun(&self) -> bool {
         self.state == CallState::Begun
-    }
-
-    /// Which of its turn's calls it was, counted from 0, where that is known.
-    #[must_use]
-    pub fn ordinal(&self) -> Option<u64> {
-        self.ordinal
     }
 
     /// The same call, ended now in this state.
@@ -124,41 +74,15 @@ impl LedgerEntry {
     }
 }
 
-impl CallState {
-    /// Every state.
-    pub const ALL: &[CallState] = &[
-        CallState::Begun,
-        CallState::Done,
-        CallState::Failed,
-        CallState::Unknown,
-    ];
+names!(CallState {
+    Begun = "begun",
+    Done = "done",
+    Failed = "failed",
+    Unknown = "unknown",
+});
 
-    /// The state of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        let named = |state: &CallState| state.as_str() == name;
-        CallState::ALL.iter().copied().find(named)
-    }
-
-    /// The name under which it is kept.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            CallState::Begun => "begun",
-            CallState::Done => "done",
-            CallState::Failed => "failed",
-            CallState::Unknown => "unknown",
-        }
-    }
-}
-
-impl fmt::Debug for LedgerEntry {
-    /// Arguments may hold secrets: they are not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LedgerEntry")
-            .field("effect_key", &self.idempotency_key)
-            .field("tool", &self.tool)
-            .field("state", &self.state)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(LedgerEntry {
+    idempotency_key,
+    tool,
+    state
+});

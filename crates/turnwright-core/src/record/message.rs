@@ -1,6 +1,5 @@
 //! Messages.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::provider_state::ProviderState;
@@ -8,7 +7,7 @@ use super::stamp::{Stamp, stamped};
 use crate::error::{Error, ErrorCode};
 use crate::media::Media;
 use crate::trust::TrustTier;
-use crate::validate::Wrong;
+use crate::validate::Violations;
 
 /// A message of a conversation. Immutable.
 ///
@@ -57,17 +56,17 @@ pub struct MessageBuilder(Message);
 impl Message {
     /// A message of the user.
     pub fn user(text: impl Into<String>) -> MessageBuilder {
-        Message::by(Author::User, text.into())
+        Message::stamped(Author::User, text.into(), Stamp::new())
     }
 
     /// A message of the model.
     pub fn assistant(text: impl Into<String>) -> MessageBuilder {
-        Message::by(Author::Assistant, text.into())
+        Message::stamped(Author::Assistant, text.into(), Stamp::new())
     }
 
     /// A message of the framework to the model.
     pub(crate) fn framework(text: impl Into<String>) -> MessageBuilder {
-        Message::by(Author::Framework, text.into())
+        Message::stamped(Author::Framework, text.into(), Stamp::new())
     }
 
     /// A message of another agent. What the agent read is unknown, so its text is third-party-public by default; see
@@ -77,11 +76,7 @@ impl Message {
             name: name.into(),
             tier: TrustTier::ThirdPartyPublic,
         };
-        Message::by(author, text.into())
-    }
-
-    fn by(author: Author, text: String) -> MessageBuilder {
-        Message::stamped(author, text, Stamp::new())
+        Message::stamped(author, text.into(), Stamp::new())
     }
 
     /// Starts a record that has its id and times.
@@ -161,7 +156,7 @@ impl MessageBuilder {
     /// `E_INVALID_INITIAL_MESSAGE_VALUE`, which names every wrong field.
     pub fn build(self) -> Result<Arc<Message>, Error> {
         let mut message = self.0;
-        let mut wrong = Wrong::default();
+        let mut wrong = Violations::default();
         message.stamp.check(&mut wrong);
         // A model may say nothing and yet leave state that is wanted back.
         let says = !message.text.is_empty()
@@ -176,12 +171,4 @@ impl MessageBuilder {
     }
 }
 
-impl fmt::Debug for Message {
-    /// The text may be secret: it is not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Message")
-            .field("id", &self.stamp.id)
-            .field("author", &self.author)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Message { stamp.id, author });

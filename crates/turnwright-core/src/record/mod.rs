@@ -49,8 +49,8 @@ pub use tool_call::{ToolCall, ToolResults};
 pub use tool_call_builder::ToolCallBuilder;
 pub use turn::{TurnFailure, TurnRecord, TurnState};
 
+pub(crate) use any::RecordType;
 pub(crate) use call_request::CallRequest;
 pub(crate) use format::time_text;
 pub(crate) use owner::{Owner, is_gone};
-pub(crate) use retrievable::digest_id;
 pub(crate) use tool_call::Settled;

@@ -10,7 +10,7 @@ use super::Lease;
 use crate::ids::new_id;
 
 /// The numbers of the turns of this process that hold a conversation. A number that is not in the set is gone.
-static ALIVE: Mutex<Option<HashSet<u64>>> = Mutex::new(None);
+static ALIVE: LazyLock<Mutex<HashSet<u64>>> = LazyLock::new(Mutex::default);
 static LAST: AtomicU64 = AtomicU64::new(0);
 /// The name of this process, which no other has.
 static PROCESS: LazyLock<String> = LazyLock::new(new_id);
@@ -21,7 +21,7 @@ pub(crate) struct Owner(u64);
 impl Owner {
     pub(crate) fn new() -> Self {
         let number = LAST.fetch_add(1, Ordering::Relaxed);
-        ALIVE.lock().get_or_insert_default().insert(number);
+        ALIVE.lock().insert(number);
         Owner(number)
     }
 
@@ -32,18 +32,13 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        if let Some(alive) = &mut *ALIVE.lock() {
-            alive.remove(&self.0);
-        }
+        ALIVE.lock().remove(&self.0);
     }
 }
 
 /// Whether the holder was a turn of this process that is gone: its runtime was shut down while the turn ran.
 pub(crate) fn is_gone(lease: &Lease) -> bool {
-    let number = lease.owner().strip_prefix(PROCESS.as_str());
+    let number = lease.owner.strip_prefix(PROCESS.as_str());
     let number = number.and_then(|rest| rest.strip_prefix('-')?.parse().ok());
-    number.is_some_and(|number: u64| {
-        let alive = ALIVE.lock();
-        !alive.as_ref().is_some_and(|alive| alive.contains(&number))
-    })
+    number.is_some_and(|number: u64| !ALIVE.lock().contains(&number))
 }

@@ -1,7 +1,5 @@
 //! State that a provider expects back.
 
-use std::fmt;
-
 use bytes::Bytes;
 
 /// Opaque state that a provider attached to its output and expects back unchanged: reasoning signatures, encrypted thoughts.
@@ -42,14 +40,4 @@ impl ProviderState {
     }
 }
 
-impl fmt::Debug for ProviderState {
-    /// The state may hold secrets: it is not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "ProviderState({}, {} bytes)",
-            self.protocol,
-            self.state.len()
-        )
-    }
-}
+debug_fields!(ProviderState { protocol });

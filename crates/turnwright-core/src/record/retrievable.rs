@@ -12,7 +12,7 @@ use crate::checksum::digest_of;
 use crate::error::{Error, ErrorCode};
 use crate::media::Media;
 use crate::trust::TrustTier;
-use crate::validate::Wrong;
+use crate::validate::Violations;
 
 /// Something that was looked up and may stand in the prompt: a passage, a document, a picture. It says where it is from
 /// by a trust tier, which has no default. Immutable.
@@ -56,23 +56,19 @@ pub struct RetrievableBuilder(Retrievable);
 impl Retrievable {
     /// A passage in the prompt.
     pub fn text(text: impl Into<String>, tier: TrustTier) -> RetrievableBuilder {
-        Retrievable::of(Retrieved::Text(text.into()), tier, true)
+        Retrievable::stamped(Retrieved::Text(text.into()), tier, true, Stamp::new())
     }
 
     /// A document that is asked with artifact tools, by [`Retrievable::shown_id`]. It stands in the prompt as a handle unless
     /// [`RetrievableBuilder::inline`] says otherwise.
     pub fn artifact(artifact: SpooledArtifact, tier: TrustTier) -> RetrievableBuilder {
-        Retrievable::of(Retrieved::Artifact(artifact), tier, false)
+        Retrievable::stamped(Retrieved::Artifact(artifact), tier, false, Stamp::new())
     }
 
     /// A media, which has a tier of its own.
     pub fn media(media: Media) -> RetrievableBuilder {
         let tier = media.tier();
-        Retrievable::of(Retrieved::Media(media), tier, true)
-    }
-
-    fn of(content: Retrieved, tier: TrustTier, inline: bool) -> RetrievableBuilder {
-        Retrievable::stamped(content, tier, inline, Stamp::new())
+        Retrievable::stamped(Retrieved::Media(media), tier, true, Stamp::new())
     }
 
     /// Starts a record that has its id and times.
@@ -173,7 +169,7 @@ impl RetrievableBuilder {
     /// `E_INVALID_INITIAL_RETRIEVABLE_VALUE`, which names every wrong field.
     pub fn build(self) -> Result<Arc<Retrievable>, Error> {
         let mut record = self.0;
-        let mut wrong = Wrong::default();
+        let mut wrong = Violations::default();
         record.stamp.check(&mut wrong);
         match &record.content {
             Retrieved::Text(text) => wrong.check("text", !text.is_empty(), "is empty"),
@@ -187,15 +183,7 @@ impl RetrievableBuilder {
     }
 }
 
-impl fmt::Debug for Retrievable {
-    /// What was found may be secret: it is not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Retrievable")
-            .field("id", &self.stamp.id)
-            .field("tier", &self.tier)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Retrievable { stamp.id, tier });
 
 impl fmt::Debug for Retrieved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use crate::ids::new_id;
-use crate::validate::Wrong;
+use crate::validate::Violations;
 
 /// An id and times.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Stamp {
     }
 
     /// Checks the id, and puts the times in order: the clock may have been set back in between.
-    pub(super) fn check(&mut self, wrong: &mut Wrong) {
+    pub(super) fn check(&mut self, wrong: &mut Violations) {
         wrong.check_id(&self.id);
         self.updated_at = self.updated_at.max(self.created_at);
     }

@@ -24,8 +24,8 @@ fn records_have_ids_of_their_own_and_times_unless_told() {
     assert_ne!(a.id(), b.id());
     assert!(a.created_at() >= before && a.updated_at() == a.created_at());
     let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
-    let told = Thought::new("hm").id("t").created_at(then).build().unwrap();
-    assert_eq!((told.id(), told.updated_at()), ("t", then));
+    let written = Thought::new("hm").id("t").created_at(then).build().unwrap();
+    assert_eq!((written.id(), written.updated_at()), ("t", then));
 }
 
 #[test]
@@ -113,14 +113,14 @@ fn what_a_provider_wants_back_goes_to_its_protocol_alone_byte_for_byte() {
     let thought = Thought::new("").provider_state(state.clone()).build();
     let message = Message::assistant("").provider_state(state.clone()).build();
     let call = ToolCall::builder("t", "{}").provider_state(state).build();
-    for kept in [
+    for stored in [
         thought.unwrap().provider_state().cloned(),
         message.unwrap().provider_state().cloned(),
         call.unwrap().provider_state().cloned(),
     ] {
-        let kept = kept.unwrap();
-        assert_eq!(kept.for_protocol("chat_completions").unwrap(), &bytes);
-        assert_eq!(kept.for_protocol("messages"), None);
+        let stored = stored.unwrap();
+        assert_eq!(stored.for_protocol("chat_completions").unwrap(), &bytes);
+        assert_eq!(stored.for_protocol("messages"), None);
     }
 }
 
@@ -218,7 +218,7 @@ fn a_clock_that_was_set_back_makes_no_record_unreadable() {
         begun_at: later,
         ended_at: None,
     };
-    assert_eq!(line.ended(CallState::Done).ended_at(), Some(later));
+    assert_eq!(line.ended(CallState::Done).ended_at, Some(later));
     let mut turn = TurnRecord::begin("t".into(), Vec::new());
     turn.began_at = later;
     let ended = turn.ended(TurnState::Answered, None);

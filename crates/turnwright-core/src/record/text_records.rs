@@ -1,12 +1,11 @@
 //! Records that hold text and nothing else: thoughts, memories, standing instructions.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::provider_state::ProviderState;
 use super::stamp::{Stamp, stamped};
 use crate::error::{Error, ErrorCode};
-use crate::validate::Wrong;
+use crate::validate::Violations;
 
 /// Declares these records and their builders: they differ in their meaning, not in their fields.
 macro_rules! text_records {
@@ -59,7 +58,7 @@ macro_rules! text_records {
             #[doc = concat!("The code of a ", $what, " that is not well defined; it names every wrong field.")]
             pub fn build(self) -> Result<Arc<$record>, Error> {
                 let mut record = self.0;
-                let mut wrong = Wrong::default();
+                let mut wrong = Violations::default();
                 record.stamp.check(&mut wrong);
                 let says = !record.text.trim().is_empty() || record.provider_state.is_some();
                 wrong.check("text", says, "is empty");
@@ -68,14 +67,7 @@ macro_rules! text_records {
             }
         }
 
-        impl fmt::Debug for $record {
-            /// The text may be secret: it is not shown.
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($record))
-                    .field("id", &self.stamp.id)
-                    .finish_non_exhaustive()
-            }
-        }
+        debug_fields!($record { stamp.id });
     )+};
 }
 

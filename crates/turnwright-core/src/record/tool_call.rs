@@ -23,14 +23,8 @@ pub struct ToolCall {
     pub(super) provider_id: Option<Arc<str>>,
     pub(super) tool: Arc<str>,
     pub(super) raw: RawArgs,
-    pub(super) edited: Option<Value>,
     pub(super) checksum: Hex,
-    pub(super) results: ToolResults,
-    pub(super) trusted: bool,
-    pub(super) inline: bool,
-    pub(super) from_artifact_tool: bool,
-    /// The tool returned more than was kept.
-    pub(super) truncated: bool,
+    pub(super) settled: Settled,
     pub(super) provider_state: Option<ProviderState>,
     /// Which of its turn's calls it was.
     pub(super) ordinal: Option<u64>,
@@ -42,7 +36,7 @@ pub struct ToolCall {
 }
 
 /// An id that the call path gave, or one from elsewhere.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) enum WhichCall {
     Given(Id),
     Named(Box<str>),
@@ -66,13 +60,16 @@ pub enum ToolResults {
     Refusal(String),
 }
 
-/// What settling found out.
+/// What settling found out. Of a call that is not complete, the defaults.
+#[derive(Clone)]
 pub(crate) struct Settled {
     pub(crate) results: ToolResults,
     pub(crate) trusted: bool,
     pub(crate) inline: bool,
     pub(crate) from_artifact_tool: bool,
+    /// The tool returned more than was stored.
     pub(crate) truncated: bool,
+    /// The arguments that ran, where they are not those that came.
     pub(crate) edited: Option<Value>,
 }
 
@@ -105,13 +102,8 @@ impl ToolCall {
             provider_id: request.provider_id,
             tool: request.name,
             raw: request.raw,
-            edited: None,
             checksum,
-            results: ToolResults::Nothing,
-            trusted: false,
-            inline: true,
-            from_artifact_tool: false,
-            truncated: false,
+            settled: Settled::framework(ToolResults::Nothing),
             provider_state: request.provider_state,
             ordinal: Some(request.ordinal),
             cut_off: false,
@@ -131,7 +123,7 @@ impl ToolCall {
     /// The same call with other media as its results.
     pub(super) fn with_media(self: Arc<Self>, media: Vec<Media>) -> Arc<Self> {
         let mut record = Arc::unwrap_or_clone(self);
-        record.results = ToolResults::Media(media);
+        record.settled.results = ToolResults::Media(media);
         Arc::new(record)
     }
 
@@ -140,12 +132,7 @@ impl ToolCall {
         let mut record = Arc::unwrap_or_clone(self);
         // A clock that was set back does not end a call before it began.
         let now = SystemTime::now().max(record.created_at);
-        record.results = settled.results;
-        record.edited = settled.edited;
-        record.trusted = settled.trusted;
-        record.inline = settled.inline;
-        record.from_artifact_tool = settled.from_artifact_tool;
-        record.truncated = settled.truncated;
+        record.settled = settled;
         record.updated_at = now;
         record.completed_at = Some(now);
         Arc::new(record)
@@ -181,7 +168,7 @@ impl ToolCall {
     /// The arguments that ran, where a policy or a person put others in the place of those that came.
     #[must_use]
     pub fn edited_args(&self) -> Option<&Value> {
-        self.edited.as_ref()
+        self.settled.edited.as_ref()
     }
 
     /// What was asked for, as a digest: equal for equal calls.
@@ -193,13 +180,13 @@ impl ToolCall {
     /// What came of it.
     #[must_use]
     pub fn results(&self) -> &ToolResults {
-        &self.results
+        &self.settled.results
     }
 
     /// Whether anything came of it yet.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        !matches!(self.results, ToolResults::Nothing)
+        !matches!(self.settled.results, ToolResults::Nothing)
     }
 
     /// Whether something is still to come of it.
@@ -211,7 +198,7 @@ impl ToolCall {
     #[must_use]
     pub fn is_error(&self) -> bool {
         let failed = matches!(
-            self.results,
+            self.settled.results,
             ToolResults::Failure(_) | ToolResults::Refusal(_)
         );
         failed || self.cut_off
@@ -220,32 +207,34 @@ impl ToolCall {
     /// Whether the tool's author vouches for the text that came of it. Media have a tier of their own.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
-        self.trusted
+        self.settled.trusted
     }
 
     /// Whether the result is in the prompt itself. If not, the prompt has a handle, and the model queries the artifact.
     #[must_use]
     pub fn is_inline(&self) -> bool {
-        self.inline
+        self.settled.inline
     }
 
     /// Whether it was made by a tool that reads artifacts: then it cannot itself be read by one.
     #[must_use]
     pub fn from_artifact_tool(&self) -> bool {
-        self.from_artifact_tool
+        self.settled.from_artifact_tool
     }
 
     /// Whether the result was cut off at `max_result_bytes`: the tool returned more than was kept. The model is informed.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
-        self.truncated
+        self.settled.truncated
     }
 
     /// The artifacts that the model queries by the id of this call: none where they are in the prompt themselves.
     #[must_use]
     pub fn handles(&self) -> &[SpooledArtifact] {
-        match &self.results {
-            ToolResults::Artifacts(artifacts) if !self.inline && !self.from_artifact_tool => {
+        match &self.settled.results {
+            ToolResults::Artifacts(artifacts)
+                if !self.settled.inline && !self.settled.from_artifact_tool =>
+            {
                 artifacts
             }
             _ => &[],
@@ -291,7 +280,7 @@ impl ToolCall {
     /// All of the result as text: the content that was kept, or what the model is told instead. `None` if there is none,
     /// if it cannot be read or is not UTF-8, and for media.
     pub async fn text(&self) -> Option<String> {
-        match &self.results {
+        match &self.settled.results {
             ToolResults::Text(text) | ToolResults::Failure(text) | ToolResults::Refusal(text) => {
                 Some(text.clone())
             }
@@ -308,16 +297,7 @@ impl ToolCall {
     }
 }
 
-impl fmt::Debug for ToolCall {
-    /// Arguments and results may hold secrets: they are not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolCall")
-            .field("id", &self.id())
-            .field("tool", &self.tool)
-            .field("results", &self.results)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ToolCall { id, tool, settled.results });
 
 impl fmt::Debug for ToolResults {
     /// Results may hold secrets: only their form and size are shown.

@@ -1,6 +1,5 @@
 //! The record of a call that was made elsewhere.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -8,11 +7,11 @@ use serde_json::Value;
 
 use super::provider_state::ProviderState;
 use super::stamp::Stamp;
-use super::tool_call::{ToolCall, ToolResults, WhichCall};
+use super::tool_call::{Settled, ToolCall, ToolResults, WhichCall};
 use crate::checksum::{Hex, of_raw};
 use crate::error::{Error, ErrorCode};
 use crate::schema::{Inadmissible, RawArgs, admit};
-use crate::validate::Wrong;
+use crate::validate::Violations;
 
 /// Makes the record of a call by hand: see [`ToolCall::builder`].
 #[must_use = "a builder does nothing until `build` is called"]
@@ -59,12 +58,7 @@ impl ToolCall {
                 checksum,
                 tool,
                 raw,
-                edited: None,
-                results: ToolResults::Nothing,
-                trusted: false,
-                inline: true,
-                from_artifact_tool: false,
-                truncated: false,
+                settled: Settled::framework(ToolResults::Nothing),
                 provider_state: None,
                 ordinal: None,
                 cut_off: false,
@@ -94,19 +88,19 @@ impl ToolCallBuilder {
     /// The arguments that ran, where they are not those that came. [`build`](Self::build) refuses a value that
     /// [`admit`](crate::schema::admit) refuses.
     pub fn edited_args(mut self, args: Value) -> Self {
-        self.edited = admit(args).map(|args| self.call.edited = Some(args));
+        self.edited = admit(args).map(|args| self.call.settled.edited = Some(args));
         self
     }
 
     /// What came of it. Without, the call is not complete.
     pub fn results(mut self, results: ToolResults) -> Self {
-        self.call.results = results;
+        self.call.settled.results = results;
         self
     }
 
     /// Sets whether the tool's author vouches for the text of the result. Default: `false`.
     pub fn trusted(mut self, trusted: bool) -> Self {
-        self.call.trusted = trusted;
+        self.call.settled.trusted = trusted;
         self
     }
 
@@ -118,13 +112,13 @@ impl ToolCallBuilder {
 
     /// Whether it was made by a tool that reads artifacts.
     pub fn from_artifact_tool(mut self, from: bool) -> Self {
-        self.call.from_artifact_tool = from;
+        self.call.settled.from_artifact_tool = from;
         self
     }
 
     /// Whether the tool returned more than the results hold. Default: `false`.
     pub fn truncated(mut self, truncated: bool) -> Self {
-        self.call.truncated = truncated;
+        self.call.settled.truncated = truncated;
         self
     }
 
@@ -186,8 +180,8 @@ impl ToolCallBuilder {
             inline,
             edited,
         } = self;
-        let holds_artifacts = matches!(call.results, ToolResults::Artifacts(_));
-        let mut wrong = Wrong::default();
+        let holds_artifacts = matches!(call.settled.results, ToolResults::Artifacts(_));
+        let mut wrong = Violations::default();
         wrong.check_id(call.id());
         wrong.check("tool", named, "is empty");
         wrong.admit("edited_args", edited);
@@ -213,27 +207,27 @@ impl ToolCallBuilder {
         );
         wrong.check(
             "results",
-            !matches!(&call.results, ToolResults::Artifacts(all) if all.is_empty()),
+            !matches!(&call.settled.results, ToolResults::Artifacts(all) if all.is_empty()),
             "holds no artifact",
         );
         wrong.check(
             "from_artifact_tool",
-            !(call.from_artifact_tool && holds_artifacts),
+            !(call.settled.from_artifact_tool && holds_artifacts),
             "the answer of an artifact tool is text, never an artifact",
         );
         wrong.check(
             "trusted",
-            !(call.from_artifact_tool && call.trusted),
+            !(call.settled.from_artifact_tool && call.settled.trusted),
             "an artifact tool is never trusted",
         );
-        let has_content = holds_artifacts || matches!(call.results, ToolResults::Text(_));
+        let has_content = holds_artifacts || matches!(call.settled.results, ToolResults::Text(_));
         wrong.check(
             "truncated",
-            has_content || !call.truncated,
+            has_content || !call.settled.truncated,
             "only text and artifacts can be cut off",
         );
         wrong.finish(ErrorCode::InvalidToolCall, "tool call")?;
-        call.inline = inline.unwrap_or(!holds_artifacts);
+        call.settled.inline = inline.unwrap_or(!holds_artifacts);
         if complete && settled.is_none() {
             call.completed_at = Some(call.updated_at);
         }
@@ -241,8 +235,4 @@ impl ToolCallBuilder {
     }
 }
 
-impl fmt::Debug for ToolCallBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.call.fmt(f)
-    }
-}
+debug_fields!(ToolCallBuilder { call });

@@ -1,6 +1,5 @@
 //! A turn, as far as it came.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -14,9 +13,11 @@ use crate::usage::Usage;
 /// A turn, as far as it came: written when it begins, and again when it ends. Its place in the conversation is before
 /// everything that the turn stored. Immutable.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct TurnRecord {
     pub(crate) id: Arc<str>,
-    pub(crate) state: TurnState,
+    /// How far it is.
+    pub state: TurnState,
     /// Random: tells the idempotency keys of its calls from those of another turn that had the same name. Turns of earlier
     /// releases have none.
     pub(crate) nonce: Option<Arc<str>>,
@@ -24,18 +25,24 @@ pub struct TurnRecord {
     pub(crate) stash: Vec<(String, Value)>,
     /// The tiers of the outer prompt, for a turn that runs under a call and inherits its rules.
     pub(crate) outer_tiers: Option<Vec<TrustTier>>,
-    /// The message that was its answer, if it came so far.
-    pub(crate) answer: Option<Arc<str>>,
-    pub(crate) runs: u32,
-    pub(crate) iterations: u32,
-    pub(crate) usage: Usage,
-    pub(crate) error: Option<TurnFailure>,
-    pub(crate) began_at: SystemTime,
-    pub(crate) ended_at: Option<SystemTime>,
+    /// The id of the message that was its answer, once it has one.
+    pub answer: Option<Arc<str>>,
+    /// How often it was started or resumed.
+    pub runs: u32,
+    /// The iterations that it took, as far as they were noted.
+    pub iterations: u32,
+    /// What it used of models, as far as it was noted.
+    pub usage: Usage,
+    /// Why it has no answer, where it ended without one.
+    pub error: Option<TurnFailure>,
+    /// When it began.
+    pub began_at: SystemTime,
+    /// When it ended, if it did.
+    pub ended_at: Option<SystemTime>,
 }
 
 /// Why a turn has no answer.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnFailure {
     /// The stable code.
     pub code: String,
@@ -52,8 +59,9 @@ pub enum TurnState {
     Running,
     /// It has its answer.
     Answered,
-    /// Its dispatch was refused.
-    Refused,
+    /// The executor nacked the dispatch.
+    #[serde(alias = "refused")]
+    Nacked,
     /// It was aborted, or called off from outside.
     Aborted,
     /// It could not go on.
@@ -84,7 +92,7 @@ impl TurnRecord {
     }
 
     /// The same turn, taken up once more.
-    pub(crate) fn again(&self) -> Self {
+    pub(crate) fn resumed(&self) -> Self {
         let mut record = self.clone();
         record.state = TurnState::Running;
         record.runs = record.runs.saturating_add(1);
@@ -106,102 +114,16 @@ impl TurnRecord {
     pub fn id(&self) -> &str {
         &self.id
     }
-
-    /// How far it is.
-    #[must_use]
-    pub fn state(&self) -> TurnState {
-        self.state
-    }
-
-    /// The id of the message that was its answer, once it has one.
-    #[must_use]
-    pub fn answer(&self) -> Option<&str> {
-        self.answer.as_deref()
-    }
-
-    /// How often it was begun or taken up again.
-    #[must_use]
-    pub fn runs(&self) -> u32 {
-        self.runs
-    }
-
-    /// The iterations that it took, as far as they were noted.
-    #[must_use]
-    pub fn iterations(&self) -> u32 {
-        self.iterations
-    }
-
-    /// What it used of models, as far as it was noted.
-    #[must_use]
-    pub fn usage(&self) -> Usage {
-        self.usage
-    }
-
-    /// Why it has no answer, where it ended without one.
-    #[must_use]
-    pub fn error(&self) -> Option<&TurnFailure> {
-        self.error.as_ref()
-    }
-
-    /// When it began.
-    #[must_use]
-    pub fn began_at(&self) -> SystemTime {
-        self.began_at
-    }
-
-    /// When it ended, if it did.
-    #[must_use]
-    pub fn ended_at(&self) -> Option<SystemTime> {
-        self.ended_at
-    }
 }
 
-impl TurnState {
-    /// Every state.
-    pub const ALL: &[TurnState] = &[
-        TurnState::Running,
-        TurnState::Answered,
-        TurnState::Refused,
-        TurnState::Aborted,
-        TurnState::Failed,
-        TurnState::Limit,
-        TurnState::Abandoned,
-    ];
+names!(TurnState {
+    Running = "running",
+    Answered = "answered",
+    Nacked = "nacked",
+    Aborted = "aborted",
+    Failed = "failed",
+    Limit = "limit",
+    Abandoned = "abandoned",
+});
 
-    /// The state of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        let named = |state: &TurnState| state.as_str() == name;
-        TurnState::ALL.iter().copied().find(named)
-    }
-
-    /// The name under which it is kept.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            TurnState::Running => "running",
-            TurnState::Answered => "answered",
-            TurnState::Refused => "refused",
-            TurnState::Aborted => "aborted",
-            TurnState::Failed => "failed",
-            TurnState::Limit => "limit",
-            TurnState::Abandoned => "abandoned",
-        }
-    }
-}
-
-impl fmt::Debug for TurnRecord {
-    /// The stash may hold secrets: it is not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TurnRecord")
-            .field("id", &self.id)
-            .field("state", &self.state)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for TurnFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.message)
-    }
-}
+debug_fields!(TurnRecord { id, state });

@@ -4,29 +4,29 @@ mod entries;
 
 use std::sync::Arc;
 
-pub(crate) use entries::{Came, Seen, Unseen};
+pub(crate) use entries::Origin;
 
 use crate::record::{
     Memory, Message, Record, RecordKind, Retrievable, StandingInstruction, Thought, ToolCall,
 };
-use entries::{Counts, Kept, Place};
+use entries::{Counts, Entries, Place};
 
 /// One table makes what is held of each kind of record and how it is reached.
 macro_rules! records {
     ($($field:ident: $kind:ident($record:ident);)+) => {
         #[derive(Default)]
         pub(crate) struct Records {
-            $(pub(crate) $field: Kept<$record>,)+
+            $(pub(crate) $field: Entries<$record>,)+
             counts: Counts,
         }
 
         impl Records {
             /// Adds a record or replaces that of the same id. Gives what it let go of.
-            pub(crate) fn put(&mut self, record: &Record, came: Came) -> [Option<Record>; 2] {
+            pub(crate) fn put(&mut self, record: &Record, origin: Origin) -> [Option<Record>; 2] {
                 match record {
                     $(Record::$kind(record) => self
                         .$field
-                        .keep(record.id(), record, came, &mut self.counts)
+                        .put(record.id(), record, origin, &mut self.counts)
                         .map(|gone| gone.map(Record::$kind)),)+
                     // The store's own.
                     Record::Ledger(_) | Record::Turn(_) | Record::Gate(_) | Record::Lease(_) => {
@@ -82,18 +82,14 @@ records! {
 }
 
 impl Records {
-    pub(crate) fn has_tool_call(&self, id: &str) -> bool {
-        self.tool_calls.has(id)
-    }
-
     pub(crate) fn last_answer(&self) -> Option<Arc<Message>> {
-        let said = self
+        let mut of_this_turn = self
             .messages
             .all()
             .rev()
-            .take_while(|one| one.place.came_now);
-        let mut answers = said.filter(|one| one.record.is_answer());
-        answers.next().map(|one| Arc::clone(&one.record))
+            .take_while(|one| one.place.in_this_turn);
+        let answer = of_this_turn.find(|one| one.record.is_answer());
+        answer.map(|one| Arc::clone(&one.record))
     }
 }
 

@@ -120,7 +120,7 @@ impl Renderer {
             }
             ToolResults::Media(media) if media.is_empty() => "The result is empty.".to_owned(),
             ToolResults::Media(media) => {
-                let parts: Vec<Part> = media.iter().flat_map(|it| self.media(it)).collect();
+                let parts: Vec<Part> = media.iter().flat_map(|media| self.media(media)).collect();
                 if !parts.is_empty() {
                     return parts;
                 }
@@ -194,25 +194,12 @@ impl Renderer {
         self.described_media(media, &format!("The {kind} cannot be shown here"))
     }
 
-    /// A media whose bytes cannot be read: it is described. Takes the place of what [`Renderer::media`] gave for it, which is a
-    /// text and the media itself.
+    /// A media that cannot be shown for this reason: it is described. Takes the place of what [`Renderer::media`] returned for
+    /// it, which is a text and the media itself.
     #[must_use]
-    pub fn unavailable_media(&self, media: &Media) -> Vec<Part> {
+    pub fn media_not_shown(&self, media: &Media, reason: &str) -> Vec<Part> {
         let kind = media.kind();
-        self.described_media(
-            media,
-            &format!("The {kind} cannot be shown: its bytes are not available any more"),
-        )
-    }
-
-    /// The same for a media that has too many bytes to be sent.
-    #[must_use]
-    pub fn too_large_media(&self, media: &Media) -> Vec<Part> {
-        let kind = media.kind();
-        self.described_media(
-            media,
-            &format!("The {kind} cannot be shown: it is too large"),
-        )
+        self.described_media(media, &format!("The {kind} cannot be shown: {reason}"))
     }
 
     fn described_media(&self, media: &Media, why: &str) -> Vec<Part> {
@@ -222,11 +209,11 @@ impl Renderer {
         };
         let mut parts = vec![self.about_media(media, &format!("{why}; {what_is_known}."))];
         parts.extend((1..).zip(media.stash()).map(|(part, (name, derived))| {
-            let envelope = Envelope::new(fence_of(derived.tier()), media.id())
+            let envelope = Envelope::new(fence_of(derived.trust_tier), media.id())
                 .part(part)
                 .attribute("derived", name)
-                .attribute("tier", derived.tier().as_str());
-            Part::Text(envelope.seal(&self.secret, derived.text()))
+                .attribute("tier", derived.trust_tier.as_str());
+            Part::Text(envelope.seal(&self.secret, &derived.text))
         }));
         parts
     }
@@ -319,11 +306,7 @@ fn as_json(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-impl fmt::Debug for Renderer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Renderer")
-    }
-}
+debug_fields!(Renderer {});
 
 impl fmt::Debug for Part {
     /// What is read may be secret: it is not shown.

@@ -58,7 +58,7 @@ impl Taint {
     pub fn add_media(&mut self, media: &Media) {
         self.add(media.tier());
         for derived in media.stash().values() {
-            self.add(derived.tier());
+            self.add(derived.trust_tier);
         }
     }
 

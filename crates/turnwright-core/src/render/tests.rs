@@ -112,9 +112,9 @@ async fn a_handle_says_what_it_is_and_how_to_read_it_and_is_untrusted_whoever_ma
         .collect::<Vec<_>>()
         .join(", ");
     assert!(tools.starts_with("artifact_head, artifact_tail, artifact_grep, artifact_cat"));
-    let (said, begins) = text.split_once(" It begins:\n").unwrap();
+    let (notice, begins) = text.split_once(" It begins:\n").unwrap();
     assert_eq!(
-        said,
+        notice,
         format!(
             "The result is kept as an artifact of kind text, 8890 bytes. Read it with callId \"ID\" by these tools: {tools}."
         )

@@ -43,13 +43,6 @@ pub(crate) struct Free {
     left: Option<Arc<str>>,
 }
 
-/// Whether a turn was taken.
-pub(crate) enum Taken {
-    Yes,
-    /// Another process has written meanwhile.
-    Beaten,
-}
-
 impl TurnContext {
     /// Begins the turn: with what the user said, and what stands in the stash.
     ///
@@ -60,14 +53,17 @@ impl TurnContext {
         message: Option<Arc<Message>>,
         stash: Vec<(String, Value)>,
     ) -> Result<(), Error> {
-        let mut said = message.map(Record::Message);
+        let mut message = message.map(Record::Message);
+        let put = |message: Option<Record>| -> Vec<Change> {
+            message.into_iter().map(Change::Put).collect()
+        };
         let mut record = TurnRecord::begin(Arc::clone(self.shared_id()), stash);
         record.outer_tiers = self.outer_tiers();
         let record = Arc::new(record);
-        self.set_nonce(record.nonce.clone());
+        // A turn begins once.
+        let _ = self.inner().nonce.set(record.nonce.clone());
         let Some(store) = self.record_store() else {
-            let said: Vec<Change> = said.into_iter().map(Change::Put).collect();
-            self.keep_changes(&said);
+            self.keep_changes(&put(message));
             return Ok(());
         };
         let mut tries = 0;
@@ -77,24 +73,19 @@ impl TurnContext {
             if let Some((_, known)) = &free.known {
                 return Err(exists(known));
             }
-            if let Some(message) = said.take() {
-                said = Some(self.keep_media_of(message).await?);
+            if let Some(unkept) = message.take() {
+                message = Some(self.keep_media_of(unkept).await?);
             }
             let mut changes = self.given_up(&**store, &free).await?;
             let hold = self.hold_on(&free, Arc::clone(&record));
             changes.push(Change::Put(Arc::clone(&record).into()));
             changes.push(Change::Put(Arc::new(hold.lease()).into()));
-            changes.extend(said.clone().map(Change::Put));
+            changes.extend(put(message.clone()));
             tries += 1;
-            match self.take(&**store, &free, hold, changes).await? {
-                Taken::Yes => {
-                    // What was closed of the turn before is none of this one's.
-                    let said: Vec<Change> = said.into_iter().map(Change::Put).collect();
-                    self.keep_changes(&said);
-                    return Ok(());
-                }
-                _ if tries >= MOST_TRIES => return Err(too_busy()),
-                Taken::Beaten => {}
+            if self.take(&**store, &free, hold, changes, tries).await? {
+                // What was closed of the turn before is none of this one's.
+                self.keep_changes(&put(message));
+                return Ok(());
             }
         }
     }
@@ -103,27 +94,33 @@ impl TurnContext {
         HeldLease::new(free.fencing_token, self.setup().lease, record)
     }
 
-    /// Makes the changes with which a turn is taken.
+    /// Makes the changes with which a turn takes its lease. `false` if another process wrote meanwhile.
+    ///
+    /// # Errors
+    /// The store failed, or this was the last of the tries.
     pub(crate) async fn take(
         &self,
         store: &dyn Store,
         free: &Free,
         hold: HeldLease,
         changes: Vec<Change>,
-    ) -> Result<Taken, Error> {
-        let batch = Batch::from(changes);
-        let batch = batch
-            .fencing_token(free.fencing_token)
-            .expect(free.revision);
-        match apply_once(self, store, batch).await? {
+        tries: usize,
+    ) -> Result<bool, Error> {
+        let batch = Batch::from(changes).fencing_token(free.fencing_token);
+        match apply_once(self, store, batch.expect(free.revision)).await? {
             Ok(_) => {
-                self.set_hold(hold);
-                Ok(Taken::Yes)
+                // A turn begins once.
+                let _ = self.inner().hold.set(hold);
+                Ok(true)
             }
-            Err(error) => match (error.fenced_by(), error.found_revision()) {
-                (None, None) => Err(error.into()),
-                _ => Ok(Taken::Beaten),
-            },
+            Err(error) if error.fenced_by().is_none() && error.found_revision().is_none() => {
+                Err(error.into())
+            }
+            Err(_) if tries >= MOST_TRIES => {
+                let message = "others write this conversation so fast that the turn could not begin: try again";
+                Err(Error::new(ErrorCode::Store, message))
+            }
+            Err(_) => Ok(false),
         }
     }
 
@@ -149,7 +146,7 @@ impl TurnContext {
         let query = Query::all().kind(RecordKind::Lease).kind(RecordKind::Turn);
         let query = query.ids([Lease::ID, self.turn_id()]);
         let (mut pause, mut waited) = (FIRST_LOOK, Duration::ZERO);
-        let (mut first_seen, mut told) = (None, false);
+        let (mut first_seen, mut reported) = (None, false);
         loop {
             let loaded = self.read(store, &query).await?;
             let mut free = Free {
@@ -206,8 +203,8 @@ impl TurnContext {
             if renewed && waited >= PATIENCE || self.cancellation().is_cancelled() {
                 return Err(held(&lease, left));
             }
-            if !told && waited >= QUIET {
-                told = true;
+            if !reported && waited >= QUIET {
+                reported = true;
                 self.log(Level::Info, waiting(&lease, left));
             }
             self.pause(pause.min(left)).await;
@@ -244,9 +241,10 @@ impl TurnContext {
         let query = query.kind(RecordKind::Ledger).kind(RecordKind::Gate);
         let loaded = self.read(store, &query.after(place)).await?;
         self.warn_of(&loaded.damaged);
-        let doubtful = loaded.damaged.iter().any(is_ledger);
+        let mut damaged = loaded.damaged.iter();
+        let doubtful = damaged.any(|record| record.kind == Some(RecordKind::Ledger));
         let mut changes = Vec::new();
-        if let Some(turn) = turn.filter(|turn| turn.state() == TurnState::Running) {
+        if let Some(turn) = turn.filter(|turn| turn.state == TurnState::Running) {
             let given_up = turn.ended(TurnState::Abandoned, None);
             changes.push(Change::Put(Arc::new(given_up).into()));
         }
@@ -264,10 +262,6 @@ impl TurnContext {
     }
 }
 
-fn is_ledger(damaged: &DamagedRecord) -> bool {
-    damaged.kind == Some(RecordKind::Ledger)
-}
-
 /// What a turn left open, closed; and how many of its calls are unknown. Where it is doubtful what the ledger says, all
 /// of them are.
 fn closed(
@@ -279,11 +273,11 @@ fn closed(
     let mut begun = HashSet::new();
     for record in records {
         match record {
-            Record::Ledger(line) if line.turn_id() == turn_id && line.is_begun() => {
-                begun.insert(line.tool_call().to_owned());
+            Record::Ledger(line) if *line.turn_id == *turn_id && line.is_begun() => {
+                begun.insert(line.tool_call.to_owned());
                 closed.push(line.ended(CallState::Unknown).into());
             }
-            Record::Gate(gate) if gate.turn_id() == turn_id && *gate.state() == GateState::Open => {
+            Record::Gate(gate) if *gate.turn_id == *turn_id && gate.state == GateState::Open => {
                 closed.push(gate.closed(GateState::Unanswered).into());
             }
             Record::ToolCall(call) if call.is_open() => open.push(call),
@@ -303,7 +297,7 @@ fn closed(
 }
 
 fn exists(known: &TurnRecord) -> Error {
-    let (id, state) = (escape(known.id(), 80), known.state().as_str());
+    let (id, state) = (escape(known.id(), 80), known.state.as_str());
     let message = format!(
         "the conversation has a turn `{id}` already, which is {state}: take it up with `resume`, or give the new one another id"
     );
@@ -314,7 +308,10 @@ fn exists(known: &TurnRecord) -> Error {
 type Found = Result<Arc<Lease>, DamagedRecord>;
 
 fn turn_of(lease: &Found) -> String {
-    let turn = lease.as_ref().ok().and_then(|lease| lease.turn_id());
+    let turn = lease
+        .as_ref()
+        .ok()
+        .and_then(|lease| lease.turn_id.as_deref());
     turn.map_or("a turn".to_owned(), |id| {
         format!("the turn `{}`", escape(id, 80))
     })
@@ -333,9 +330,4 @@ fn held(lease: &Found, left: Duration) -> Error {
         "{turn} of this conversation runs: wait for its end, or, if its process is gone, for {seconds} s until its lease has expired"
     );
     Error::new(ErrorCode::TurnHeld, message)
-}
-
-pub(crate) fn too_busy() -> Error {
-    let message = "others write this conversation so fast that the turn could not begin: try again";
-    Error::new(ErrorCode::Store, message)
 }

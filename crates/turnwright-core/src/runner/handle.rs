@@ -1,6 +1,5 @@
 //! A turn that was started.
 
-use std::fmt;
 use std::future::IntoFuture;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -46,35 +45,28 @@ use crate::outcome::TurnOutcome;
 #[derive(Debug)]
 #[must_use = "dropping a turn calls it off: await it, or read its stream"]
 pub struct Turn {
-    handle: TurnHandle,
-    stream: TurnStream,
+    pub(super) handle: TurnHandle,
+    pub(super) stream: TurnStream,
 }
 
 /// A turn without its stream. Dropping it calls the turn off.
 #[must_use = "dropping a turn calls it off: await its outcome"]
 pub struct TurnHandle {
-    turn_id: Arc<str>,
-    conversation: Arc<str>,
-    cancellation: Cancellation,
+    pub(super) turn_id: Arc<str>,
+    pub(super) conversation: Arc<str>,
+    pub(super) cancellation: Cancellation,
     /// None once nobody can answer by this handle any more.
-    gates: Option<Gates>,
-    done: Done,
-}
-
-enum Done {
-    Task(JoinHandle<TurnOutcome>),
-    Already(Box<TurnOutcome>),
-    Taken,
+    pub(super) gates: Option<Gates>,
+    pub(super) task: Option<JoinHandle<TurnOutcome>>,
+    /// The outcome of a turn that ended before it began.
+    pub(super) unbegun: Option<Box<TurnOutcome>>,
 }
 
 /// What a turn says as it goes. Bounded: the turn waits for whoever reads; dropping this lets it go on alone.
-pub struct TurnStream(mpsc::Receiver<TurnEvent>);
+#[derive(Debug)]
+pub struct TurnStream(pub(super) mpsc::Receiver<TurnEvent>);
 
 impl Turn {
-    pub(crate) fn new(handle: TurnHandle, stream: TurnStream) -> Self {
-        Turn { handle, stream }
-    }
-
     /// The turn's id.
     #[must_use]
     pub fn id(&self) -> &str {
@@ -128,10 +120,6 @@ impl IntoFuture for Turn {
 }
 
 impl TurnStream {
-    pub(crate) fn new(receiver: mpsc::Receiver<TurnEvent>) -> Self {
-        TurnStream(receiver)
-    }
-
     /// The next thing that the turn says; `None` once it has ended.
     pub async fn next(&mut self) -> Option<TurnEvent> {
         self.0.recv().await
@@ -147,22 +135,6 @@ impl Stream for TurnStream {
 }
 
 impl TurnHandle {
-    pub(crate) fn new(
-        turn_id: Arc<str>,
-        conversation: Arc<str>,
-        cancellation: Cancellation,
-        gates: Gates,
-        task: JoinHandle<TurnOutcome>,
-    ) -> Self {
-        TurnHandle {
-            turn_id,
-            conversation,
-            cancellation,
-            gates: Some(gates),
-            done: Done::Task(task),
-        }
-    }
-
     /// A turn that ended before it began.
     pub(crate) fn ready(outcome: TurnOutcome) -> Self {
         TurnHandle {
@@ -170,7 +142,8 @@ impl TurnHandle {
             conversation: Arc::clone(&outcome.conversation),
             cancellation: Cancellation::new(),
             gates: None,
-            done: Done::Already(Box::new(outcome)),
+            task: None,
+            unbegun: Some(Box::new(outcome)),
         }
     }
 
@@ -198,45 +171,28 @@ impl TurnHandle {
     pub async fn outcome(mut self) -> TurnOutcome {
         // From here on nobody can answer by this handle.
         self.gates = None;
-        let outcome = match &mut self.done {
-            Done::Task(task) => task.await.ok(),
-            Done::Already(_) | Done::Taken => None,
+        let ended = match &mut self.task {
+            Some(task) => task.await.ok(),
+            None => self.unbegun.take().map(|outcome| *outcome),
         };
-        let done = std::mem::replace(&mut self.done, Done::Taken);
-        match (outcome, done) {
-            (Some(outcome), _) => outcome,
-            (None, Done::Already(outcome)) => *outcome,
-            // The runtime was shut down while it ran.
-            (None, Done::Task(_) | Done::Taken) => {
-                let message = "the runtime was shut down while the turn ran";
-                TurnOutcome::unbegun(
-                    Arc::clone(&self.turn_id),
-                    Arc::clone(&self.conversation),
-                    Error::new(ErrorCode::TurnAborted, message),
-                )
-            }
-        }
+        self.task = None;
+        ended.unwrap_or_else(|| {
+            let message = "the runtime was shut down while the turn ran";
+            TurnOutcome::unbegun(
+                Arc::clone(&self.turn_id),
+                Arc::clone(&self.conversation),
+                Error::new(ErrorCode::TurnAborted, message),
+            )
+        })
     }
 }
 
 impl Drop for TurnHandle {
     fn drop(&mut self) {
-        if matches!(self.done, Done::Task(_)) {
+        if self.task.is_some() {
             self.cancellation.cancel();
         }
     }
 }
 
-impl fmt::Debug for TurnHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TurnHandle")
-            .field("turn_id", &self.turn_id)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for TurnStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TurnStream")
-    }
-}
+debug_fields!(TurnHandle { turn_id });

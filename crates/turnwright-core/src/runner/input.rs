@@ -1,6 +1,5 @@
 //! What a turn begins with.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use crate::schema::admit;
 use crate::stash::refused;
 use crate::tool::Tool;
 use crate::tool::context::ToolContext;
-use crate::validate::Wrong;
+use crate::validate::Violations;
 
 /// What a turn begins with. Text is what the user says.
 ///
@@ -31,7 +30,9 @@ use crate::validate::Wrong;
 #[derive(Clone)]
 #[must_use = "an input does nothing until a runner gets it"]
 pub struct TurnInput {
-    says: Says,
+    text: Option<String>,
+    media: Vec<Media>,
+    message: Option<Arc<Message>>,
     pub(crate) conversation: Option<Arc<str>>,
     pub(crate) turn_id: Option<Arc<str>>,
     pub(crate) stash: Vec<(String, Value)>,
@@ -52,30 +53,21 @@ pub struct TurnInput {
 /// Who is told what happens.
 type Observe = dyn Fn(&Event) + Send + Sync;
 
-#[derive(Clone)]
-enum Says {
-    Nothing,
-    Words { text: String, media: Vec<Media> },
-    Message(Arc<Message>),
-}
-
 impl TurnInput {
     /// The user says this.
     pub fn new(text: impl Into<String>) -> Self {
-        TurnInput::of(Says::Words {
-            text: text.into(),
-            media: Vec::new(),
-        })
+        TurnInput {
+            text: Some(text.into()),
+            ..TurnInput::empty()
+        }
     }
 
     /// Nobody says anything: the conversation as it stands is to go on.
     pub fn empty() -> Self {
-        TurnInput::of(Says::Nothing)
-    }
-
-    fn of(says: Says) -> Self {
         TurnInput {
-            says,
+            text: None,
+            media: Vec::new(),
+            message: None,
             conversation: None,
             turn_id: None,
             stash: Vec::new(),
@@ -92,16 +84,7 @@ impl TurnInput {
 
     /// Something that comes with the words. With a [`Message`] of your own, say it there.
     pub fn media(mut self, attached: Media) -> Self {
-        match &mut self.says {
-            Says::Words { media, .. } => media.push(attached),
-            Says::Nothing => {
-                self.says = Says::Words {
-                    text: String::new(),
-                    media: vec![attached],
-                };
-            }
-            Says::Message(_) => {}
-        }
+        self.media.push(attached);
         self
     }
 
@@ -212,7 +195,7 @@ impl TurnInput {
 
     /// What a turn is taken up again with.
     pub(crate) fn resuming(mut self, turn_id: &str) -> Result<Self, Error> {
-        if !matches!(self.says, Says::Nothing) {
+        if self.message.is_some() || self.text.is_some() || !self.media.is_empty() {
             let message = "a turn that is taken up again says nothing new: give `TurnInput::empty()` with what else it needs";
             return Err(Error::new(ErrorCode::InvalidTurnContext, message));
         }
@@ -222,7 +205,7 @@ impl TurnInput {
 
     /// What is said, as a record.
     pub(crate) fn message(&self) -> Result<Option<Arc<Message>>, Error> {
-        let mut wrong = Wrong::default();
+        let mut wrong = Violations::default();
         for (field, id) in [
             ("conversation", &self.conversation),
             ("turn_id", &self.turn_id),
@@ -235,18 +218,13 @@ impl TurnInput {
         if let Some(error) = &self.not_stashed {
             return Err(error.clone());
         }
-        match &self.says {
-            Says::Nothing => Ok(None),
-            Says::Message(message) => Ok(Some(Arc::clone(message))),
-            Says::Words { text, media } => {
-                let builder = Message::user(text.clone());
-                let builder = media
-                    .iter()
-                    .cloned()
-                    .fold(builder, |it, media| it.media(media));
-                builder.build().map(Some)
-            }
+        if self.message.is_some() || (self.text.is_none() && self.media.is_empty()) {
+            return Ok(self.message.clone());
         }
+        let message = Message::user(self.text.clone().unwrap_or_default());
+        let media = self.media.iter().cloned();
+        let message = media.fold(message, |message, media| message.media(media));
+        message.build().map(Some)
     }
 }
 
@@ -264,16 +242,15 @@ impl From<String> for TurnInput {
 
 impl From<Arc<Message>> for TurnInput {
     fn from(message: Arc<Message>) -> Self {
-        TurnInput::of(Says::Message(message))
+        TurnInput {
+            message: Some(message),
+            ..TurnInput::empty()
+        }
     }
 }
 
-impl fmt::Debug for TurnInput {
-    /// What is said may be secret: it is not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TurnInput")
-            .field("conversation", &self.conversation)
-            .field("turn_id", &self.turn_id)
-            .finish_non_exhaustive()
-    }
-}
+// What is said may be secret: it is not shown.
+debug_fields!(TurnInput {
+    conversation,
+    turn_id
+});

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::acquire::{Taken, too_busy};
 use super::handle::Turn;
 use super::input::TurnInput;
 use super::turn_runner::TurnRunner;
@@ -18,9 +17,6 @@ use crate::store::{
     Change, ConversationId, Position, Query, Store, StoreError, StoreExt as _, TurnFilter,
 };
 use crate::tool::context::TurnContext;
-
-/// How often it is tried against others that write the same conversation.
-const MOST_TRIES: usize = 100;
 
 /// What a turn is taken up with.
 pub(crate) struct Resumed {
@@ -56,7 +52,7 @@ impl TurnRunner {
     /// - What the turn stored is there, and nothing that it did is done again. The model is asked from there on.
     /// - Of the calls that were on their way, those that only read run again, and those that had not begun run now: their
     ///   arguments are checked again. One that may have changed the world is *unknown*: its tool can say what became of it
-    ///   ([`ToolBuilder::reconcile`](crate::tool::ToolBuilder::reconcile)), and then whoever the runner asks
+    ///   ([`ToolBuilder::reconcile`](crate::tool::ToolBuilder::reconcile)), and then the policy of the runner
     ///   ([`unknown_calls`](super::TurnRunnerBuilder::unknown_calls)); the model is told what is known.
     /// - Approvals and gates of middleware that waited wait again, under the same ids; what was answered there counts, for as
     ///   long as somebody would have had to answer.
@@ -120,46 +116,27 @@ impl TurnRunner {
 
     async fn to_resume(&self, turn_id: &str, input: TurnInput) -> Result<TurnInput, Error> {
         let input = input.resuming(turn_id)?;
+        let Some(store) = self.store() else {
+            return Err(unstored(turn_id));
+        };
         if let Some(conversation) = &input.conversation {
             let conversation_id = ConversationId::new(Arc::clone(conversation));
-            let found = match self.store() {
-                Some(store) => {
-                    store
-                        .get(&conversation_id, RecordKind::Turn, turn_id)
-                        .await?
-                }
-                None => None,
-            };
-            return found
-                .map(|_| input)
-                .ok_or_else(|| unknown(turn_id, &conversation_id));
+            let found = store
+                .get(&conversation_id, RecordKind::Turn, turn_id)
+                .await?;
+            let found = found.ok_or_else(|| unknown(turn_id, &conversation_id));
+            return found.map(|_| input);
         }
-        let conversation_id = self.conversation_of(turn_id).await?;
-        Ok(input.conversation(conversation_id))
-    }
-
-    async fn conversation_of(&self, turn_id: &str) -> Result<String, Error> {
-        let found = match self.store() {
-            Some(store) => {
-                store
-                    .find_turns(&TurnFilter::all().turn_id(turn_id))
-                    .await?
-            }
-            None => Vec::new(),
-        };
-        let shown = escape(turn_id, 80);
+        let found = store
+            .find_turns(&TurnFilter::all().turn_id(turn_id))
+            .await?;
         match found.as_slice() {
-            [only] => Ok(only.conversation.as_str().to_owned()),
-            [] => {
-                let message = format!(
-                    "the store has no turn `{shown}`: it never ran here, was deleted, or was started without `TurnInput::conversation`, and such turns are not stored"
-                );
-                Err(Error::new(ErrorCode::UnknownTurn, message))
-            }
+            [only] => Ok(input.conversation(only.conversation.as_str())),
+            [] => Err(unstored(turn_id)),
             several => {
-                let count = several.len();
+                let (count, turn_id) = (several.len(), escape(turn_id, 80));
                 let message = format!(
-                    "{count} conversations have a turn `{shown}`: say which with `resume_with` and `TurnInput::conversation`"
+                    "{count} conversations have a turn `{turn_id}`: say which with `resume_with` and `TurnInput::conversation`"
                 );
                 Err(Error::new(ErrorCode::UnknownTurn, message))
             }
@@ -177,7 +154,7 @@ impl TurnContext {
         let found = loop {
             // A turn that was answered is nobody's to wait for.
             let found = self.found(&**store).await?;
-            if found.turn.state() == TurnState::Answered {
+            if found.turn.state == TurnState::Answered {
                 self.load_own(&**store, &found).await?;
                 return Ok(None);
             }
@@ -189,14 +166,14 @@ impl TurnContext {
             let Some((place, turn)) = free.known.clone() else {
                 return Err(unknown(self.turn_id(), self.conversation_id()));
             };
-            if turn.state() == TurnState::Answered {
+            if turn.state == TurnState::Answered {
                 continue;
             }
             let next = self.next_after(&**store, place).await?;
             let found = Found { turn, place, next };
             resumable(self, &found)?;
             self.check_calls(&**store, &found).await?;
-            let record = Arc::new(found.turn.again());
+            let record = Arc::new(found.turn.resumed());
             let hold = self.hold_on(&free, Arc::clone(&record));
             let changes = vec![
                 Change::Put(record.into()),
@@ -204,38 +181,37 @@ impl TurnContext {
             ];
             tries += 1;
             // It is taken only if all that was found is true still.
-            match self.take(&**store, &free, hold, changes).await? {
-                Taken::Yes => break found,
-                _ if tries >= MOST_TRIES => return Err(too_busy()),
-                Taken::Beaten => {}
+            if self.take(&**store, &free, hold, changes, tries).await? {
+                break found;
             }
         };
-        self.set_nonce(found.turn.nonce.clone());
+        // A turn is resumed once.
+        let _ = self.inner().nonce.set(found.turn.nonce.clone());
         for (path, value) in &found.turn.stash {
             if !self.stash().has(path) {
                 self.stash().set(path, value.clone())?;
             }
         }
-        self.add_usage_before(found.turn.usage());
+        self.inner().usage.lock().itself += found.turn.usage;
         let left = self.load_own(&**store, &found).await?;
         let last = self.last_said();
         let answered = last
             .as_ref()
-            .is_some_and(|last| Some(last.id()) == found.turn.answer());
+            .is_some_and(|last| Some(last.id()) == found.turn.answer.as_deref());
         if last.is_some() && !answered {
             // Of a response nothing but its words was stored. Many servers take no prompt that ends with them.
-            let told =
+            let text =
                 "The process ended before all of your last message was taken in. Go on from here.";
-            let told = Message::framework(told).build()?;
-            self.store_message(told).await?;
+            let message = Message::framework(text).build()?;
+            self.store_message(message).await?;
         }
         Ok(Some(Resumed { left, answered }))
     }
 
     /// What the model said, if nothing came after it.
     fn last_said(&self) -> Option<Arc<Message>> {
-        let mut said = self.timeline().into_iter().rev();
-        let last = said.find(|record| !matches!(record, Record::Thought(_)));
+        let mut records = self.timeline().into_iter().rev();
+        let last = records.find(|record| !matches!(record, Record::Thought(_)));
         last.and_then(Record::into_message)
             .filter(|message| message.is_answer())
     }
@@ -290,9 +266,9 @@ impl TurnContext {
         let mut own = Vec::new();
         for record in loaded.into_records() {
             match record {
-                Record::Ledger(line) if line.turn_id() == self.turn_id() => left.add_line(line),
-                Record::Gate(gate) if gate.turn_id() == self.turn_id() => {
-                    self.recorded_gates().recall(gate);
+                Record::Ledger(line) if *line.turn_id == *self.turn_id() => left.add_line(line),
+                Record::Gate(gate) if *gate.turn_id == *self.turn_id() => {
+                    self.inner().recorded_gates.recall(gate);
                 }
                 Record::Ledger(_) | Record::Gate(_) | Record::Lease(_) | Record::Turn(_) => {}
                 record => {
@@ -312,8 +288,8 @@ impl TurnContext {
 /// Whether there is anything to take up, and nobody went on without it.
 fn resumable(turn: &TurnContext, found: &Found) -> Result<(), Error> {
     let id = escape(turn.turn_id(), 80);
-    let why = match (found.turn.state(), found.next) {
-        (TurnState::Refused, _) => "its dispatch was refused, and that was its end",
+    let why = match (found.turn.state, found.next) {
+        (TurnState::Nacked, _) => "its dispatch was nacked, and that was its end",
         (_, Some(_)) | (TurnState::Abandoned, _) => {
             "the conversation went on without it: say something new there"
         }
@@ -321,6 +297,14 @@ fn resumable(turn: &TurnContext, found: &Found) -> Result<(), Error> {
     };
     let message = format!("the turn `{id}` cannot be taken up again: {why}");
     Err(Error::new(ErrorCode::TurnNotResumable, message))
+}
+
+fn unstored(turn_id: &str) -> Error {
+    let turn_id = escape(turn_id, 80);
+    let message = format!(
+        "the store has no turn `{turn_id}`: it never ran here, was deleted, or was started without `TurnInput::conversation`, and such turns are not stored"
+    );
+    Error::new(ErrorCode::UnknownTurn, message)
 }
 
 fn unknown(turn_id: &str, conversation_id: &ConversationId) -> Error {

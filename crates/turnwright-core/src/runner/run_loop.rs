@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::resume::Resumed;
 use super::turn_runner::Plan;
+use crate::answer::AnswerFormat;
 use crate::artifact_tools::Forge;
 use crate::call::OpenCalls;
 use crate::deadline::{Cut, TimeLimit, within};
@@ -20,6 +21,7 @@ use crate::outcome::{Limit, TurnOutcome, TurnStatus};
 use crate::panic::text_of;
 use crate::pipeline::{Broken, Pipeline};
 use crate::record::Message;
+use crate::task::OnDrop;
 use crate::telemetry::{self, ModelSpan};
 use crate::tool::context::{DispatchContext, Signal, TurnContext};
 
@@ -33,7 +35,7 @@ pub(crate) async fn drive(
     let start = Instant::now();
     turn.tell(|| EventKind::TurnStart {
         conversation: turn.conversation_id().as_str().into(),
-        resumed: matches!(begins, Begins::Again),
+        resumed: matches!(begins, Begins::Resumed),
     });
     let mut iterations = 0;
     let play = Play {
@@ -42,17 +44,17 @@ pub(crate) async fn drive(
         iterations: &mut iterations,
     };
     // Apart, so that it is held once.
-    let whole = Box::pin(play.whole(begins));
+    let steps = Box::pin(play.steps(begins));
     let played = async {
-        let ended = play_out(&turn, deadline, whole).await;
+        let ended = play_out(&turn, deadline, steps).await;
         // What was begun is closed before the end is told; calls that somebody took elsewhere are cut off.
         turn.cancellation().cancel();
-        turn.open_calls().wait().await;
-        turn.tasks().wait().await;
+        turn.inner().open_calls.wait().await;
+        turn.inner().tasks.wait().await;
         ended
     };
-    let ended = holding(&turn, played).await;
-    Box::pin(turn.let_go(&ended.how, iterations)).await;
+    let ended = turn.renew_while(played).await;
+    Box::pin(turn.release(&ended.how, iterations)).await;
     if let TurnStatus::Failed(error) = &ended.how {
         telemetry::failed(&turn, error, ended.pipeline);
         turn.tell(|| EventKind::Error {
@@ -70,7 +72,7 @@ pub(crate) async fn drive(
         usage,
     });
     turn.end();
-    let records = turn.records().read();
+    let records = turn.inner().records.read();
     TurnOutcome {
         turn_id: Arc::clone(turn.shared_id()),
         conversation: turn.conversation_id().as_str().into(),
@@ -88,41 +90,19 @@ pub(crate) async fn drive(
 /// What a turn begins with.
 pub(crate) enum Begins {
     /// What somebody said, and what stands in the stash.
-    Anew {
+    New {
         message: Option<Arc<Message>>,
         stash: Vec<(String, Value)>,
     },
     /// It was there before: with what the store has of it.
-    Again,
+    Resumed,
 }
 
 impl Begins {
     pub(crate) fn message(&self) -> Option<&Message> {
         match self {
-            Begins::Anew { message, .. } => message.as_deref(),
-            Begins::Again => None,
-        }
-    }
-}
-
-/// Keeps the turn's hold on its conversation while it is played.
-async fn holding<T>(turn: &TurnContext, work: impl Future<Output = T>) -> T {
-    let mut work = pin!(work);
-    let pause = turn.record_store().map(|_| turn.setup().lease / 3);
-    loop {
-        match within(TimeLimit::from_now(pause), None, work.as_mut()).await {
-            Ok(done) => return done,
-            // Beside the turn, which may be what the store waits for.
-            Err(Cut::Timeout(_)) => {
-                let renewed = turn.clone();
-                // One that fails ends the turn.
-                let renew = async move { drop(renewed.renew().await) };
-                match turn.runtime() {
-                    Some(runtime) => drop(turn.tasks().spawn_on(renew, &runtime)),
-                    None => return work.await,
-                }
-            }
-            Err(Cut::NoTimer | Cut::Cancelled) => return work.await,
+            Begins::New { message, .. } => message.as_deref(),
+            Begins::Resumed => None,
         }
     }
 }
@@ -131,12 +111,6 @@ async fn holding<T>(turn: &TurnContext, work: impl Future<Output = T>) -> T {
 struct End {
     how: TurnStatus,
     pipeline: Option<&'static str>,
-}
-
-impl End {
-    fn is_failure(&self) -> bool {
-        matches!(self.how, TurnStatus::Failed(_))
-    }
 }
 
 impl From<TurnStatus> for End {
@@ -152,7 +126,7 @@ impl From<TurnStatus> for End {
 async fn play_out(
     turn: &TurnContext,
     deadline: Option<Duration>,
-    work: impl Future<Output = End> + Unpin,
+    work: impl Future<Output = Result<TurnStatus, End>> + Unpin,
 ) -> End {
     let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
     let mut ended = match deadline {
@@ -171,13 +145,18 @@ async fn play_out(
         }
         ended = Ok(work.await);
     }
-    if let Some(stop) = turn.stop_cell().lock().clone() {
+    if let Some(stop) = turn.inner().stop.lock().clone() {
         return TurnStatus::from(stop).into();
     }
     match ended {
+        Ok(Ok(Ok(how))) => how.into(),
         // Whatever failed because the turn was called off did not fail by itself.
-        Ok(Ok(end)) if end.is_failure() && turn.cancellation().is_cancelled() => cancelled(),
-        Ok(Ok(end)) => end,
+        Ok(Ok(Err(end)))
+            if matches!(end.how, TurnStatus::Failed(_)) && turn.cancellation().is_cancelled() =>
+        {
+            cancelled()
+        }
+        Ok(Ok(Err(end))) => end,
         Ok(Err(panic)) => {
             let message = format!("the turn panicked: {}", text_of(panic));
             TurnStatus::Failed(Error::new(ErrorCode::Executor, message)).into()
@@ -190,7 +169,7 @@ async fn play_out(
 /// settled before anything comes after it.
 async fn part<T>(turn: &TurnContext, work: impl Future<Output = T>) -> Result<T, End> {
     let done = within(TimeLimit::none(), turn.cancellation(), work).await;
-    turn.tasks().wait().await;
+    turn.inner().tasks.wait().await;
     done.map_err(|_| cancelled())
 }
 
@@ -207,30 +186,25 @@ struct Play<'t> {
 }
 
 impl Play<'_> {
-    async fn whole(mut self, begins: Begins) -> End {
-        match self.pass(begins).await {
-            Ok(how) => how.into(),
-            Err(end) => end,
-        }
-    }
-
-    async fn pass(&mut self, begins: Begins) -> Result<TurnStatus, End> {
+    async fn steps(mut self, begins: Begins) -> Result<TurnStatus, End> {
         let (plan, turn) = (self.plan, self.turn);
         let resumed = match begins {
-            Begins::Anew { message, stash } => {
+            Begins::New { message, stash } => {
                 let begun = Box::pin(turn.begin(message, stash)).await;
                 begun.map_err(TurnStatus::Failed)?;
                 None
             }
-            Begins::Again => match Box::pin(turn.take_up()).await.map_err(TurnStatus::Failed)? {
+            Begins::Resumed => match Box::pin(turn.take_up()).await.map_err(TurnStatus::Failed)? {
                 Some(resumed) => Some(resumed),
                 // It was answered before, and that is its answer still.
                 None => return Ok(TurnStatus::Answered),
             },
         };
         through(&plan.turn_input, turn).await?;
-        // From here on nothing is played as it was before.
-        turn.count_gates_on();
+        // From here on nothing is played as it was before: gates are counted on from where the turn was left, so that the one
+        // where it waited has its id again, and no later one that of another.
+        let recorded = &turn.inner().recorded_gates;
+        turn.gates().count_on(recorded.counts());
         let how = Box::pin(self.dispatches(resumed)).await?;
         through(&plan.turn_output, turn).await?;
         Ok(how)
@@ -241,22 +215,18 @@ impl Play<'_> {
         // Its answer may be there already.
         let mut answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);
         let mut open = resumed.map(|resumed| resumed.left);
-        let Some(format) = self.turn.answer_format() else {
-            return match answered {
-                true => Ok(TurnStatus::Answered),
-                false => self.dispatch(open).await,
-            };
-        };
-        let mut left = format.attempts();
+        let format = self.turn.answer_format();
+        let mut left = format.map_or(0, AnswerFormat::attempts);
         loop {
             let how = match std::mem::take(&mut answered) {
                 true => TurnStatus::Answered,
                 false => self.dispatch(open.take()).await?,
             };
-            if !matches!(how, TurnStatus::Answered) {
+            let is_answered = matches!(how, TurnStatus::Answered);
+            let Some(format) = format.filter(|_| is_answered) else {
                 return Ok(how);
-            }
-            let answer = self.turn.records().read().last_answer();
+            };
+            let answer = self.turn.inner().records.read().last_answer();
             let text = answer.as_ref().map_or("", |answer| answer.text());
             let Err(error) = part(self.turn, format.check(text)).await? else {
                 return Ok(how);
@@ -265,8 +235,14 @@ impl Play<'_> {
             if left == 0 {
                 return Err(TurnStatus::Failed(error).into());
             }
-            let told = Box::pin(self.turn.ask_again(&error)).await;
-            told.map_err(TurnStatus::Failed)?;
+            let text = format!(
+                "{}\nMend this, and answer again with nothing but the JSON object.",
+                error.model_text()
+            );
+            let message = Message::framework(text).build();
+            let message = message.map_err(TurnStatus::Failed)?;
+            let stored = Box::pin(self.turn.store_message(message)).await;
+            stored.map_err(TurnStatus::Failed)?;
         }
     }
 
@@ -277,7 +253,15 @@ impl Play<'_> {
         // Keeps the artifact tools up to date. `None` if the runner makes none.
         let mut forge = self.turn.setup().forge.map(Forge::new);
         let _pruning = ctx.tools().bind_context(&ctx);
-        let _end = DispatchSpan::start(&ctx);
+        ctx.tell(|| EventKind::DispatchStart);
+        // However it ends.
+        let _end = OnDrop(|| {
+            ctx.forget_on_ack();
+            ctx.tell(|| EventKind::DispatchEnd {
+                signal: ctx.signal().map(Signal::as_str),
+                iterations: ctx.iteration(),
+            });
+        });
         loop {
             // Iterations that wait for nobody are not to keep the turn from being called off.
             tokio::task::coop::consume_budget().await;
@@ -289,7 +273,7 @@ impl Play<'_> {
             self.iterate(&ctx, forge.as_mut(), open.take()).await?;
             match ctx.signal() {
                 Some(Signal::Ack) => return Ok(TurnStatus::Answered),
-                Some(Signal::Nack) => return Ok(TurnStatus::Refused(ctx.refusal())),
+                Some(Signal::Nack) => return Ok(TurnStatus::Nacked(ctx.nacked())),
                 None if ctx.cancellation().is_cancelled() => return Err(cancelled()),
                 None => {}
             }
@@ -303,7 +287,9 @@ impl Play<'_> {
         forge: Option<&mut Forge>,
         open: Option<OpenCalls>,
     ) -> Result<(), End> {
-        let _end = IterationSpan::start(ctx);
+        let iteration = ctx.begin_iteration();
+        ctx.tell(|| EventKind::IterationStart { iteration });
+        let _end = OnDrop(|| ctx.tell(|| EventKind::IterationEnd { iteration }));
         if let Some(forge) = forge {
             forge.refresh(ctx).map_err(TurnStatus::Failed)?;
         }
@@ -325,26 +311,25 @@ impl Play<'_> {
         let executor = &self.plan.executor;
         let span = ModelSpan::start(&**executor, ctx);
         let run = AssertUnwindSafe(executor.execute(ctx.clone())).catch_unwind();
-        let ended = part(self.turn, span.around(run)).await?;
+        let ended = part(self.turn, span.instrument(run)).await?;
         let fine = matches!(ended, Ok(Ok(())));
         span.end((!fine).then_some(ErrorCode::Executor.as_str()));
-        let (message, source) = match ended {
+        let error = match ended {
             Ok(Ok(())) => return Ok(()),
-            Ok(Err(error)) => (format!("the executor failed: {error}"), Some(error)),
-            Err(panic) => (format!("the executor panicked: {}", text_of(panic)), None),
-        };
-        let error = Error::new(ErrorCode::Executor, message);
-        Err(TurnStatus::Failed(match source {
-            Some(source) => {
+            Ok(Err(source)) => {
                 // Whether to try again, ask or give up is for whoever failed to say.
-                let ours = source.downcast_ref::<Error>().map(Error::kind);
-                error
-                    .with_kind(ours.unwrap_or(ErrorKind::Internal))
+                let kind = source.downcast_ref::<Error>().map(Error::kind);
+                let message = format!("the executor failed: {source}");
+                Error::new(ErrorCode::Executor, message)
+                    .with_kind(kind.unwrap_or(ErrorKind::Internal))
                     .with_source(source)
             }
-            None => error,
-        })
-        .into())
+            Err(panic) => {
+                let message = format!("the executor panicked: {}", text_of(panic));
+                Error::new(ErrorCode::Executor, message)
+            }
+        };
+        Err(TurnStatus::Failed(error).into())
     }
 }
 
@@ -358,54 +343,11 @@ where
     let error = match passed {
         Ok(()) | Err(Broken::ShortCircuited(_)) if called_off => return Err(cancelled()),
         Ok(()) => return Ok(()),
-        Err(Broken::ShortCircuited(_)) if pipeline.is_over(ctx) => return Ok(()),
+        Err(Broken::ShortCircuited(_)) if (pipeline.over)(ctx) => return Ok(()),
         Err(Broken::Failed(error) | Broken::ShortCircuited(error)) => error,
     };
     Err(End {
         how: TurnStatus::Failed(error),
-        pipeline: Some(pipeline.name()),
+        pipeline: Some(pipeline.name),
     })
-}
-
-/// Tells the start of a dispatch, and its end however it comes.
-struct DispatchSpan<'c>(&'c DispatchContext);
-
-impl<'c> DispatchSpan<'c> {
-    fn start(ctx: &'c DispatchContext) -> Self {
-        ctx.tell(|| EventKind::DispatchStart);
-        DispatchSpan(ctx)
-    }
-}
-
-impl Drop for DispatchSpan<'_> {
-    fn drop(&mut self) {
-        let ctx = self.0;
-        ctx.forget_on_ack();
-        ctx.tell(|| EventKind::DispatchEnd {
-            signal: ctx.signal().map(Signal::as_str),
-            iterations: ctx.iteration(),
-        });
-    }
-}
-
-/// Tells the start of an iteration, and its end however it comes.
-struct IterationSpan<'c>(&'c DispatchContext);
-
-impl<'c> IterationSpan<'c> {
-    fn start(ctx: &'c DispatchContext) -> Self {
-        ctx.begin_iteration();
-        ctx.tell(|| EventKind::IterationStart {
-            iteration: ctx.iteration(),
-        });
-        IterationSpan(ctx)
-    }
-}
-
-impl Drop for IterationSpan<'_> {
-    fn drop(&mut self) {
-        let ctx = self.0;
-        ctx.tell(|| EventKind::IterationEnd {
-            iteration: ctx.iteration(),
-        });
-    }
 }

@@ -22,6 +22,7 @@ use crate::outcome::TurnOutcome;
 use crate::pipeline::Pipeline;
 use crate::stash::Stash;
 use crate::store::{ConversationId, Store};
+use crate::task::OnDrop;
 use crate::telemetry::TurnSpan;
 use crate::tool::context::{DispatchContext, Outer, Setup, TurnContext, TurnParts};
 use crate::tool::registry::ToolRegistry;
@@ -43,6 +44,16 @@ pub(crate) struct Plan {
     pub(crate) events: EventBus,
     pub(crate) deadline: Option<Duration>,
     pub(crate) stream_capacity: usize,
+}
+
+impl Plan {
+    /// Adds hydration around everything, unless it is there already.
+    pub(crate) fn remember(&mut self) {
+        let layers = self.turn_input.layers();
+        if !layers.iter().any(|layer| Hydrate::is(&**layer)) {
+            layers.insert(0, Arc::new(hydrate()));
+        }
+    }
 }
 
 impl TurnRunner {
@@ -98,24 +109,17 @@ impl TurnRunner {
     /// The stream is bounded: the turn waits for whoever reads it. Read it to its end and then await the turn, or await it at
     /// once.
     pub fn start(&self, input: impl Into<TurnInput>) -> Turn {
-        self.start_as(input.into(), None)
-    }
-
-    pub(crate) fn start_as(&self, input: TurnInput, answer: Option<Arc<AnswerFormat>>) -> Turn {
         let (sender, receiver) = mpsc::channel(self.0.stream_capacity);
-        let handle = self.launch(input, answer, Some(sender));
-        Turn::new(handle, TurnStream::new(receiver))
+        Turn {
+            handle: self.launch(input.into(), None, Some(sender)),
+            stream: TurnStream(receiver),
+        }
     }
 
     /// The same runner, with hydration around everything unless it is there already.
     pub(crate) fn remembering(&self) -> Self {
-        let mut layers = self.0.turn_input.layers().to_vec();
-        if layers.iter().any(|layer| Hydrate::is(&**layer)) {
-            return self.clone();
-        }
-        layers.insert(0, Arc::new(hydrate()));
         let mut plan = Plan::clone(&self.0);
-        plan.turn_input = plan.turn_input.with(layers);
+        plan.remember();
         TurnRunner::new(plan)
     }
 
@@ -163,8 +167,8 @@ impl TurnRunner {
             Err(error) => return failed(error),
         };
         let begins = match input.resumes {
-            true => Begins::Again,
-            false => Begins::Anew {
+            true => Begins::Resumed,
+            false => Begins::New {
                 message,
                 stash: input.stash.clone(),
             },
@@ -179,13 +183,16 @@ impl TurnRunner {
         parts.runtime = Some(runtime.clone());
         let turn = TurnContext::new(parts);
         // Before the task: it may come to a gate at once.
-        let gates = Gates::new(turn.turn_gates().clone());
+        let gates = Gates::new(turn.inner().gates.clone());
         let cancellation = turn.cancellation().clone();
         let span = TurnSpan::start(&*self.0.executor, &turn, begins.message());
         // Also where the task is dropped before its end, by a runtime that is shut down.
-        let ends = EndOnDrop(turn.clone());
+        let ends = OnDrop({
+            let turn = turn.clone();
+            move || turn.end()
+        });
         let work = drive(Arc::clone(&self.0), turn, begins, deadline);
-        let work = span.around(async move {
+        let work = span.instrument(async move {
             let _ends = ends;
             work.await
         });
@@ -198,10 +205,17 @@ impl TurnRunner {
                     outer.add_usage_below(outcome.usage);
                     outcome
                 };
-                call.tasks().spawn_on(work, &runtime)
+                call.inner().tasks.spawn_on(work, &runtime)
             }
         };
-        TurnHandle::new(turn_id, conversation, cancellation, gates, task)
+        TurnHandle {
+            turn_id,
+            conversation,
+            cancellation,
+            gates: Some(gates),
+            task: Some(task),
+            unbegun: None,
+        }
     }
 
     /// What the turn is made of.
@@ -232,7 +246,7 @@ impl TurnRunner {
         Ok(TurnParts {
             id: Arc::clone(turn_id),
             conversation_id: ConversationId::new(Arc::clone(conversation)),
-            kept: input.conversation.is_some(),
+            stored: input.conversation.is_some(),
             setup: Arc::clone(&self.0.setup),
             tools,
             stash,
@@ -244,15 +258,6 @@ impl TurnRunner {
             inherits: input.inherits,
             runtime: None,
         })
-    }
-}
-
-/// Ends a turn when its task is gone, so that nobody waits for its stream or its gates.
-struct EndOnDrop(TurnContext);
-
-impl Drop for EndOnDrop {
-    fn drop(&mut self) {
-        self.0.end();
     }
 }
 

@@ -36,10 +36,10 @@ impl Body {
                 Body::Text(text)
             }
             Body::Bytes(bytes) => match cut(&bytes, most).and_then(|end| bytes.get(..end)) {
-                Some(kept) => {
+                Some(rest) => {
                     truncated.set();
                     // A slice would keep all of the bytes alive.
-                    Body::Bytes(Bytes::copy_from_slice(kept))
+                    Body::Bytes(Bytes::copy_from_slice(rest))
                 }
                 None => Body::Bytes(bytes),
             },
@@ -54,7 +54,7 @@ fn cut(bytes: &[u8], most: u64) -> Option<usize> {
     let most = usize::try_from(most).ok()?;
     bytes
         .get(..most)
-        .filter(|kept| kept.len() < bytes.len())
+        .filter(|first| first.len() < bytes.len())
         .map(whole_characters)
 }
 
@@ -90,14 +90,6 @@ pub(super) struct Bound {
     truncated: Truncated,
 }
 
-/// What a bound lets through.
-pub(super) enum Admitted {
-    /// More may come.
-    Piece(Bytes),
-    /// The rest is cut off.
-    Last(Bytes),
-}
-
 impl Bound {
     pub(super) fn new(most: u64, truncated: Truncated) -> Self {
         Bound {
@@ -107,7 +99,8 @@ impl Bound {
         }
     }
 
-    pub(super) fn admit(&mut self, piece: Bytes) -> Admitted {
+    /// What may be given out now, and whether the rest is cut off.
+    pub(super) fn admit(&mut self, piece: Bytes) -> (Bytes, bool) {
         let mut piece = match self.held_back.is_empty() {
             true => piece,
             false => {
@@ -119,14 +112,14 @@ impl Bound {
         if let Some(end) = cut(&piece, self.left) {
             self.truncated.set();
             piece.truncate(end);
-            return Admitted::Last(piece);
+            return (piece, true);
         }
         let length = piece.len() as u64;
         if self.left - length < CHARACTER {
             self.held_back = piece.split_off(whole_characters(&piece));
         }
         self.left -= piece.len() as u64;
-        Admitted::Piece(piece)
+        (piece, false)
     }
 
     /// The stream ended within its bound: what was held back, if anything.

@@ -17,16 +17,12 @@ pub(super) struct Capacity {
     advice: &'static str,
 }
 
-/// A share of a [`Capacity`], given back when it is dropped.
-struct Reservation {
+/// Bytes and the room that is reserved for them, which is given back when the last clone or slice of the [`Bytes`] made of it
+/// is dropped.
+struct Reserved {
     capacity: Arc<Capacity>,
-    bytes: u64,
-}
-
-/// Bytes and the room that is reserved for them. It lives for as long as any clone or slice of the [`Bytes`] made of it.
-struct Held {
+    room: u64,
     bytes: Bytes,
-    _room: Reservation,
 }
 
 impl Capacity {
@@ -43,24 +39,25 @@ impl Capacity {
     /// # Errors
     /// The content does not fit, or its stream failed.
     pub(super) async fn take_in(self: &Arc<Self>, content: Body) -> io::Result<Bytes> {
-        let mut room = Reservation {
+        let mut reserved = Reserved {
             capacity: Arc::clone(self),
-            bytes: 0,
+            room: 0,
+            bytes: Bytes::new(),
         };
-        let bytes = match content {
+        reserved.bytes = match content {
             Body::Text(text) => {
-                room.grow(text.len())?;
+                reserved.grow(text.len())?;
                 Bytes::from(text)
             }
             Body::Bytes(bytes) => {
-                room.grow(bytes.len())?;
+                reserved.grow(bytes.len())?;
                 bytes
             }
             Body::Stream(mut stream) => {
                 let mut all = Vec::new();
                 while let Some(piece) = stream.next().await {
                     let piece = piece?;
-                    room.grow(piece.len())?;
+                    reserved.grow(piece.len())?;
                     all.extend_from_slice(&piece);
                 }
                 // A vector that grew has up to twice the room that it needs.
@@ -68,11 +65,11 @@ impl Capacity {
                 Bytes::from(all)
             }
         };
-        Ok(Bytes::from_owner(Held { bytes, _room: room }))
+        Ok(Bytes::from_owner(reserved))
     }
 }
 
-impl Reservation {
+impl Reserved {
     fn grow(&mut self, by: usize) -> io::Result<()> {
         let (most, by) = (self.capacity.most, by as u64);
         let more = |used: u64| used.checked_add(by).filter(|sum| *sum <= most);
@@ -82,11 +79,11 @@ impl Reservation {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         match grown {
             Ok(_) => {
-                self.bytes += by;
+                self.room += by;
                 Ok(())
             }
             Err(used) => {
-                let others = used - self.bytes;
+                let others = used - self.room;
                 let advice = self.capacity.advice;
                 let message = format!(
                     "the spool in memory is full: it holds at most {most} bytes, and {others} of them are taken by other results: {advice}"
@@ -97,13 +94,13 @@ impl Reservation {
     }
 }
 
-impl Drop for Reservation {
+impl Drop for Reserved {
     fn drop(&mut self) {
-        self.capacity.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.capacity.used.fetch_sub(self.room, Ordering::Relaxed);
     }
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for Reserved {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 
-use super::file::{FileReader, Links, blocking};
+use super::file::{FileReader, blocking};
 use super::{ByteReader, Spool};
 use crate::spool::{Body, ByteStream};
 
@@ -96,7 +96,7 @@ impl Spool for DiskSpool {
 
     async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
         // A link in the folder must not have other files read.
-        match FileReader::open_with(self.path_of(id)?, Links::Refused).await {
+        match FileReader::open_with(self.path_of(id)?, false).await {
             Ok(reader) => Ok(Some(Arc::new(reader))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -203,7 +203,7 @@ impl Unfinished {
         fs::rename(&self.path, &to)?;
         self.finished = true;
         flush_folder_of(&to)?;
-        Ok(FileReader::of(to, Links::Refused, &metadata))
+        Ok(FileReader::of(to, false, &metadata))
     }
 }
 

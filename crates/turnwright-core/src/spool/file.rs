@@ -16,16 +16,10 @@ use super::ByteReader;
 #[derive(Clone, Debug)]
 pub struct FileReader {
     path: PathBuf,
-    links: Links,
+    /// Whether a symbolic link in its place is followed.
+    follow_links: bool,
     len: u64,
     identity: Identity,
-}
-
-/// What a symbolic link in the place of a file means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Links {
-    Followed,
-    Refused,
 }
 
 /// Which file it is, whatever its name: another file in its place is not read for it.
@@ -49,21 +43,21 @@ impl FileReader {
     /// # Errors
     /// There is no such file, it may not be read, or it is not a regular file.
     pub async fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
-        FileReader::open_with(path.into(), Links::Followed).await
+        FileReader::open_with(path.into(), true).await
     }
 
-    pub(super) async fn open_with(path: PathBuf, links: Links) -> io::Result<Self> {
+    pub(super) async fn open_with(path: PathBuf, follow_links: bool) -> io::Result<Self> {
         blocking(move || {
-            let (_, metadata) = open_file(&path, links)?;
-            Ok(FileReader::of(path, links, &metadata))
+            let (_, metadata) = open_file(&path, follow_links)?;
+            Ok(FileReader::of(path, follow_links, &metadata))
         })
         .await
     }
 
-    pub(super) fn of(path: PathBuf, links: Links, metadata: &Metadata) -> Self {
+    pub(super) fn of(path: PathBuf, follow_links: bool, metadata: &Metadata) -> Self {
         FileReader {
             path,
-            links,
+            follow_links,
             len: metadata.len(),
             identity: identity(metadata),
         }
@@ -82,7 +76,7 @@ impl FileReader {
         let Some(into) = into.get_mut(..wanted).filter(|into| !into.is_empty()) else {
             return Ok(0);
         };
-        let (file, metadata) = open_file(&self.path, self.links)?;
+        let (file, metadata) = open_file(&self.path, self.follow_links)?;
         if identity(&metadata) != self.identity {
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
@@ -101,25 +95,22 @@ impl FileReader {
 }
 
 /// Opens a regular file. What is opened is judged, not its name: another process may replace the file at any time.
-fn open_file(path: &Path, links: Links) -> io::Result<(File, Metadata)> {
+fn open_file(path: &Path, follow_links: bool) -> io::Result<(File, Metadata)> {
     let mut options = File::options();
     options.read(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
         // Without the first, opening a pipe waits for a writer.
-        let flags = match links {
-            Links::Followed => libc::O_NONBLOCK,
-            Links::Refused => libc::O_NONBLOCK | libc::O_NOFOLLOW,
-        };
-        options.custom_flags(flags);
+        let no_follow = if follow_links { 0 } else { libc::O_NOFOLLOW };
+        options.custom_flags(libc::O_NONBLOCK | no_follow);
     }
     #[cfg(not(unix))]
-    if links == Links::Refused && std::fs::symlink_metadata(path)?.is_symlink() {
+    if !follow_links && std::fs::symlink_metadata(path)?.is_symlink() {
         return Err(not_a_file());
     }
     let file = options.open(path).map_err(|error| match is_link(&error) {
-        true if links == Links::Refused => not_a_file(),
+        true if !follow_links => not_a_file(),
         _ => error,
     })?;
     let metadata = file.metadata()?;

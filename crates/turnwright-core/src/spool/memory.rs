@@ -63,7 +63,8 @@ impl fmt::Debug for MemoryReader {
 pub struct MemorySpool(Arc<Results>);
 
 struct Results {
-    by_id: RwLock<HashMap<String, Bytes>>,
+    /// `None` if nothing can be opened by its id.
+    by_id: Option<RwLock<HashMap<String, Bytes>>>,
     capacity: Arc<Capacity>,
 }
 
@@ -92,9 +93,23 @@ impl MemorySpool {
     pub fn with_capacity(bytes: u64) -> Self {
         const ADVICE: &str = "use a `DiskSpool`, give `MemorySpool::with_capacity` more bytes, or delete results that are no longer needed";
         MemorySpool(Arc::new(Results {
-            by_id: RwLock::default(),
+            by_id: Some(RwLock::default()),
             capacity: Capacity::new(bytes, ADVICE),
         }))
+    }
+
+    /// A spool that keeps results for as long as a record or reader holds them, and opens none by its id. The default spool
+    /// of a runner and of a dispatch, and the spool of every turn that no conversation was named for.
+    pub(crate) fn transient() -> Self {
+        const ADVICE: &str = "give the runner a `DiskSpool` and the turn a conversation, or drop outcomes and delete conversations that are no longer needed";
+        MemorySpool(Arc::new(Results {
+            by_id: None,
+            capacity: Capacity::new(MemorySpool::DEFAULT_CAPACITY, ADVICE),
+        }))
+    }
+
+    fn by_id(&self) -> Option<&RwLock<HashMap<String, Bytes>>> {
+        self.0.by_id.as_ref()
     }
 }
 
@@ -109,22 +124,24 @@ impl Spool for MemorySpool {
     async fn put(&self, id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>> {
         let bytes = self.0.capacity.take_in(content).await?;
         // The replaced bytes are dropped after the lock is released.
-        let _replaced = self.0.by_id.write().insert(id.to_owned(), bytes.clone());
+        let insert = |all: &RwLock<HashMap<_, _>>| all.write().insert(id.to_owned(), bytes.clone());
+        let _replaced = self.by_id().and_then(insert);
         Ok(Arc::new(MemoryReader(bytes)))
     }
 
     async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
-        let kept = self.0.by_id.read().get(id).cloned();
-        Ok(kept.map(|bytes| Arc::new(MemoryReader(bytes)) as Arc<dyn ByteReader>))
+        let bytes = self.by_id().and_then(|all| all.read().get(id).cloned());
+        Ok(bytes.map(|bytes| Arc::new(MemoryReader(bytes)) as Arc<dyn ByteReader>))
     }
 
     async fn delete(&self, id: &str) -> io::Result<bool> {
-        let deleted = self.0.by_id.write().remove(id);
+        let deleted = self.by_id().and_then(|all| all.write().remove(id));
         Ok(deleted.is_some())
     }
 
     async fn list(&self) -> io::Result<Vec<String>> {
-        Ok(self.0.by_id.read().keys().cloned().collect())
+        let all = self.by_id().map(|all| all.read().keys().cloned().collect());
+        Ok(all.unwrap_or_default())
     }
 
     fn is_persistent(&self) -> bool {
@@ -132,51 +149,13 @@ impl Spool for MemorySpool {
     }
 
     fn reopens(&self) -> bool {
-        true
-    }
-}
-
-/// Keeps results in memory for as long as a record or reader holds them, and opens none by its id. The default spool of
-/// a runner and of a dispatch, and the spool of every turn that no conversation was named for.
-#[derive(Clone, Debug)]
-pub(crate) struct Unkept(Arc<Capacity>);
-
-impl Default for Unkept {
-    fn default() -> Self {
-        const ADVICE: &str = "give the runner a `DiskSpool` and the turn a conversation, or drop outcomes and delete conversations that are no longer needed";
-        Unkept(Capacity::new(MemorySpool::DEFAULT_CAPACITY, ADVICE))
-    }
-}
-
-#[async_trait]
-impl Spool for Unkept {
-    async fn put(&self, _id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>> {
-        Ok(Arc::new(MemoryReader(self.0.take_in(content).await?)))
-    }
-
-    async fn open(&self, _id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {
-        Ok(None)
-    }
-
-    async fn delete(&self, _id: &str) -> io::Result<bool> {
-        Ok(false)
-    }
-
-    async fn list(&self) -> io::Result<Vec<String>> {
-        Ok(Vec::new())
-    }
-
-    fn is_persistent(&self) -> bool {
-        false
-    }
-
-    fn reopens(&self) -> bool {
-        false
+        self.by_id().is_some()
     }
 }
 
 impl fmt::Debug for MemorySpool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MemorySpool({} results)", self.0.by_id.read().len())
+        let results = self.by_id().map_or(0, |all| all.read().len());
+        write!(f, "MemorySpool({results} results)")
     }
 }

@@ -40,7 +40,6 @@ pub use reader::ByteReader;
 pub use stream::{ByteSender, ByteStream, StreamClosed};
 
 pub(crate) use digest::{Spooled, digest_of};
-pub(crate) use memory::Unkept;
 
 /// Keeps the content of results. Nothing half: a stream that fails leaves nothing behind.
 #[async_trait]

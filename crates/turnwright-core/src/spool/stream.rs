@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
+use futures_util::stream::{self, BoxStream};
+use futures_util::{StreamExt as _, TryStreamExt as _, future};
 use tokio::sync::mpsc;
 
-use super::bound::{Admitted, Bound, Truncated};
+use super::bound::{Bound, Truncated};
 use super::digest::Hashing;
 use super::reader::ByteReader;
 
@@ -35,27 +37,7 @@ const PIECE: u64 = 64 * 1024;
 /// assert_eq!(all, b"one\ntwo\n");
 /// # Ok::<(), std::io::Error>(()) }).unwrap();
 /// ```
-pub struct ByteStream {
-    source: Source,
-    bound: Option<Bound>,
-    /// What was read and given back: it comes first.
-    unread: Option<Bytes>,
-    /// Takes part in every piece that is read.
-    hashing: Option<Hashing>,
-}
-
-enum Source {
-    /// Nothing more comes.
-    Ended,
-    Channel {
-        pieces: mpsc::Receiver<io::Result<Bytes>>,
-        torn: Arc<AtomicBool>,
-    },
-    Reader {
-        reader: Arc<dyn ByteReader>,
-        at: u64,
-    },
-}
+pub struct ByteStream(BoxStream<'static, io::Result<Bytes>>);
 
 /// The sending end of a [`ByteStream`].
 #[derive(Clone)]
@@ -81,112 +63,76 @@ impl ByteStream {
     /// A stream, and the end that feeds it; at most `pieces` wait between the two.
     #[must_use]
     pub fn channel(pieces: usize) -> (ByteSender, ByteStream) {
-        let (sender, receiver) = mpsc::channel(pieces.max(1));
+        let (pieces, mut receiver) = mpsc::channel(pieces.max(1));
         let torn = Arc::new(AtomicBool::new(false));
-        let stream = ByteStream::from(Source::Channel {
-            pieces: receiver,
+        let sender = ByteSender {
+            pieces,
             torn: Arc::clone(&torn),
+        };
+        let end = stream::once(async move { torn.load(Ordering::Acquire) });
+        let end = end.filter_map(async |torn| {
+            torn.then(|| Err(io::Error::other("whoever made the stream panicked")))
         });
-        let pieces = sender;
-        (ByteSender { pieces, torn }, stream)
+        let pieces = stream::poll_fn(move |cx| receiver.poll_recv(cx));
+        (sender, ByteStream(pieces.chain(end).boxed()))
     }
 
     /// All that a reader has, piece by piece, read as it is asked for.
     #[must_use]
     pub fn of_reader(reader: Arc<dyn ByteReader>) -> Self {
-        ByteStream::from(Source::Reader { reader, at: 0 })
+        let pieces = stream::try_unfold((reader, 0), async |(reader, at)| {
+            let end = reader.len();
+            if at >= end {
+                return Ok(None);
+            }
+            let piece = reader.read(at..end.min(at + PIECE)).await?;
+            if piece.is_empty() {
+                // Callers must not take an empty read before the end for the end.
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let next = at + piece.len() as u64;
+            Ok(Some((piece, (reader, next))))
+        });
+        ByteStream(pieces.boxed())
     }
 
     /// The same stream, ended after `most` bytes. Its sender then finds it closed.
     pub(super) fn bounded(self, most: u64, truncated: Truncated) -> Self {
-        ByteStream {
-            bound: Some(Bound::new(most, truncated)),
-            ..self
-        }
+        let state = Some((self, Bound::new(most, truncated)));
+        let pieces = stream::unfold(state, async |state| {
+            let (mut stream, mut bound) = state?;
+            loop {
+                let (piece, is_last) = match stream.next().await {
+                    Some(Ok(piece)) => bound.admit(piece),
+                    Some(Err(error)) => return Some((Err(error), Some((stream, bound)))),
+                    None => return bound.finish().map(|rest| (Ok(rest), None)),
+                };
+                if is_last {
+                    return Some((Ok(piece), None));
+                }
+                if !piece.is_empty() {
+                    return Some((Ok(piece), Some((stream, bound))));
+                }
+            }
+        });
+        ByteStream(pieces.fuse().boxed())
     }
 
     /// The next piece, or `None` at the end.
     pub async fn next(&mut self) -> Option<io::Result<Bytes>> {
-        let piece = match self.unread.take() {
-            Some(unread) => Some(Ok(unread)),
-            None => self.next_within_bound().await,
-        };
-        if let (Some(hashing), Some(Ok(piece))) = (&self.hashing, &piece) {
-            hashing.put(piece);
-        }
-        piece
-    }
-
-    async fn next_within_bound(&mut self) -> Option<io::Result<Bytes>> {
-        loop {
-            let piece = match (self.source.next().await, &mut self.bound) {
-                (piece, None) => return piece,
-                (Some(Err(error)), Some(_)) => return Some(Err(error)),
-                (Some(Ok(piece)), Some(bound)) => bound.admit(piece),
-                (None, Some(bound)) => return bound.finish().map(Ok),
-            };
-            match piece {
-                Admitted::Piece(piece) if piece.is_empty() => {}
-                Admitted::Piece(piece) => return Some(Ok(piece)),
-                Admitted::Last(piece) => {
-                    self.source = Source::Ended;
-                    return Some(Ok(piece));
-                }
-            }
-        }
+        self.0.next().await
     }
 
     /// Gives bytes back: they are the next piece.
-    pub(crate) fn unread(&mut self, bytes: Bytes) {
-        self.unread = Some(bytes);
+    pub(crate) fn unread(self, bytes: Bytes) -> Self {
+        let first = stream::once(future::ready(Ok(bytes)));
+        ByteStream(first.chain(self.0).boxed())
     }
 
     /// The same stream, whose pieces are hashed as they are read.
-    pub(crate) fn hashed(mut self, hashing: Hashing) -> Self {
-        self.hashing = Some(hashing);
-        self
-    }
-}
-
-impl From<Source> for ByteStream {
-    fn from(source: Source) -> Self {
-        ByteStream {
-            source,
-            bound: None,
-            unread: None,
-            hashing: None,
-        }
-    }
-}
-
-impl Source {
-    async fn next(&mut self) -> Option<io::Result<Bytes>> {
-        match self {
-            Source::Ended => None,
-            Source::Channel { pieces, torn } => match pieces.recv().await {
-                None if torn.swap(false, Ordering::AcqRel) => {
-                    Some(Err(io::Error::other("whoever made the stream panicked")))
-                }
-                piece => piece,
-            },
-            Source::Reader { reader, at } => {
-                let end = reader.len();
-                if *at >= end {
-                    return None;
-                }
-                let piece = reader.read(*at..end.min(*at + PIECE)).await;
-                *at = match &piece {
-                    // An empty read before the end is an error: callers must not take it for the end.
-                    Ok(bytes) if bytes.is_empty() => {
-                        *at = end;
-                        return Some(Err(io::ErrorKind::UnexpectedEof.into()));
-                    }
-                    Ok(bytes) => *at + bytes.len() as u64,
-                    Err(_) => end,
-                };
-                Some(piece)
-            }
-        }
+    pub(crate) fn hashed(self, hashing: Hashing) -> Self {
+        let pieces = self.0.inspect_ok(move |piece| hashing.put(piece));
+        ByteStream(pieces.boxed())
     }
 }
 

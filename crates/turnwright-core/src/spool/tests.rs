@@ -225,8 +225,8 @@ proptest! {
         let folder = Folder::new();
         let listed = runtime().block_on(async {
             let spool = DiskSpool::open(&folder.0).await.unwrap();
-            let kept = spool.put(&id, Body::Text(String::new())).await.is_ok();
-            (kept, spool.list().await.unwrap())
+            let is_kept = spool.put(&id, Body::Text(String::new())).await.is_ok();
+            (is_kept, spool.list().await.unwrap())
         });
         match listed {
             (true, ids) => prop_assert_eq!(ids, vec![id]),

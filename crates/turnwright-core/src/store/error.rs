@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorCode};
 /// The error of a [`Store`](super::Store).
 pub struct StoreError(Kind);
 
+#[derive(Debug)]
 enum Kind {
     Conflict(Revision),
     Fenced(u64),
@@ -82,9 +83,7 @@ impl StoreError {
             _ => None,
         }
     }
-}
 
-impl StoreError {
     /// Whether the batch may have been applied, see [`StoreError::outcome_unknown`].
     #[must_use]
     pub fn is_outcome_unknown(&self) -> bool {
@@ -126,14 +125,7 @@ impl fmt::Display for StoreError {
 
 impl fmt::Debug for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Kind::Conflict(found) => f.debug_tuple("Conflict").field(found).finish(),
-            Kind::Fenced(by) => f.debug_tuple("Fenced").field(by).finish(),
-            Kind::Damaged(record) => f.debug_tuple("Damaged").field(record).finish(),
-            Kind::BatchIdReused(id) => f.debug_tuple("BatchIdReused").field(id).finish(),
-            Kind::OutcomeUnknown(source) => f.debug_tuple("OutcomeUnknown").field(source).finish(),
-            Kind::Failed(source) => f.debug_tuple("Failed").field(source).finish(),
-        }
+        self.0.fmt(f)
     }
 }
 

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 
 use super::{Batch, ConversationId, Loaded, Pages, Query, Revision, Store, StoreError};
 use crate::record::{
-    CallState, GateRecord, Lease, LedgerEntry, Memory, Message, Record, RecordKind, ToolCall,
-    TurnRecord,
+    CallState, GateRecord, Lease, LedgerEntry, Memory, Message, Record, RecordKind, RecordType,
+    ToolCall, TurnRecord,
 };
 
 /// How often an update is tried while other writers change the conversation.
@@ -49,32 +49,25 @@ pub trait StoreExt: Store {
     ///
     /// # Errors
     /// As [`Store::apply`].
-    async fn put<R>(
-        &self,
-        conversation_id: &ConversationId,
-        record: R,
-    ) -> Result<Revision, StoreError>
+    async fn put<R>(&self, conversation: &ConversationId, record: R) -> Result<Revision, StoreError>
     where
         R: Into<Record> + Send,
     {
         let batch = Batch::new().put(record);
-        self.apply(conversation_id, batch).await
+        self.apply(conversation, batch).await
     }
 
     /// Puts records, all or none.
     ///
     /// # Errors
     /// As [`Store::apply`].
-    async fn put_all<R>(
+    async fn put_all(
         &self,
-        conversation_id: &ConversationId,
-        records: R,
-    ) -> Result<Revision, StoreError>
-    where
-        R: IntoIterator<Item = Record> + Send,
-    {
+        conversation: &ConversationId,
+        records: impl IntoIterator<Item = Record> + Send,
+    ) -> Result<Revision, StoreError> {
         let batch = records.into_iter().fold(Batch::new(), Batch::put);
-        self.apply(conversation_id, batch).await
+        self.apply(conversation, batch).await
     }
 
     /// Deletes a record, if it exists.
@@ -83,11 +76,11 @@ pub trait StoreExt: Store {
     /// As [`Store::apply`].
     async fn delete(
         &self,
-        conversation_id: &ConversationId,
+        conversation: &ConversationId,
         kind: RecordKind,
         id: &str,
     ) -> Result<Revision, StoreError> {
-        self.apply(conversation_id, Batch::new().delete(kind, id))
+        self.apply(conversation, Batch::new().delete(kind, id))
             .await
     }
 
@@ -100,10 +93,10 @@ pub trait StoreExt: Store {
     /// As [`StoreExt::update`]; [`StoreError::damaged_record`], and nothing is deleted, if the kind of a record is unknown.
     async fn delete_conversation(
         &self,
-        conversation_id: &ConversationId,
+        conversation: &ConversationId,
     ) -> Result<Revision, StoreError> {
         let (mut unnamed, all) = (None, Query::all());
-        let deleted = self.update(conversation_id, &all, |loaded| {
+        let deleted = self.update(conversation, &all, |loaded| {
             let mut batch = Batch::new();
             for stored in &loaded.records {
                 batch = batch.delete(stored.record.kind(), stored.record.id());
@@ -133,12 +126,12 @@ pub trait StoreExt: Store {
     /// As [`Store::load`].
     async fn get(
         &self,
-        conversation_id: &ConversationId,
+        conversation: &ConversationId,
         kind: RecordKind,
         id: &str,
     ) -> Result<Option<Record>, StoreError> {
         let query = Query::all().kind(kind).ids([id]);
-        let found = undamaged(self.load(conversation_id, &query).await?)?;
+        let found = undamaged(self.load(conversation, &query).await?)?;
         Ok(found.into_records().next())
     }
 
@@ -146,8 +139,8 @@ pub trait StoreExt: Store {
     ///
     /// # Errors
     /// As [`Store::load`].
-    async fn records(&self, conversation_id: &ConversationId) -> Result<Vec<Record>, StoreError> {
-        let loaded = undamaged(self.load(conversation_id, &Query::all()).await?)?;
+    async fn records(&self, conversation: &ConversationId) -> Result<Vec<Record>, StoreError> {
+        let loaded = undamaged(self.load(conversation, &Query::all()).await?)?;
         Ok(loaded.into_records().collect())
     }
 
@@ -157,15 +150,9 @@ pub trait StoreExt: Store {
     /// As [`Store::load`].
     async fn messages(
         &self,
-        conversation_id: &ConversationId,
+        conversation: &ConversationId,
     ) -> Result<Vec<Arc<Message>>, StoreError> {
-        all_of(
-            self,
-            conversation_id,
-            RecordKind::Message,
-            Record::into_message,
-        )
-        .await
+        all_of(self, conversation).await
     }
 
     /// The tool calls, in order.
@@ -174,15 +161,9 @@ pub trait StoreExt: Store {
     /// As [`Store::load`].
     async fn tool_calls(
         &self,
-        conversation_id: &ConversationId,
+        conversation: &ConversationId,
     ) -> Result<Vec<Arc<ToolCall>>, StoreError> {
-        all_of(
-            self,
-            conversation_id,
-            RecordKind::ToolCall,
-            Record::into_tool_call,
-        )
-        .await
+        all_of(self, conversation).await
     }
 
     /// The memories, in order.
@@ -191,15 +172,9 @@ pub trait StoreExt: Store {
     /// As [`Store::load`].
     async fn memories(
         &self,
-        conversation_id: &ConversationId,
+        conversation: &ConversationId,
     ) -> Result<Vec<Arc<Memory>>, StoreError> {
-        all_of(
-            self,
-            conversation_id,
-            RecordKind::Memory,
-            Record::into_memory,
-        )
-        .await
+        all_of(self, conversation).await
     }
 
     /// The ledger, in order.
@@ -208,15 +183,9 @@ pub trait StoreExt: Store {
     /// As [`Store::load`].
     async fn ledger(
         &self,
-        conversation_id: &ConversationId,
+        conversation: &ConversationId,
     ) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
-        all_of(
-            self,
-            conversation_id,
-            RecordKind::Ledger,
-            Record::into_ledger,
-        )
-        .await
+        all_of(self, conversation).await
     }
 
     /// The turns, in order.
@@ -225,9 +194,9 @@ pub trait StoreExt: Store {
     /// As [`Store::load`].
     async fn turns(
         &self,
-        conversation_id: &ConversationId,
+        conversation: &ConversationId,
     ) -> Result<Vec<Arc<TurnRecord>>, StoreError> {
-        all_of(self, conversation_id, RecordKind::Turn, Record::into_turn).await
+        all_of(self, conversation).await
     }
 
     /// The gates, open and closed, in order.
@@ -236,22 +205,17 @@ pub trait StoreExt: Store {
     /// As [`Store::load`].
     async fn gates(
         &self,
-        conversation_id: &ConversationId,
+        conversation: &ConversationId,
     ) -> Result<Vec<Arc<GateRecord>>, StoreError> {
-        all_of(self, conversation_id, RecordKind::Gate, Record::into_gate).await
+        all_of(self, conversation).await
     }
 
     /// The lease of the conversation, if a turn ever ran there.
     ///
     /// # Errors
     /// As [`Store::load`].
-    async fn lease(
-        &self,
-        conversation_id: &ConversationId,
-    ) -> Result<Option<Arc<Lease>>, StoreError> {
-        let found = self
-            .get(conversation_id, RecordKind::Lease, Lease::ID)
-            .await?;
+    async fn lease(&self, conversation: &ConversationId) -> Result<Option<Arc<Lease>>, StoreError> {
+        let found = self.get(conversation, RecordKind::Lease, Lease::ID).await?;
         Ok(found.and_then(Record::into_lease))
     }
 
@@ -263,16 +227,16 @@ pub trait StoreExt: Store {
     /// As [`Store::load`].
     async fn unfinished(
         &self,
-        conversation_id: &ConversationId,
+        conversation: &ConversationId,
     ) -> Result<Vec<Arc<LedgerEntry>>, StoreError> {
-        let mut entries = self.ledger(conversation_id).await?;
-        entries.retain(|entry| entry.state() == CallState::Begun);
+        let mut entries = self.ledger(conversation).await?;
+        entries.retain(|entry| entry.state == CallState::Begun);
         Ok(entries)
     }
 
     /// The records that a query selects, one after the other, loaded in pages.
-    fn pages<'s>(&'s self, conversation_id: &'s ConversationId, query: Query) -> Pages<'s, Self> {
-        Pages::new(self, conversation_id, query)
+    fn pages<'s>(&'s self, conversation: &'s ConversationId, query: Query) -> Pages<'s, Self> {
+        Pages::new(self, conversation, query)
     }
 
     /// Loads records, makes a batch from them, and applies it if the conversation has not changed in between. Otherwise starts
@@ -280,18 +244,15 @@ pub trait StoreExt: Store {
     ///
     /// # Errors
     /// As [`Store::load`] and [`Store::apply`]; [`StoreError::conflict`] after a hundred tries.
-    async fn update<F>(
+    async fn update(
         &self,
-        conversation_id: &ConversationId,
+        conversation: &ConversationId,
         query: &Query,
-        mut change: F,
-    ) -> Result<Revision, StoreError>
-    where
-        F: FnMut(&Loaded) -> Batch + Send,
-    {
+        mut change: impl for<'l> FnMut(&'l Loaded) -> Batch + Send,
+    ) -> Result<Revision, StoreError> {
         let mut tries = 0;
         loop {
-            let loaded = self.load(conversation_id, query).await?;
+            let loaded = self.load(conversation, query).await?;
             let batch = change(&loaded);
             let revision = loaded.revision;
             drop(loaded);
@@ -299,7 +260,7 @@ pub trait StoreExt: Store {
                 return Ok(revision);
             }
             tries += 1;
-            match self.apply(conversation_id, batch.expect(revision)).await {
+            match self.apply(conversation, batch.expect(revision)).await {
                 Err(error) if error.found_revision().is_some() && tries < MOST_TRIES => {}
                 done => return done,
             }
@@ -309,18 +270,18 @@ pub trait StoreExt: Store {
 
 impl<S: Store + ?Sized> StoreExt for S {}
 
-/// All records of a kind, in order.
-async fn all_of<S: Store + ?Sized, T>(
+/// All records of a type, in order.
+async fn all_of<S: Store + ?Sized, T: RecordType>(
     store: &S,
-    conversation_id: &ConversationId,
-    kind: RecordKind,
-    of_kind: fn(Record) -> Option<Arc<T>>,
+    conversation: &ConversationId,
 ) -> Result<Vec<Arc<T>>, StoreError> {
-    let loaded = store
-        .load(conversation_id, &Query::all().kind(kind))
-        .await?;
-    let records = undamaged(loaded)?.into_records();
-    Ok(records.filter_map(of_kind).collect())
+    let query = Query::all().kind(T::KIND);
+    let loaded = undamaged(store.load(conversation, &query).await?)?;
+    let records = loaded.records.iter();
+    Ok(records
+        .filter_map(|stored| T::of(&stored.record))
+        .cloned()
+        .collect())
 }
 
 /// Fails if a record is damaged: the caller gets no list with a silent gap.

@@ -39,7 +39,7 @@ pub trait StoreLayer: Send + Sync {
     ///
     /// # Errors
     /// Those of the operation.
-    async fn around<T: Send>(
+    async fn wrap<T: Send>(
         &self,
         operation: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
@@ -56,7 +56,7 @@ pub trait StoreLayer: Send + Sync {
         conversation: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
-        self.around(store.apply(conversation, batch)).await
+        self.wrap(store.apply(conversation, batch)).await
     }
 
     /// See [`Store::load`].
@@ -69,7 +69,7 @@ pub trait StoreLayer: Send + Sync {
         conversation: &ConversationId,
         query: &Query,
     ) -> Result<Loaded, StoreError> {
-        self.around(store.load(conversation, query)).await
+        self.wrap(store.load(conversation, query)).await
     }
 
     /// See [`Store::conversations`].
@@ -81,7 +81,7 @@ pub trait StoreLayer: Send + Sync {
         store: &dyn Store,
         filter: &ConversationFilter,
     ) -> Result<Vec<ConversationId>, StoreError> {
-        self.around(store.conversations(filter)).await
+        self.wrap(store.conversations(filter)).await
     }
 
     /// See [`Store::find_turns`].
@@ -93,7 +93,7 @@ pub trait StoreLayer: Send + Sync {
         store: &dyn Store,
         filter: &TurnFilter,
     ) -> Result<Vec<FoundTurn>, StoreError> {
-        self.around(store.find_turns(filter)).await
+        self.wrap(store.find_turns(filter)).await
     }
 
     /// See [`Store::changed`].
@@ -106,12 +106,7 @@ pub trait StoreLayer: Send + Sync {
         conversation: &ConversationId,
         since: Revision,
     ) -> Result<Changes, StoreError> {
-        self.around(store.changed(conversation, since)).await
-    }
-
-    /// See [`Store::is_persistent`].
-    fn is_persistent(&self, store: &dyn Store) -> bool {
-        store.is_persistent()
+        self.wrap(store.changed(conversation, since)).await
     }
 
     /// See [`Store::spool`].
@@ -175,7 +170,7 @@ impl<L: StoreLayer, S: Store> Store for Layered<L, S> {
     }
 
     fn is_persistent(&self) -> bool {
-        self.layer.is_persistent(&self.store)
+        self.store.is_persistent()
     }
 
     fn spool(&self) -> Option<Arc<dyn Spool>> {

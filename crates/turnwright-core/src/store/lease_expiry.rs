@@ -1,8 +1,8 @@
 //! Whether a lease has expired, judged by this process's monotonic clock.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::sync::LazyLock;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -13,24 +13,11 @@ use crate::record::{Lease, is_gone};
 /// The maximum number of observations. Forgetting one costs only a wait.
 const MOST: usize = 4_096;
 
-/// The leases that this process has seen, and when it first saw each in this state.
-static OBSERVED: Mutex<Option<HashMap<Observed, Instant>>> = Mutex::new(None);
+/// The states of leases that this process has seen, each with the time when it was first seen.
+static OBSERVED: LazyLock<Mutex<HashMap<Observed, Instant>>> = LazyLock::new(Mutex::default);
 
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Observed {
-    /// A renewal changes at least one of these.
-    Lease {
-        conversation_id: ConversationId,
-        owner: Arc<str>,
-        fencing_token: u64,
-        until: SystemTime,
-        renewals: u64,
-    },
-    Damaged {
-        conversation_id: ConversationId,
-        reason: String,
-    },
-}
+/// A conversation, and the state of its lease as text.
+type Observed = (ConversationId, String);
 
 /// Returns for how long the turn that a lease names may still be running, or `None` if the lease has expired or was
 /// released.
@@ -46,14 +33,9 @@ pub fn observe_lease(conversation_id: &ConversationId, lease: &Lease) -> Option<
     if lease.is_released() || is_gone(lease) {
         return None;
     }
-    let seen = Observed::Lease {
-        conversation_id: conversation_id.clone(),
-        owner: Arc::clone(&lease.owner),
-        fencing_token: lease.fencing_token,
-        until: lease.until,
-        renewals: lease.renewals,
-    };
-    unchanged(seen, lease.term.min(Lease::LONGEST))
+    // A renewal changes at least one field.
+    let state = (conversation_id.clone(), format!("{lease:?}"));
+    left(state, lease.term.min(Lease::LONGEST))
 }
 
 /// The same for a lease that cannot be read. A live holder soon writes another one. Its term is unknown: `term` is the caller's
@@ -63,22 +45,17 @@ pub(crate) fn observe_damaged(
     lease: &DamagedRecord,
     term: Duration,
 ) -> Option<Duration> {
-    let seen = Observed::Damaged {
-        conversation_id: conversation_id.clone(),
-        reason: lease.reason.clone(),
-    };
-    unchanged(seen, term)
+    left((conversation_id.clone(), lease.reason.clone()), term)
 }
 
-/// How much of the term is left since this was first seen.
-fn unchanged(seen: Observed, term: Duration) -> Option<Duration> {
+/// How much of the term is left since a state was first seen.
+fn left(state: Observed, term: Duration) -> Option<Duration> {
     let now = Instant::now();
     let mut observed = OBSERVED.lock();
-    let observed = observed.get_or_insert_default();
-    if observed.len() >= MOST && !observed.contains_key(&seen) {
-        forget_older_half(observed);
+    if observed.len() >= MOST && !observed.contains_key(&state) {
+        forget_older_half(&mut observed);
     }
-    let since = *observed.entry(seen).or_insert(now);
+    let since = *observed.entry(state).or_insert(now);
     let left = term.saturating_sub(now.saturating_duration_since(since));
     (!left.is_zero()).then_some(left)
 }

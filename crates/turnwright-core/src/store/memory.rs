@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ahash::{AHasher, RandomState};
 use async_trait::async_trait;
-use indexmap::{Equivalent, IndexSet};
 use parking_lot::{Mutex, RwLock};
 
 use super::{
@@ -48,27 +48,31 @@ struct Conversation {
     revision: u64,
     fencing_token: u64,
     last_position: u64,
-    /// The records of each kind by position, so that a query for some kinds does not visit others.
-    kinds: BTreeMap<RecordKind, BTreeMap<u64, Record>>,
-    index: IndexSet<Indexed>,
+    kinds: BTreeMap<RecordKind, OfKind>,
     /// The newest deletions, oldest first, each with its revision.
     deleted: VecDeque<(u64, RecordKind, String)>,
     /// The oldest revision since which all changes are known.
     changes_from: u64,
 }
 
-/// A record by its kind and id.
-struct Indexed {
+/// The records of one kind. Apart, so that a query for some kinds does not visit others.
+#[derive(Default)]
+struct OfKind {
+    by_position: BTreeMap<u64, Versioned>,
+    /// By id.
+    positions: HashMap<Box<str>, u64, RandomState>,
+}
+
+/// A record, and the revision with which it was last put.
+struct Versioned {
     record: Record,
-    position: u64,
-    /// The revision with which it was last put.
     revision: u64,
 }
 
 /// The ids of batches that were applied.
 #[derive(Default)]
 struct BatchLog {
-    applied: HashMap<BatchId, Applied>,
+    applied: HashMap<BatchId, Applied, RandomState>,
     oldest_first: VecDeque<(Instant, BatchId)>,
 }
 
@@ -121,9 +125,9 @@ impl Store for MemoryStore {
         filter: &ConversationFilter,
     ) -> Result<Vec<ConversationId>, StoreError> {
         let conversations = self.0.conversations.read();
-        let selected = conversations.iter().filter(|(id, conversation)| {
-            filter.matches(id) && !conversation.lock().index.is_empty()
-        });
+        let selected = conversations
+            .iter()
+            .filter(|(id, conversation)| filter.matches(id) && !conversation.lock().is_empty());
         Ok(selected
             .take(filter.limit.unwrap_or(usize::MAX))
             .map(|(id, _)| id.clone())
@@ -135,7 +139,7 @@ impl Store for MemoryStore {
         let (query, mut found) = (filter.query(), Vec::new());
         for (id, conversation) in conversations.iter().filter(|(id, _)| filter.includes(id)) {
             let conversation = conversation.lock();
-            let has = |turn: &String| conversation.index.contains(&(RecordKind::Turn, &**turn));
+            let has = |turn: &String| conversation.get(RecordKind::Turn, turn).is_some();
             if filter.turn_id.as_ref().is_none_or(has) {
                 let turns = FoundTurn::of_conversation(id, conversation.load(&query));
                 found.extend(turns.into_iter().filter(|turn| filter.matches(turn)));
@@ -198,7 +202,7 @@ impl Conversation {
                 Change::Delete(kind, id) => self.delete(kind, id),
             }
         }
-        if self.index.is_empty() {
+        if self.is_empty() {
             self.deleted.clear();
             self.changes_from = revision;
         }
@@ -221,40 +225,52 @@ impl Conversation {
 
     /// Whether the records that an earlier batch put, and no later one replaced, are those of this batch.
     fn may_have_applied(&self, batch: &Batch, earlier: Applied) -> bool {
-        let mut seen = HashSet::new();
-        batch.changes.iter().rev().all(|change| match change {
-            Change::Put(record) if seen.insert(change.key()) => {
-                let stored = self.index.get(&change.key());
-                let stored = stored.filter(|it| it.revision == earlier.revision);
-                stored.is_none_or(|it| it.record.to_json().ok() == record.to_json().ok())
-            }
-            _ => {
-                seen.insert(change.key());
-                true
-            }
+        let mut changed = HashSet::new();
+        let mut last_changes = batch.changes.iter().rev();
+        last_changes.all(|change| {
+            let (kind, id) = change.key();
+            let (true, Change::Put(record)) = (changed.insert((kind, id)), change) else {
+                return true;
+            };
+            let stored = self.get(kind, id).map(|(_, stored)| stored);
+            let stored = stored.filter(|stored| stored.revision == earlier.revision);
+            stored.is_none_or(|stored| stored.record.to_json().ok() == record.to_json().ok())
         })
     }
 
+    fn is_empty(&self) -> bool {
+        self.kinds.values().all(|kind| kind.positions.is_empty())
+    }
+
+    /// The position of a record, and the record.
+    fn get(&self, kind: RecordKind, id: &str) -> Option<(u64, &Versioned)> {
+        let kind = self.kinds.get(&kind)?;
+        let position = kind.positions.get(id)?;
+        Some((*position, kind.by_position.get(position)?))
+    }
+
     fn put(&mut self, record: Record) {
-        let found = self.index.get(&(record.kind(), record.id()));
-        let position = found.map_or(self.last_position + 1, |found| found.position);
-        self.last_position = self.last_position.max(position);
-        let of_kind = self.kinds.entry(record.kind()).or_default();
-        of_kind.insert(position, record.clone());
-        self.index.replace(Indexed {
-            record,
-            position,
-            revision: self.revision,
+        let kind = self.kinds.entry(record.kind()).or_default();
+        let position = kind.positions.get(record.id()).copied();
+        let position = position.unwrap_or_else(|| {
+            self.last_position += 1;
+            kind.positions
+                .insert(record.id().into(), self.last_position);
+            self.last_position
         });
+        let revision = self.revision;
+        kind.by_position
+            .insert(position, Versioned { record, revision });
     }
 
     fn delete(&mut self, kind: RecordKind, id: String) {
-        let Some(taken) = self.index.swap_take(&(kind, &*id)) else {
+        let Some(of_kind) = self.kinds.get_mut(&kind) else {
             return;
         };
-        if let Some(of_kind) = self.kinds.get_mut(&kind) {
-            of_kind.remove(&taken.position);
-        }
+        let Some(position) = of_kind.positions.remove(&*id) else {
+            return;
+        };
+        of_kind.by_position.remove(&position);
         self.deleted.push_back((self.revision, kind, id));
         if self.deleted.len() > KEPT_DELETIONS
             && let Some((revision, ..)) = self.deleted.pop_front()
@@ -267,13 +283,15 @@ impl Conversation {
         if since < self.changes_from || since > self.revision {
             return Changes::Unknown;
         }
-        let put = self.index.iter().filter(|it| it.revision > since);
-        let put = put.map(|it| Stored::new(Position(it.position), it.record.clone()));
+        let stored = self.kinds.values().flat_map(|kind| &kind.by_position);
+        let put = stored.filter(|(_, stored)| stored.revision > since);
+        let put = put.map(|(at, stored)| Stored::new(Position(*at), stored.record.clone()));
         let mut put: Vec<Stored> = put.collect();
         put.sort_by_key(|stored| stored.position);
-        let deleted = self.deleted.iter().filter(|(revision, kind, id)| {
-            *revision > since && !self.index.contains(&(*kind, &**id))
-        });
+        let deleted = self
+            .deleted
+            .iter()
+            .filter(|(revision, kind, id)| *revision > since && self.get(*kind, id).is_none());
         let mut deleted: Vec<_> = deleted.map(|(_, kind, id)| (*kind, id.clone())).collect();
         deleted.sort_unstable();
         deleted.dedup();
@@ -287,19 +305,20 @@ impl Conversation {
         let first = query.after.map_or(0, |after| after.0.saturating_add(1));
         let last = query.before.map_or(u64::MAX, |before| before.0);
         let within = first..last.max(first);
-        let mut found: Vec<(u64, &Record)> = match &query.ids {
+        let mut found: Vec<(u64, &Versioned)> = match &query.ids {
             Some(ids) => self.find(&query.kinds, ids, &within),
             None => self.range(query, &within),
         };
         // Most of it is in order already: one run for each kind.
         found.sort_by_key(|(position, _)| *position);
+        found.dedup_by_key(|(position, _)| *position);
         let most = query.limit.unwrap_or(usize::MAX);
         let skipped = match query.newest {
             true => found.len().saturating_sub(most),
             false => 0,
         };
         let found = found.into_iter().skip(skipped).take(most);
-        let records = found.map(|(at, record)| Stored::new(Position(at), record.clone()));
+        let records = found.map(|(at, found)| Stored::new(Position(at), found.record.clone()));
         Loaded::new(
             records.collect(),
             Revision(self.revision),
@@ -308,49 +327,39 @@ impl Conversation {
     }
 
     /// The records of the query's kinds at these positions, of each kind no more than are asked for.
-    fn range(&self, query: &Query, within: &Range<u64>) -> Vec<(u64, &Record)> {
+    fn range(&self, query: &Query, within: &Range<u64>) -> Vec<(u64, &Versioned)> {
         let most = query.limit.unwrap_or(usize::MAX);
         let mut found = Vec::new();
         let wanted = |kind: &RecordKind| query.kinds.is_empty() || query.kinds.contains(kind);
-        for (_, of_kind) in self.kinds.iter().filter(|(kind, _)| wanted(kind)) {
-            let records = of_kind.range(within.clone());
+        for (_, kind) in self.kinds.iter().filter(|(kind, _)| wanted(kind)) {
+            let records = kind.by_position.range(within.clone());
             let records = records.map(|(position, record)| (*position, record));
             match query.newest {
                 false => found.extend(records.take(most)),
-                true => {
-                    let from = found.len();
-                    found.extend(records.rev().take(most));
-                    if let Some(newest) = found.get_mut(from..) {
-                        newest.reverse();
-                    }
-                }
+                true => found.extend(records.rev().take(most)),
             }
         }
         found
     }
 
-    /// The records of these ids at these positions, each once.
+    /// The records of these ids at these positions.
     fn find(
         &self,
         kinds: &[RecordKind],
         ids: &[String],
         within: &Range<u64>,
-    ) -> Vec<(u64, &Record)> {
+    ) -> Vec<(u64, &Versioned)> {
         let kinds = match kinds {
             [] => RecordKind::ALL,
             kinds => kinds,
         };
-        let named = ids
+        let names = ids
             .iter()
-            .flat_map(|id| kinds.iter().map(move |kind| (*kind, id.as_str())));
-        let found = named.filter_map(|name| self.index.get(&name));
-        let mut found: Vec<_> = found
-            .filter(|found| within.contains(&found.position))
-            .map(|found| (found.position, &found.record))
-            .collect();
-        found.sort_by_key(|(position, _)| *position);
-        found.dedup_by_key(|(position, _)| *position);
+            .flat_map(|id| kinds.iter().map(move |kind| (kind, id)));
+        let found = names.filter_map(|(kind, id)| self.get(*kind, id));
         found
+            .filter(|(position, _)| within.contains(position))
+            .collect()
     }
 }
 
@@ -375,38 +384,12 @@ impl BatchLog {
 /// Of the conversation, the conditions and the keys of a batch. The contents are compared by
 /// [`Conversation::may_have_applied`], which no other batch pays for.
 fn digest(conversation: &ConversationId, batch: &Batch) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = AHasher::default();
     (conversation, batch.fencing_token, batch.expect).hash(&mut hasher);
     for change in &batch.changes {
         (std::mem::discriminant(change), change.key()).hash(&mut hasher);
     }
     hasher.finish()
-}
-
-impl Indexed {
-    fn key(&self) -> (RecordKind, &str) {
-        (self.record.kind(), self.record.id())
-    }
-}
-
-impl Hash for Indexed {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.key().hash(state);
-    }
-}
-
-impl PartialEq for Indexed {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Indexed {}
-
-impl Equivalent<Indexed> for (RecordKind, &str) {
-    fn equivalent(&self, indexed: &Indexed) -> bool {
-        *self == indexed.key()
-    }
 }
 
 impl fmt::Debug for MemoryStore {

@@ -172,10 +172,7 @@ impl Loaded {
     pub fn bounds(&self) -> Option<(Position, Position)> {
         let places = self.records.iter().map(|stored| stored.position);
         let places = places.chain(self.damaged.iter().map(|damaged| damaged.position));
-        places.fold(None, |bounds, place| match bounds {
-            None => Some((place, place)),
-            Some((first, last)) => Some((first.min(place), last.max(place))),
-        })
+        Some((places.clone().min()?, places.max()?))
     }
 }
 

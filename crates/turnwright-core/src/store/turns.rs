@@ -1,8 +1,9 @@
 //! Turns over all conversations.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use indexmap::IndexMap;
 
 use super::{ConversationFilter, ConversationId, DamagedRecord, Loaded, Query, Store, StoreError};
 use crate::record::{GateRecord, GateState, Lease, Record, RecordKind, TurnRecord, TurnState};
@@ -111,9 +112,9 @@ impl TurnFilter {
     /// Whether a turn matches, apart from [`TurnFilter::limit`]. A damaged turn matches every state.
     #[must_use]
     pub fn matches(&self, found: &FoundTurn) -> bool {
-        let state = found.turn.as_ref().map(|turn| turn.state());
+        let state = found.turn.as_ref().map(|turn| turn.state);
         let unleased = |before: SystemTime| match &found.lease {
-            Some(lease) => lease.until() < before,
+            Some(lease) => lease.until < before,
             None => true,
         };
         (self.states.is_empty() || state.is_none_or(|state| self.states.contains(&state)))
@@ -130,7 +131,8 @@ impl TurnFilter {
     /// The first turns that match, in the order of [`Store::find_turns`].
     #[must_use]
     pub fn select(&self, turns: impl IntoIterator<Item = FoundTurn>) -> Vec<FoundTurn> {
-        let mut found: Vec<FoundTurn> = turns.into_iter().filter(|it| self.matches(it)).collect();
+        let matching = turns.into_iter().filter(|turn| self.matches(turn));
+        let mut found: Vec<FoundTurn> = matching.collect();
         found.sort_by_cached_key(FoundTurn::cursor);
         found.truncate(self.limit.unwrap_or(usize::MAX));
         found
@@ -220,12 +222,12 @@ impl FoundTurn {
             Record::Lease(lease)
                 if lease.id() == Lease::ID
                     && !lease.is_released()
-                    && lease.turn_id() == Some(&self.turn_id) =>
+                    && lease.turn_id.as_deref() == Some(&self.turn_id) =>
             {
                 self.lease = Some(lease);
             }
             Record::Gate(gate)
-                if gate.turn_id() == self.turn_id && *gate.state() == GateState::Open =>
+                if *gate.turn_id == *self.turn_id && gate.state == GateState::Open =>
             {
                 self.open_gates.push(gate);
             }
@@ -242,45 +244,42 @@ impl FoundTurn {
     /// All turns of a conversation, made from its turns, gates and lease.
     #[must_use]
     pub fn of_conversation(conversation: &ConversationId, loaded: Loaded) -> Vec<Self> {
-        let mut turns = Vec::new();
-        let mut place = HashMap::new();
-        let mut found = |turn_id: &str, began_at| {
+        let mut turns = IndexMap::new();
+        let mut add = |turn_id: &str, began_at| {
             let cursor = TurnCursor::new(began_at, conversation.clone(), turn_id);
-            place.insert(turn_id.to_owned(), turns.len());
-            turns.push(FoundTurn::new(cursor));
+            turns.insert(turn_id.to_owned(), FoundTurn::new(cursor));
         };
         for stored in &loaded.records {
             if let Record::Turn(turn) = &stored.record {
-                found(turn.id(), turn.began_at());
+                add(turn.id(), turn.began_at);
             }
         }
         for damaged in &loaded.damaged {
             if damaged.kind == Some(RecordKind::Turn) {
-                found(&damaged.id, UNIX_EPOCH);
+                add(&damaged.id, UNIX_EPOCH);
             }
         }
         for record in loaded.records.into_iter().map(|stored| stored.record) {
             let turn_id = match &record {
                 Record::Turn(turn) => Some(turn.id()),
-                Record::Gate(gate) => Some(gate.turn_id()),
-                Record::Lease(lease) => lease.turn_id(),
+                Record::Gate(gate) => Some(&*gate.turn_id),
+                Record::Lease(lease) => lease.turn_id.as_deref(),
                 _ => None,
             };
-            let at = turn_id.and_then(|id| place.get(id));
-            if let Some(turn) = at.and_then(|at| turns.get_mut(*at)) {
+            if let Some(turn) = turn_id.and_then(|id| turns.get_mut(id)) {
                 turn.add(record);
             }
         }
         for damaged in &loaded.damaged {
             let is_lease = damaged.kind == Some(RecordKind::Lease) && damaged.id == Lease::ID;
             let is_turn = damaged.kind == Some(RecordKind::Turn);
-            for turn in &mut turns {
+            for turn in turns.values_mut() {
                 if is_lease || is_turn && damaged.id == turn.turn_id {
                     turn.damaged.push(damaged.clone());
                 }
             }
         }
-        turns
+        turns.into_values().collect()
     }
 }
 

@@ -1,7 +1,6 @@
-//! What was said, asked and answered, as far as a trace holds it.
+//! What was messages, asked and answered, as far as a trace holds it.
 
 use std::borrow::Cow;
-use std::io;
 
 use serde_json::{Value, json};
 
@@ -12,61 +11,27 @@ use crate::tool::{Content, ToolOutput};
 
 /// The most bytes of each, before the note that says what is missing.
 const MOST: usize = 8 * 1024;
+/// What a message takes beside its text, and the note that says what is missing.
+const NOTE: usize = 128;
 
 /// A text, cut where it is too long.
-pub(super) fn text(whole: &str) -> Cow<'_, str> {
-    match whole.len() <= MOST {
-        true => whole.into(),
-        false => cut(whole, MOST).into(),
+pub(super) fn text(text: &str) -> Cow<'_, str> {
+    match text.len() <= MOST {
+        true => text.into(),
+        false => cut(text, MOST).into(),
     }
 }
 
 /// The first bytes of a text, whole characters of it, and how much is missing.
-fn cut(whole: &str, most: usize) -> String {
-    let kept = whole.floor_char_boundary(most);
-    let left_out = whole.len() - kept;
-    let kept = whole.get(..kept).unwrap_or_default();
-    format!("{kept}… ({left_out} more bytes were left out)")
+fn cut(text: &str, most: usize) -> String {
+    let end = text.floor_char_boundary(most);
+    let (shown, left_out) = (text.get(..end).unwrap_or_default(), text.len() - end);
+    format!("{shown}… ({left_out} more bytes were left out)")
 }
 
-/// Arguments, as JSON; no more of them is held than is shown.
+/// Arguments, as JSON.
 pub(super) fn arguments(args: &Value) -> String {
-    let mut written = Bounded::default();
-    // Nothing here can fail: the writer takes everything, and every value of JSON can be written.
-    let _ = serde_json::to_writer(&mut written, args);
-    let left_out = written.left_out;
-    let mut kept = written.kept;
-    if left_out == 0 {
-        return String::from_utf8(kept).unwrap_or_default();
-    }
-    let broken = match std::str::from_utf8(&kept) {
-        Ok(_) => 0,
-        Err(error) => kept.len() - error.valid_up_to(),
-    };
-    kept.truncate(kept.len() - broken);
-    let kept = String::from_utf8(kept).unwrap_or_default();
-    let left_out = left_out + broken;
-    format!("{kept}… ({left_out} more bytes were left out)")
-}
-
-/// Keeps the first bytes and counts the others.
-#[derive(Default)]
-struct Bounded {
-    kept: Vec<u8>,
-    left_out: usize,
-}
-
-impl io::Write for Bounded {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let room = MOST.saturating_sub(self.kept.len()).min(bytes.len());
-        self.kept.extend(bytes.iter().take(room));
-        self.left_out += bytes.len() - room;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    text(&args.to_string()).into_owned()
 }
 
 /// What a call gave. Of a failure: what the model reads.
@@ -85,20 +50,26 @@ pub(super) fn result(result: &Result<ToolOutput, Error>) -> Cow<'_, str> {
 /// Messages in the form that the conventions give them, the latest for certain: it is cut where it is too long by itself, and
 /// earlier ones stand there as far as there is room.
 pub(super) fn messages<'m>(
-    said: impl DoubleEndedIterator<Item = &'m Message> + ExactSizeIterator,
+    messages: impl DoubleEndedIterator<Item = &'m Message> + ExactSizeIterator,
 ) -> String {
-    let mut left_out = said.len();
+    let mut left_out = messages.len();
     let mut room = MOST;
     let mut shown: Vec<String> = Vec::new();
-    for message in said.rev() {
+    for message in messages.rev() {
         let role = role_of(message.author());
-        let fits = first_that_fit(message.text(), room.saturating_sub(frame(role)));
-        let whole = fits == message.text().len();
-        let one = match (whole, shown.is_empty()) {
-            (true, _) => in_form(role, message.text()),
-            (false, true) => in_form(role, &cut(message.text(), fits)),
-            (false, false) => break,
-        };
+        let mut one = in_form(role, message.text());
+        if one.len() > room {
+            if !shown.is_empty() {
+                break;
+            }
+            // It fills all of the room. Escaped characters take more of it than they have bytes.
+            room = 0;
+            let mut most = MOST - NOTE;
+            while one.len() > MOST && most > 0 {
+                one = in_form(role, &cut(message.text(), most));
+                most /= 2;
+            }
+        }
         room = room.saturating_sub(one.len() + 1);
         shown.push(one);
         left_out -= 1;
@@ -115,31 +86,10 @@ fn in_form(role: &str, text: &str) -> String {
     json!({ "role": role, "parts": [{ "type": "text", "content": text }] }).to_string()
 }
 
-/// What a message takes beside its text.
-fn frame(role: &str) -> usize {
-    in_form(role, "").len()
-}
-
 fn role_of(author: &Author) -> &'static str {
     match author {
         Author::User | Author::Agent { .. } => "user",
         Author::Assistant => "assistant",
         Author::Framework => "system",
     }
-}
-
-/// How many bytes of a text, whole characters of it, fit once they are written as JSON.
-fn first_that_fit(text: &str, mut room: usize) -> usize {
-    for (at, character) in text.char_indices() {
-        let takes = match character {
-            '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
-            '\0'..' ' => 6,
-            _ => character.len_utf8(),
-        };
-        match room.checked_sub(takes) {
-            Some(left) => room = left,
-            None => return at,
-        }
-    }
-    text.len()
 }

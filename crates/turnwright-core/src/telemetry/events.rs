@@ -7,52 +7,35 @@ use crate::error::{Error, ErrorCode};
 use crate::event::Level;
 use crate::tool::context::{DispatchContext, TurnContext};
 
-/// Words to operators, which become a `String` once somebody wants them.
-pub(crate) enum Words<M> {
-    Heard(String),
-    Unheard(M),
-}
-
-impl<M: Into<String>> Words<M> {
-    pub(crate) fn into_string(self) -> String {
-        match self {
-            Words::Heard(words) => words,
-            Words::Unheard(words) => words.into(),
-        }
-    }
-}
-
-/// Gives words to the trace, if somebody traces, and gives them back. They are meant for operators, so they are no content.
-pub(crate) fn log<M: Into<String>>(turn: &TurnContext, level: Level, message: M) -> Words<M> {
-    // A level must stand in the code itself, so there is one place for each.
-    macro_rules! at {
-        ($level:ident, $tell:ident) => {{
-            if !enabled!(target: TARGET, tracing::Level::$level) {
-                return Words::Unheard(message);
-            }
-            let words: String = message.into();
-            let shown = content::text(&words);
-            $tell!(target: TARGET, { { names::TURN } = turn.turn_id() }, "{shown}");
-            drop(shown);
-            Words::Heard(words)
-        }};
-    }
+/// Whether messages of this level are recorded.
+pub(crate) fn is_traced(level: Level) -> bool {
     match level {
-        Level::Debug => at!(DEBUG, debug),
-        Level::Info => at!(INFO, info),
-        Level::Warn => at!(WARN, warn),
-        Level::Error => at!(ERROR, error),
+        Level::Debug => enabled!(target: TARGET, tracing::Level::DEBUG),
+        Level::Info => enabled!(target: TARGET, tracing::Level::INFO),
+        Level::Warn => enabled!(target: TARGET, tracing::Level::WARN),
+        Level::Error => enabled!(target: TARGET, tracing::Level::ERROR),
     }
 }
 
-/// Notes a warning, and gives it back. What the framework warns of it says with the error that it came across, in which
-/// anything may stand.
-pub(crate) fn warning<M: Into<String>>(turn: &TurnContext, message: M) -> Words<M> {
-    if turn.setup().trace_content {
-        return log(turn, Level::Warn, message);
+/// Emits a message to operators. It is meant for them, so it is no content.
+pub(crate) fn log(turn: &TurnContext, level: Level, message: &str) {
+    let (turn, message) = (turn.turn_id(), content::text(message));
+    // A level must stand in the code itself.
+    match level {
+        Level::Debug => debug!(target: TARGET, { { names::TURN } = turn }, "{message}"),
+        Level::Info => info!(target: TARGET, { { names::TURN } = turn }, "{message}"),
+        Level::Warn => warn!(target: TARGET, { { names::TURN } = turn }, "{message}"),
+        Level::Error => error!(target: TARGET, { { names::TURN } = turn }, "{message}"),
     }
-    warn!(target: TARGET, { { names::TURN } = turn.turn_id() }, "a warning: see the turn's events");
-    Words::Unheard(message)
+}
+
+/// Emits a warning. The framework's own warnings quote errors, in which any content may stand.
+pub(crate) fn warning(turn: &TurnContext, message: &str) {
+    let message = match turn.setup().trace_content {
+        true => message,
+        false => "a warning: see the turn's events",
+    };
+    log(turn, Level::Warn, message);
 }
 
 /// A turn failed. The error's own words may hold anything that the executor, a tool or a store came across.

@@ -39,7 +39,7 @@ mod names;
 mod spans;
 
 #[cfg(not(feature = "tracing"))]
-mod idle;
+mod disabled;
 
 #[cfg(feature = "tracing")]
 #[cfg(test)]
@@ -47,12 +47,14 @@ mod tests;
 
 #[cfg(feature = "tracing")]
 pub(crate) use {
-    events::{failed, log, refused, warning},
+    events::{failed, is_traced, log, refused, warning},
     spans::{ModelSpan, ToolSpan, TurnSpan, here},
 };
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) use idle::{ModelSpan, ToolSpan, TurnSpan, failed, here, log, refused, warning};
+pub(crate) use disabled::{
+    ModelSpan, ToolSpan, TurnSpan, failed, here, is_traced, log, refused, warning,
+};
 
 /// The target of every span and event, for filters.
 pub const TARGET: &str = "turnwright";

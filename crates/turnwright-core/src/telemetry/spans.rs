@@ -51,21 +51,21 @@ impl TurnSpan {
         );
         let content = turn.setup().trace_content && !span.is_disabled();
         if content && let Some(message) = message {
-            let said = content::messages(std::iter::once(message));
-            span.record(names::INPUT_MESSAGES, said);
+            let message = content::messages(std::iter::once(message));
+            span.record(names::INPUT_MESSAGES, message);
         }
         TurnSpan { span, content }
     }
 
     /// Puts all of the turn into the span.
-    pub(crate) fn around<F>(self, work: F) -> impl Future<Output = TurnOutcome> + use<F>
+    pub(crate) fn instrument<F>(self, work: F) -> impl Future<Output = TurnOutcome> + use<F>
     where
         F: Future<Output = TurnOutcome>,
     {
         let TurnSpan { span, content } = self;
-        let told = span.clone();
+        let ended = span.clone();
         // No block of our own: that would hold the turn twice.
-        work.inspect(move |outcome| end_turn(&told, outcome, content))
+        work.inspect(move |outcome| end_turn(&ended, outcome, content))
             .instrument(span)
     }
 }
@@ -76,17 +76,14 @@ fn end_turn(span: &Span, outcome: &TurnOutcome, content: bool) {
     }
     span.record(names::ENDED, outcome.ended.name());
     span.record(names::ITERATIONS, i64::from(outcome.iterations));
-    record_usage(span, outcome.usage);
+    record_usage(span, Usage::default(), outcome.usage);
     if let Some(error) = outcome.error() {
         record_error(span, error.code().as_str());
     }
     if content {
         let answers = outcome.messages().filter(|message| message.is_answer());
-        let last: Vec<&Message> = answers.last().map(AsRef::as_ref).into_iter().collect();
-        if !last.is_empty() {
-            let said = content::messages(last.into_iter());
-            span.record(names::OUTPUT_MESSAGES, said);
-        }
+        let last = answers.last().cloned();
+        record_messages(span, names::OUTPUT_MESSAGES, last.as_slice());
     }
 }
 
@@ -94,14 +91,11 @@ fn end_turn(span: &Span, outcome: &TurnOutcome, content: bool) {
 pub(crate) struct ModelSpan<'c> {
     span: Span,
     ctx: &'c DispatchContext,
-    /// None once it ended, and where nobody traces.
-    before: Option<Before>,
-}
-
-/// How the turn was when the executor began.
-struct Before {
-    usage: Usage,
+    /// How the turn was when the executor began.
+    usage_before: Usage,
     last_message: Option<Arc<Message>>,
+    /// Once the executor has returned: its error code, if it failed.
+    ended: Option<Option<&'static str>>,
 }
 
 impl<'c> ModelSpan<'c> {
@@ -126,74 +120,68 @@ impl<'c> ModelSpan<'c> {
             { names::OUTPUT_MESSAGES } = Empty,
             { names::ERROR_TYPE } = Empty,
         );
-        let before = (!span.is_disabled()).then(|| Before {
-            usage: ctx.own_usage(),
-            last_message: match ctx.setup().trace_content {
-                true => record_input(&span, &ctx.messages()),
-                false => None,
-            },
-        });
-        ModelSpan { span, ctx, before }
+        let mut model = ModelSpan {
+            span,
+            ctx,
+            usage_before: Usage::default(),
+            last_message: None,
+            ended: None,
+        };
+        if !model.span.is_disabled() {
+            model.usage_before = ctx.own_usage();
+            if ctx.setup().trace_content {
+                let messages = ctx.messages();
+                record_messages(&model.span, names::INPUT_MESSAGES, &messages);
+                model.last_message = messages.last().cloned();
+            }
+        }
+        model
     }
 
     /// Puts the executor's work into the span.
-    pub(crate) fn around<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
+    pub(crate) fn instrument<F: Future>(
+        &self,
+        work: F,
+    ) -> impl Future<Output = F::Output> + use<F> {
         work.instrument(self.span.clone())
     }
 
     /// The executor returned: with this code, if it failed.
     pub(crate) fn end(mut self, failed: Option<&'static str>) {
-        let refused = || self.ctx.nack_error().map(|error| error.code().as_str());
-        if self.before.is_some() {
-            let code = failed.or_else(refused);
-            self.finish(code);
-        }
-    }
-
-    fn finish(&mut self, code: Option<&'static str>) {
-        let (span, ctx) = (&self.span, self.ctx);
-        let Some(before) = self.before.take() else {
-            return;
-        };
-        record_usage(span, between(before.usage, ctx.own_usage()));
-        if let Some(code) = code {
-            record_error(span, code);
-        }
-        if ctx.setup().trace_content {
-            record_output(span, &ctx.messages(), before.last_message.as_deref());
-        }
+        let nacked = || self.ctx.nack_error().map(|error| error.code().as_str());
+        self.ended = Some(failed.or_else(nacked));
     }
 }
 
 impl Drop for ModelSpan<'_> {
     fn drop(&mut self) {
-        if self.before.is_some() {
-            // Dropped on its way: the turn was stopped.
-            let code = self.ctx.stop_code().as_str();
-            self.finish(Some(code));
+        let (span, ctx) = (&self.span, self.ctx);
+        if span.is_disabled() {
+            return;
+        }
+        record_usage(span, self.usage_before, ctx.own_usage());
+        // One that did not return was dropped: the turn was stopped.
+        let ended = self.ended.take();
+        if let Some(code) = ended.unwrap_or_else(|| Some(ctx.stop_code().as_str())) {
+            record_error(span, code);
+        }
+        if ctx.setup().trace_content {
+            // What the model said since: earlier turns that were added meanwhile stand before that.
+            let messages = ctx.messages();
+            let last = self.last_message.as_ref().map(|last| last.id());
+            let is_last = |message: &Arc<Message>| Some(message.id()) == last;
+            let since = messages.iter().rposition(is_last).map_or(0, |at| at + 1);
+            let answers = messages.into_iter().skip(since);
+            let answers: Vec<_> = answers.filter(|message| message.is_answer()).collect();
+            record_messages(span, names::OUTPUT_MESSAGES, &answers);
         }
     }
 }
 
-fn record_input(span: &Span, messages: &[Arc<Message>]) -> Option<Arc<Message>> {
+fn record_messages(span: &Span, name: &str, messages: &[Arc<Message>]) {
     if !messages.is_empty() {
-        let said = content::messages(messages.iter().map(AsRef::as_ref));
-        span.record(names::INPUT_MESSAGES, said);
-    }
-    messages.last().cloned()
-}
-
-/// What the model said since: earlier turns that were added meanwhile stand before that.
-fn record_output(span: &Span, messages: &[Arc<Message>], last: Option<&Message>) {
-    let is_last = |message: &Arc<Message>| last.is_some_and(|last| last.id() == message.id());
-    let since = messages.iter().rposition(is_last).map_or(0, |at| at + 1);
-    let since = messages.iter().skip(since).map(AsRef::as_ref);
-    let answers: Vec<&Message> = since.filter(|message| message.is_answer()).collect();
-    if !answers.is_empty() {
-        span.record(
-            names::OUTPUT_MESSAGES,
-            content::messages(answers.into_iter()),
-        );
+        let messages = content::messages(messages.iter().map(AsRef::as_ref));
+        span.record(name, messages);
     }
 }
 
@@ -229,7 +217,10 @@ impl ToolSpan {
     }
 
     /// Puts the handler's work into the span.
-    pub(crate) fn around<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
+    pub(crate) fn instrument<F: Future>(
+        &self,
+        work: F,
+    ) -> impl Future<Output = F::Output> + use<F> {
         work.instrument(self.span.clone())
     }
 
@@ -259,7 +250,7 @@ pub(crate) fn here() -> Here {
 }
 
 impl Here {
-    pub(crate) fn around<F: Future>(self, work: F) -> impl Future<Output = F::Output> + use<F> {
+    pub(crate) fn instrument<F: Future>(self, work: F) -> impl Future<Output = F::Output> + use<F> {
         work.instrument(self.0)
     }
 
@@ -273,36 +264,24 @@ fn record_error(span: &Span, code: &'static str) {
     span.record(names::SPAN_STATUS, "ERROR");
 }
 
-/// As signed numbers: the bridge to OpenTelemetry makes text of others.
-fn record_usage(span: &Span, usage: Usage) {
-    if usage == Usage::default() {
+/// Records what was used from one moment to another, as signed numbers: the bridge to OpenTelemetry makes text of others.
+fn record_usage(span: &Span, before: Usage, after: Usage) {
+    if before == after {
         // Nobody said.
         return;
     }
-    let record = |name: &str, tokens: u64| {
-        span.record(name, i64::try_from(tokens).unwrap_or(i64::MAX));
+    let used = |tokens: fn(Usage) -> u64| {
+        let used = tokens(after).saturating_sub(tokens(before));
+        i64::try_from(used).unwrap_or(i64::MAX)
     };
-    record(names::INPUT_TOKENS, usage.input_tokens);
-    record(names::OUTPUT_TOKENS, usage.output_tokens);
-    if usage.cached_input_tokens > 0 {
-        record(names::CACHED_INPUT_TOKENS, usage.cached_input_tokens);
+    span.record(names::INPUT_TOKENS, used(|usage| usage.input_tokens));
+    span.record(names::OUTPUT_TOKENS, used(|usage| usage.output_tokens));
+    let cached = used(|usage| usage.cached_input_tokens);
+    if cached > 0 {
+        span.record(names::CACHED_INPUT_TOKENS, cached);
     }
-    if usage.reasoning_tokens > 0 {
-        record(names::REASONING_TOKENS, usage.reasoning_tokens);
+    let reasoning = used(|usage| usage.reasoning_tokens);
+    if reasoning > 0 {
+        span.record(names::REASONING_TOKENS, reasoning);
     }
-}
-
-/// What was used from one moment to another.
-fn between(before: Usage, after: Usage) -> Usage {
-    let mut used = after;
-    used.requests = after.requests.saturating_sub(before.requests);
-    used.input_tokens = after.input_tokens.saturating_sub(before.input_tokens);
-    used.cached_input_tokens = after
-        .cached_input_tokens
-        .saturating_sub(before.cached_input_tokens);
-    used.output_tokens = after.output_tokens.saturating_sub(before.output_tokens);
-    used.reasoning_tokens = after
-        .reasoning_tokens
-        .saturating_sub(before.reasoning_tokens);
-    used
 }

@@ -80,14 +80,14 @@ const NOTE: usize = 256;
 #[test]
 fn a_long_text_is_cut_at_a_character_and_says_so() {
     assert_eq!(content::text("short"), "short");
-    let whole = "x".repeat(MOST);
-    assert_eq!(content::text(&whole), whole);
+    let full = "x".repeat(MOST);
+    assert_eq!(content::text(&full), full);
     // Three bytes each: the bound falls inside of one.
     let long = "€".repeat(10_000);
     let cut = content::text(&long);
     assert!(cut.starts_with("€€€") && cut.len() < MOST + NOTE);
-    let kept = MOST / 3 * 3;
-    let note = format!("… ({} more bytes were left out)", long.len() - kept);
+    let held = MOST / 3 * 3;
+    let note = format!("… ({} more bytes were left out)", long.len() - held);
     assert!(cut.ends_with(&note), "{}", &cut[cut.len() - 60..]);
 }
 
@@ -99,11 +99,11 @@ fn long_arguments_are_cut_wherever_the_bound_falls() {
     );
     for shift in 0..4 {
         let args = json!({ "x".repeat(shift): "😀".repeat(10_000) });
-        let whole = args.to_string();
+        let full = args.to_string();
         let cut = content::arguments(&args);
-        let (kept, note) = cut.split_once("… (").unwrap();
-        assert!(whole.starts_with(kept) && kept.len() <= MOST && kept.len() > MOST - 4);
-        let left_out = whole.len() - kept.len();
+        let (held, note) = cut.split_once("… (").unwrap();
+        assert!(full.starts_with(held) && held.len() <= MOST && held.len() > MOST - 4);
+        let left_out = full.len() - held.len();
         assert_eq!(note, format!("{left_out} more bytes were left out)"));
     }
 }
@@ -119,11 +119,11 @@ fn results_that_are_no_text_show_their_form_alone() {
 }
 
 fn shown(texts: &[String]) -> (String, Vec<Value>) {
-    let said: Vec<_> = texts
+    let messages: Vec<_> = texts
         .iter()
         .map(|text| Message::user(text.as_str()).build().unwrap())
         .collect();
-    let json = content::messages(said.iter().map(AsRef::as_ref));
+    let json = content::messages(messages.iter().map(AsRef::as_ref));
     let read = serde_json::from_str(&json).unwrap();
     (json, read)
 }

@@ -250,15 +250,8 @@ pub struct ApprovalRequest {
 }
 
 // Arguments may hold secrets: none of these shows them.
-
-impl fmt::Debug for PendingCall<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingCall")
-            .field("id", &self.id)
-            .field("tool", &self.tool.name())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(PendingCall<'_> { id, tool });
+debug_fields!(ApprovalRequest { id, tool });
 
 impl fmt::Debug for Review {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -277,15 +270,5 @@ impl ApprovalRequest {
     #[must_use]
     pub fn shown_args(&self) -> String {
         escape(&self.args.to_string(), usize::MAX)
-    }
-}
-
-impl fmt::Debug for ApprovalRequest {
-    /// Arguments may hold secrets: they are not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ApprovalRequest")
-            .field("id", &self.id)
-            .field("tool", &self.tool.name())
-            .finish_non_exhaustive()
     }
 }

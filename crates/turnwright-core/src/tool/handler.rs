@@ -1,6 +1,5 @@
 //! Handlers, with their types forgotten.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -65,20 +64,6 @@ impl Handler {
         }))
     }
 
-    /// For handlers of the framework's own, that take the arguments as they are and run nothing before they are polled.
-    pub(crate) fn from_values<F, Fut>(handler: F) -> Self
-    where
-        F: Fn(Value) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoToolResult> + Send + 'static,
-    {
-        Handler(Arc::new(move |args| {
-            let work = handler(args.clone());
-            Ok(BoundHandler(Box::new(move |_| {
-                Work::Async(Box::pin(async move { work.await.into_tool_result() }))
-            })))
-        }))
-    }
-
     pub(crate) fn bind(&self, args: &Value) -> Result<BoundHandler, serde_json::Error> {
         (self.0)(args)
     }
@@ -91,8 +76,4 @@ impl BoundHandler {
     }
 }
 
-impl fmt::Debug for BoundHandler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BoundHandler")
-    }
-}
+debug_fields!(BoundHandler {});

@@ -26,8 +26,8 @@ pub(super) fn write<T: Serialize + 'static>(value: T) -> Result<String, ToolErro
         let message = format!(
             "its output has more than {MAX_DEPTH} levels of JSON: return something flatter, or text"
         );
-        let told = "The tool ran, but its result is nested too deeply to be shown.";
-        return Err(ToolError::internal(message).for_model(told));
+        let for_model = "The tool ran, but its result is nested too deeply to be shown.";
+        return Err(ToolError::internal(message).for_model(for_model));
     }
     written?;
     Ok(String::from_utf8(text)?)

@@ -29,7 +29,6 @@
 pub mod approval;
 mod builder;
 pub mod context;
-mod forge_policy;
 mod handler;
 mod json;
 mod meta;
@@ -40,7 +39,6 @@ pub mod registry;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -48,7 +46,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use builder::ToolBuilder;
-pub use forge_policy::ForgePolicy;
 pub use meta::Meta;
 pub use output::{Content, IntoToolOutput, IntoToolResult, Json, ToolOutput};
 
@@ -107,6 +104,17 @@ pub struct ToolDescription<'t> {
     pub description: &'t str,
     /// The document that is enforced.
     pub input_schema: &'t Value,
+}
+
+/// How the ids of readable calls stand in the schema of an artifact tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ForgePolicy {
+    /// As an enum: the schema names every call that can be read, and changes with them. No matching artifact, no tools.
+    Enumerated,
+    /// As any text, limited by a check of the same tool that names the readable calls: the schema never changes, and a
+    /// provider's prompt cache holds.
+    Stable,
 }
 
 impl Tool {
@@ -311,11 +319,4 @@ impl Tool {
     }
 }
 
-impl fmt::Debug for Tool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tool")
-            .field("name", &self.0.facts.name)
-            .field("description", &self.0.facts.description)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Tool { name(), description() });

@@ -1,8 +1,8 @@
 //! Calls of which nobody knows whether they took effect: they were begun, and their process ended before they did.
 //!
 //! When their turn is [taken up again](crate::TurnRunner::resume), the tool is asked first, if it can say
-//! ([`ToolBuilder::reconcile`](crate::tool::ToolBuilder::reconcile)), and then whoever the runner was given
-//! ([`unknown_calls`](crate::runner::TurnRunnerBuilder::unknown_calls)): [`ask_operator`], or your own. What nobody can say stays
+//! ([`ToolBuilder::reconcile`](crate::tool::ToolBuilder::reconcile)), and then the policy of the runner
+//! ([`unknown_calls`](crate::runner::TurnRunnerBuilder::unknown_calls)): [`ask_operator`], or your own. What neither knows stays
 //! *unknown*, and the model is told so.
 //!
 //! ```
@@ -28,7 +28,6 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
-use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -47,7 +46,7 @@ use crate::tool::context::DispatchContext;
 pub const GATE: &str = "unknown_call";
 
 /// A call that was begun, and whose process ended before it did. A handle; all of the [`DispatchContext`] is in it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct UnknownCall {
     ctx: DispatchContext,
     line: Arc<LedgerEntry>,
@@ -64,7 +63,7 @@ impl UnknownCall {
     /// Which call it is.
     #[must_use]
     pub fn id(&self) -> &str {
-        self.line.tool_call()
+        &self.line.tool_call
     }
 
     /// The key that its handler had: an idempotency key for whatever the tool calls.
@@ -76,25 +75,25 @@ impl UnknownCall {
     /// The tool's name.
     #[must_use]
     pub fn tool_name(&self) -> &str {
-        self.line.tool()
+        &self.line.tool
     }
 
     /// The tool's fingerprint when it ran.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
-        self.line.fingerprint()
+        &self.line.fingerprint
     }
 
     /// The arguments that it ran with.
     #[must_use]
     pub fn args(&self) -> &Value {
-        self.line.args()
+        &self.line.args
     }
 
     /// When it was about to run.
     #[must_use]
     pub fn begun_at(&self) -> SystemTime {
-        self.line.begun_at()
+        self.line.begun_at
     }
 
     /// Opens a gate of this call and waits until somebody outside of the turn settles it. Ask about the time that it was begun
@@ -165,7 +164,7 @@ pub struct AskOperator {
     timeout: Option<Duration>,
 }
 
-/// Asks whoever holds the turn's gates, at a gate named [`GATE`]. The question is `{"tool", "args", "idempotencyKey", "begunAt"}`, an answer
+/// Asks at a gate of the turn named [`GATE`]. The question is `{"tool", "args", "idempotencyKey", "begunAt"}`, an answer
 /// `{"found": "done", "result": text}` (`result` may be left out), `{"found": "not_done"}` or `{"found": "unknown"}`. Where nobody
 /// is there, or nobody answers, it stays unknown.
 pub fn ask_operator() -> AskOperator {
@@ -209,11 +208,5 @@ impl Reconcile for AskOperator {
             Some("not_done") => Finding::NotDone,
             _ => Finding::Unknown,
         })
-    }
-}
-
-impl fmt::Debug for UnknownCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.line.fmt(f)
     }
 }

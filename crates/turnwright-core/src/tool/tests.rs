@@ -163,7 +163,7 @@ fn everything_that_was_said_can_be_read_back_and_has_its_default() {
     assert_eq!(plain.timeout(), Some(Duration::from_secs(300)));
     assert_eq!(plain.concurrency(), Concurrency::Parallel);
 
-    let said = noop("said")
+    let changed = noop("said")
         .artifact_kind(ArtifactKind::new("csv", || &[]))
         .meta(json!({ "a": { "b": 1 } }))
         .ephemeral(true)
@@ -174,13 +174,13 @@ fn everything_that_was_said_can_be_read_back_and_has_its_default() {
         .concurrency(Concurrency::Exclusive)
         .build()
         .unwrap();
-    assert_eq!(said.artifact_kind().as_str(), "csv");
-    assert_eq!(said.meta().get("a.b"), Some(&json!(1)));
-    assert!(said.is_ephemeral() && said.is_trusted());
-    assert_eq!(said.on_collision(), OnCollision::Keep);
-    assert_eq!(said.effects(), Effects::ReadOnly);
-    assert_eq!(said.timeout(), None);
-    assert_eq!(said.concurrency(), Concurrency::Exclusive);
+    assert_eq!(changed.artifact_kind().as_str(), "csv");
+    assert_eq!(changed.meta().get("a.b"), Some(&json!(1)));
+    assert!(changed.is_ephemeral() && changed.is_trusted());
+    assert_eq!(changed.on_collision(), OnCollision::Keep);
+    assert_eq!(changed.effects(), Effects::ReadOnly);
+    assert_eq!(changed.timeout(), None);
+    assert_eq!(changed.concurrency(), Concurrency::Exclusive);
 }
 
 #[test]
@@ -254,22 +254,22 @@ async fn validate_says_what_the_executor_would() {
         "{",
         r#"{"n": 1, "n": 1}"#,
     ] {
-        let (said, ran) = (
+        let (validated, ran) = (
             tool.validate(args).await,
             tool.executor(&ctx).call(args).await,
         );
-        match (said, ran) {
+        match (validated, ran) {
             (Ok(checked), Ok(output)) => {
                 assert_eq!(output.as_text(), Some(&*checked.value()["n"].to_string()));
             }
-            (Err(said), Err(ran)) => {
-                assert_eq!(said.code(), ErrorCode::InvalidToolArgs);
+            (Err(validated), Err(ran)) => {
+                assert_eq!(validated.code(), ErrorCode::InvalidToolArgs);
                 assert_eq!(
-                    (said.faults(), said.model_text()),
+                    (validated.faults(), validated.model_text()),
                     (ran.faults(), ran.model_text())
                 );
             }
-            (said, ran) => panic!("{args}: {said:?} but {ran:?}"),
+            (validated, ran) => panic!("{args}: {validated:?} but {ran:?}"),
         }
     }
     assert!(

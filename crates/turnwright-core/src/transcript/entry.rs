@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use crate::record::{
-    Author, Memory, Message, ProviderState, Record, Retrievable, StandingInstruction, Thought,
-    ToolCall,
+    Memory, Message, ProviderState, Record, Retrievable, StandingInstruction, Thought, ToolCall,
 };
 
 use super::state::ResponseState;
@@ -65,7 +64,11 @@ impl ModelResponse {
         }
         mark.is_some()
             || match record {
-                Record::ToolCall(call) => self.calls.iter().all(|it| proposed_beside(it, call)),
+                Record::ToolCall(call) => {
+                    // Calls of one response are proposed before any of them is settled.
+                    let settled = self.calls.iter().filter_map(|call| call.completed_at());
+                    settled.min().is_none_or(|at| call.created_at() <= at)
+                }
                 Record::Message(_) => self.messages.is_empty() && self.calls.is_empty(),
                 _ => false,
             }
@@ -86,12 +89,6 @@ impl ModelResponse {
     }
 }
 
-/// Whether a call may have been proposed together with one before it: it was before that one was settled.
-fn proposed_beside(before: &ToolCall, call: &ToolCall) -> bool {
-    let settled = before.completed_at();
-    settled.is_none_or(|at| call.created_at() <= at)
-}
-
 /// A part, and the records that it was made of.
 #[derive(Clone, Debug)]
 pub(super) struct Grouped {
@@ -107,15 +104,15 @@ pub(super) fn group<'r>(records: impl Iterator<Item = &'r Record>, protocol: &st
     let mut open: Option<usize> = None;
     for record in records {
         let entry = match record {
-            Record::Instruction(it) => Entry::Instruction(Arc::clone(it)),
-            Record::Memory(it) => Entry::Memory(Arc::clone(it)),
+            Record::Instruction(instruction) => Entry::Instruction(Arc::clone(instruction)),
+            Record::Memory(memory) => Entry::Memory(Arc::clone(memory)),
             Record::Retrievable(found) => {
                 open = None;
                 Entry::Retrievable(Arc::clone(found))
             }
-            Record::Message(said) if *said.author() != Author::Assistant => {
+            Record::Message(message) if !message.is_answer() => {
                 open = None;
-                Entry::Message(Arc::clone(said))
+                Entry::Message(Arc::clone(message))
             }
             Record::Message(_) | Record::Thought(_) | Record::ToolCall(_) => {
                 let state = ResponseState::read(state_of(record), protocol);
@@ -149,38 +146,4 @@ fn state_of(record: &Record) -> Option<&ProviderState> {
         Record::ToolCall(call) => call.provider_state(),
         _ => None,
     }
-}
-
-/// Whether two records are one and the same, and not only alike.
-pub(super) fn is_same(one: &Record, other: &Record) -> bool {
-    match (one, other) {
-        (Record::Message(one), Record::Message(other)) => Arc::ptr_eq(one, other),
-        (Record::Thought(one), Record::Thought(other)) => Arc::ptr_eq(one, other),
-        (Record::ToolCall(one), Record::ToolCall(other)) => Arc::ptr_eq(one, other),
-        (Record::Retrievable(one), Record::Retrievable(other)) => Arc::ptr_eq(one, other),
-        (Record::Memory(one), Record::Memory(other)) => Arc::ptr_eq(one, other),
-        (Record::Instruction(one), Record::Instruction(other)) => Arc::ptr_eq(one, other),
-        _ => false,
-    }
-}
-
-/// Whether two standing records have the same id and the same text.
-pub(super) fn says_the_same(one: &Record, other: &Record) -> bool {
-    match (one, other) {
-        (Record::Memory(one), Record::Memory(other)) => {
-            one.id() == other.id() && one.text() == other.text()
-        }
-        (Record::Instruction(one), Record::Instruction(other)) => {
-            one.id() == other.id() && one.text() == other.text()
-        }
-        _ => false,
-    }
-}
-
-pub(super) fn are_same(some: &[Record], others: &[Record]) -> bool {
-    some.len() == others.len()
-        && some
-            .iter()
-            .zip(others)
-            .all(|(one, other)| is_same(one, other))
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::future::Future;
 
 use crate::error::Error;
-use crate::record::{Record, RecordKind};
+use crate::record::{Memory, Record, RecordKind, RecordType as _, StandingInstruction};
 
-use super::entry::{Entry, Grouped, are_same, group, is_same, says_the_same};
+use super::entry::{Entry, Grouped, group};
 use super::standing::Standing;
 
 /// Knows what the parts of a prompt look like on the wire of one protocol.
@@ -39,16 +39,9 @@ pub trait Writer: Send {
 /// The prompt of a turn as it was sent, to which is added what came since.
 #[derive(Debug)]
 pub struct Transcript<W> {
-    standing: Option<Held<W>>,
+    /// What always holds, as it was when the turn began.
+    standing: Option<(Standing, Part<W>)>,
     parts: Vec<Part<W>>,
-}
-
-/// What always holds, as it was when the turn began.
-#[derive(Debug)]
-struct Held<W> {
-    standing: Standing,
-    records: Vec<Record>,
-    wire: Vec<W>,
 }
 
 /// A part as it was written.
@@ -77,7 +70,7 @@ impl<W> Default for Transcript<W> {
 impl<W: Send + Sync> Transcript<W> {
     /// The messages of the prompt.
     pub fn messages(&self) -> impl Iterator<Item = &W> + Clone {
-        let standing = self.standing.iter().flat_map(|held| &held.wire);
+        let standing = self.standing.iter().flat_map(|(_, part)| &part.wire);
         standing.chain(self.parts.iter().flat_map(|part| &part.wire))
     }
 
@@ -96,12 +89,9 @@ impl<W: Send + Sync> Transcript<W> {
     ) -> Result<(), Error> {
         self.update_standing(timeline, system, writer)?;
         // What was taken away is not to be sent again.
-        let there = |known: &Record| {
-            let same = |it: &Record| it.kind() == known.kind() && it.id() == known.id();
-            timeline.iter().any(same)
-        };
+        let listed = |known: &Record| is_listed(timeline, known);
         self.parts
-            .retain(|part| !part.is_standing() || part.records.iter().all(there));
+            .retain(|part| !part.is_standing() || part.records.iter().all(listed));
         let Some(sent) = self.sent(timeline) else {
             // Apart, so that a prompt that only grows does not carry the room for it.
             return Box::pin(self.rewrite(timeline, writer)).await;
@@ -111,10 +101,11 @@ impl<W: Send + Sync> Transcript<W> {
         let arrived = timeline.iter().skip(sent).filter(is_new);
         // What was loaded from an earlier turn in the middle of this one is listed among what was sent, and comes after it.
         let loaded = timeline.iter().take(sent);
-        let loaded = loaded.filter(|it| is_standing(it) && is_news(&written, it));
+        let loaded = loaded.filter(|record| is_standing(record) && is_news(&written, record));
         let fresh = group(arrived.chain(loaded), writer.protocol());
         for Grouped { entry, records } in fresh {
-            self.write(&entry, records, writer).await?;
+            let wire = writer.entry(&entry).await?;
+            self.parts.push(Part { records, wire });
         }
         Ok(())
     }
@@ -126,19 +117,19 @@ impl<W: Send + Sync> Transcript<W> {
         let mut sent = 0;
         for before in known.flat_map(|part| &part.records) {
             match now.find(|(_, record)| !is_standing(record)) {
-                Some((at, record)) if is_same(before, record) => sent = at + 1,
+                Some((at, record)) if before.is_same(record) => sent = at + 1,
                 _ => return None,
             }
         }
         Some(sent)
     }
 
-    /// The instructions and memories, each as it was last written.
-    fn written(&self) -> HashMap<(RecordKind, &str), &Record> {
-        let held = self.standing.iter().flat_map(|held| &held.records);
+    /// The texts of the instructions and memories, as they were last written.
+    fn written(&self) -> HashMap<(RecordKind, &str), &str> {
+        let first = self.standing.iter().map(|(_, part)| part);
         let later = self.parts.iter().filter(|part| part.is_standing());
-        let all = held.chain(later.flat_map(|part| &part.records));
-        all.map(|record| ((record.kind(), record.id()), record))
+        let all = first.chain(later).flat_map(|part| &part.records);
+        all.filter_map(|record| Some(((record.kind(), record.id()), standing_text(record)?)))
             .collect()
     }
 
@@ -148,88 +139,88 @@ impl<W: Send + Sync> Transcript<W> {
         system: impl FnOnce() -> Standing,
         writer: &mut P,
     ) -> Result<(), Error> {
-        let now: Vec<&Record> = timeline.iter().filter(|it| is_standing(it)).collect();
-        let still_there = |known: &Record| {
-            let same = |it: &&Record| it.kind() == known.kind() && it.id() == known.id();
-            now.iter().any(same)
-        };
-        let (mut standing, records) = match self.standing.take() {
+        let listed = |known: &Record| is_listed(timeline, known);
+        if let Some((_, part)) = &self.standing
+            && part.records.iter().all(listed)
+        {
+            return Ok(());
+        }
+        let (mut standing, mut records) = match self.standing.take() {
+            Some((standing, part)) => (standing, part.records),
             None => {
-                let records = now.iter().copied().cloned();
-                (system(), records.collect::<Vec<_>>())
+                let records = timeline.iter().filter(|record| is_standing(record));
+                (system(), records.cloned().collect())
             }
-            Some(held) if held.records.iter().all(still_there) => {
-                self.standing = Some(held);
-                return Ok(());
-            }
-            // Something was taken away: then it is not to be sent again.
-            Some(Held {
-                standing, records, ..
-            }) => (standing, records.into_iter().filter(still_there).collect()),
         };
-        standing.instructions = of_kind(&records, |record| record.into_instruction());
-        standing.memories = of_kind(&records, |record| record.into_memory());
+        // What was taken away is not to be sent again.
+        records.retain(listed);
+        standing.instructions = records
+            .iter()
+            .filter_map(StandingInstruction::of)
+            .cloned()
+            .collect();
+        standing.memories = records.iter().filter_map(Memory::of).cloned().collect();
         let wire = writer.standing(&standing)?;
-        self.standing = Some(Held {
-            standing,
-            records,
-            wire,
-        });
+        self.standing = Some((standing, Part { records, wire }));
         Ok(())
     }
 
-    async fn write<P: Writer<Wire = W>>(
-        &mut self,
-        entry: &Entry,
-        records: Vec<Record>,
-        writer: &mut P,
-    ) -> Result<(), Error> {
-        let wire = writer.entry(entry).await?;
-        self.parts.push(Part { records, wire });
-        Ok(())
-    }
-
-    /// Something was taken away or changed on purpose: what is still as it was is used again, the rest is written anew.
+    /// Something was taken away or changed on purpose: what is still as it was is used again, the rest is written once more.
     async fn rewrite<P: Writer<Wire = W>>(
         &mut self,
         timeline: &[Record],
         writer: &mut P,
     ) -> Result<(), Error> {
+        let key = |record: &Record| (record.kind(), record.id().to_owned());
         let before = std::mem::take(&mut self.parts).into_iter();
         // Of an instruction or a memory the last version counts.
-        let mut known: HashMap<(RecordKind, String), Part<W>> = before
-            .filter_map(|part| {
-                let first = part.records.first()?;
-                Some(((first.kind(), first.id().to_owned()), part))
-            })
+        let mut known: HashMap<_, Part<W>> = before
+            .filter_map(|part| Some((key(part.records.first()?), part)))
             .collect();
         let written = self.written();
         let is_entry = |record: &&Record| !is_standing(record) || is_news(&written, record);
         let entries = group(timeline.iter().filter(is_entry), writer.protocol());
         for Grouped { entry, records } in entries {
-            let first = records.first().map(|it| (it.kind(), it.id().to_owned()));
-            match first.and_then(|first| known.remove(&first)) {
-                Some(part) if are_same(&part.records, &records) => {
+            let part = records.first().and_then(|first| known.remove(&key(first)));
+            let part = part.filter(|part| {
+                let mut pairs = part.records.iter().zip(&records);
+                part.records.len() == records.len() && pairs.all(|(one, other)| one.is_same(other))
+            });
+            let part = match part {
+                Some(part) => {
                     writer.again(&part.wire);
-                    self.parts.push(part);
+                    part
                 }
-                _ => self.write(&entry, records, writer).await?,
-            }
+                None => {
+                    let wire = writer.entry(&entry).await?;
+                    Part { records, wire }
+                }
+            };
+            self.parts.push(part);
         }
         Ok(())
     }
 }
 
-/// Whether an instruction or a memory says something other than what was last written of it.
-fn is_news(written: &HashMap<(RecordKind, &str), &Record>, record: &Record) -> bool {
-    let known = written.get(&(record.kind(), record.id()));
-    !known.is_some_and(|known| says_the_same(known, record))
+/// The text of an instruction or a memory.
+fn standing_text(record: &Record) -> Option<&str> {
+    match record {
+        Record::Instruction(instruction) => Some(instruction.text()),
+        Record::Memory(memory) => Some(memory.text()),
+        _ => None,
+    }
+}
+
+/// Whether an instruction or a memory has another text than the one that was last written of it.
+fn is_news(written: &HashMap<(RecordKind, &str), &str>, record: &Record) -> bool {
+    written.get(&(record.kind(), record.id())).copied() != standing_text(record)
 }
 
 fn is_standing(record: &Record) -> bool {
     record.kind().is_standing()
 }
 
-fn of_kind<T>(records: &[Record], of: impl Fn(Record) -> Option<T>) -> Vec<T> {
-    records.iter().cloned().filter_map(of).collect()
+fn is_listed(timeline: &[Record], known: &Record) -> bool {
+    let same = |record: &Record| record.kind() == known.kind() && record.id() == known.id();
+    timeline.iter().any(same)
 }

@@ -44,11 +44,13 @@ impl Standing {
         }
         parts.extend(listed(
             "Instructions that always hold:",
-            self.instructions.iter().map(|it| it.text()),
+            self.instructions
+                .iter()
+                .map(|instruction| instruction.text()),
         ));
         parts.extend(listed(
             "What you remember from before:",
-            self.memories.iter().map(|it| it.text()),
+            self.memories.iter().map(|memory| memory.text()),
         ));
         parts.join("\n\n")
     }

@@ -83,12 +83,4 @@ impl ResponseState {
     }
 }
 
-impl std::fmt::Debug for ResponseState {
-    /// What a provider wants back may be secret: it is not shown.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ResponseState")
-            .field("response", &self.response)
-            .field("cut", &self.cut)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ResponseState { response, cut });

@@ -13,19 +13,27 @@ struct Words {
 
 fn word(entry: &Entry) -> String {
     match entry {
-        Entry::Message(it) => format!("said {}", it.text()),
-        Entry::Retrievable(it) => format!("found {}", it.id()),
-        Entry::Instruction(it) => format!("rule {}", it.text()),
-        Entry::Memory(it) => format!("memory {}", it.text()),
-        Entry::Response(it) => {
+        Entry::Message(item) => format!("said {}", item.text()),
+        Entry::Retrievable(item) => format!("found {}", item.id()),
+        Entry::Instruction(item) => format!("rule {}", item.text()),
+        Entry::Memory(item) => format!("memory {}", item.text()),
+        Entry::Response(item) => {
             let mut words = vec!["model".to_owned()];
             words.extend(
-                it.thoughts
+                item.thoughts
                     .iter()
-                    .map(|it| format!("thought {}", it.text())),
+                    .map(|item| format!("thought {}", item.text())),
             );
-            words.extend(it.messages.iter().map(|it| format!("said {}", it.text())));
-            words.extend(it.calls.iter().map(|it| format!("called {}", it.tool())));
+            words.extend(
+                item.messages
+                    .iter()
+                    .map(|item| format!("said {}", item.text())),
+            );
+            words.extend(
+                item.calls
+                    .iter()
+                    .map(|item| format!("called {}", item.tool())),
+            );
             words.join(", ")
         }
     }
@@ -189,14 +197,14 @@ fn what_always_holds_stands_in_one_text_and_no_item_runs_into_another() {
 #[test]
 fn state_of_another_protocol_is_nobodys_here() {
     let state = ResponseState::new("here").cut("length");
-    let kept = state.for_protocol("test");
-    let read = ResponseState::read(Some(&kept), "test").unwrap();
+    let stored = state.for_protocol("test");
+    let read = ResponseState::read(Some(&stored), "test").unwrap();
     assert_eq!(
         (read.response(), read.why_cut()),
         (state.response(), Some("length"))
     );
     assert!(read.is_from("here") && !read.is_from("there"));
-    assert!(ResponseState::read(Some(&kept), "other").is_none());
+    assert!(ResponseState::read(Some(&stored), "other").is_none());
     assert!(ResponseState::read(None, "test").is_none());
     assert!(!format!("{read:?}").contains("here"));
 }
@@ -311,8 +319,8 @@ fn make(change: &Change, timeline: &mut Vec<Record>, count: &mut usize) -> bool 
         Change::Replace(at) if !timeline.is_empty() => {
             let at = at % timeline.len();
             timeline[at] = match &timeline[at] {
-                Record::Message(it) => Message::user(text).id(it.id()).build().unwrap().into(),
-                Record::Memory(it) => Memory::new(text).id(it.id()).build().unwrap().into(),
+                Record::Message(item) => Message::user(text).id(item.id()).build().unwrap().into(),
+                Record::Memory(item) => Memory::new(text).id(item.id()).build().unwrap().into(),
                 other => other.clone(),
             };
             return matches!(timeline[at], Record::Memory(_));
@@ -340,16 +348,16 @@ proptest! {
             if adds && !first {
                 prop_assert!(now.starts_with(&before), "{before:?} {now:?}");
             }
-            let happened: Vec<Record> = timeline.iter().filter(|it| !matches!(it, Record::Memory(_))).cloned().collect();
-            let mut anew = Transcript::default();
-            update(&mut anew, &happened);
-            let expected: Vec<String> = anew.messages().skip(1).cloned().collect();
-            let told = now.iter().skip(1).filter(|it| !it.starts_with("memory"));
-            prop_assert_eq!(told.cloned().collect::<Vec<_>>(), expected);
+            let happened: Vec<Record> = timeline.iter().filter(|item| !matches!(item, Record::Memory(_))).cloned().collect();
+            let mut fresh = Transcript::default();
+            update(&mut fresh, &happened);
+            let expected: Vec<String> = fresh.messages().skip(1).cloned().collect();
+            let shown = now.iter().skip(1).filter(|item| !item.starts_with("memory"));
+            prop_assert_eq!(shown.cloned().collect::<Vec<_>>(), expected);
             let all = now.join("\n");
             for record in &timeline {
-                if let Record::Memory(it) = record {
-                    prop_assert_eq!(all.matches(it.text()).count(), 1, "{}", it.text());
+                if let Record::Memory(item) = record {
+                    prop_assert_eq!(all.matches(item.text()).count(), 1, "{}", item.text());
                 }
             }
             (before, first) = (now, false);

@@ -9,7 +9,7 @@
 
 use super::escape::{Effect, Item, State, Symbol, effect};
 use super::lookalike::{Looks, for_each_part, looks};
-use super::names::{LONGEST_RIDDLE, Search};
+use super::tag_names::{LONGEST_RIDDLE, Search};
 
 /// Escapes begun within each other and not yet ended. Repeated encoding (`&amp;amp;…`) takes one, however deep; this
 /// bounds the memory that a text made to waste it can take.
@@ -71,11 +71,8 @@ impl<'t> Reading<'t> {
                 self.search.read(looks(c), end);
             } else {
                 self.settle_all(Item {
-                    symbol: Symbol::Char(c),
-                    end,
                     raw: true,
-                    inert: false,
-                    riddle: 0,
+                    ..Item::decoded(Symbol::Char(c), end)
                 });
             }
         } else {
@@ -124,7 +121,7 @@ impl<'t> Reading<'t> {
         };
         match effect(top.state, held, top.gap, taken) {
             Effect::On(state) => self.go_on(state, item),
-            Effect::Whole(symbol) => {
+            Effect::Complete(symbol) => {
                 self.held.truncate(top.held_from);
                 self.open.pop();
                 let end = self.end_with_semicolon(top, item);

@@ -1,6 +1,5 @@
 //! The fence around content, with a code that the content cannot know.
 
-use std::fmt;
 use std::fmt::Write as _;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -117,27 +116,19 @@ impl Envelope {
             piece(value.as_bytes());
         }
         piece(&Sha256::digest(content.as_bytes()));
-        let digest = mac.finalize().into_bytes();
-        digest.iter().take(NONCE_BYTES).fold(
-            String::with_capacity(NONCE_BYTES * 2),
-            |mut hex, byte| {
-                let halves = [byte >> 4, byte & 0xf].map(u32::from);
-                hex.extend(halves.map(|half| char::from_digit(half, 16).unwrap_or('0')));
-                hex
-            },
-        )
+        let mut nonce = String::with_capacity(NONCE_BYTES * 2);
+        for byte in mac.finalize().into_bytes().iter().take(NONCE_BYTES) {
+            let _ = write!(nonce, "{byte:02x}");
+        }
+        nonce
     }
 }
 
-impl fmt::Debug for Envelope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Envelope")
-            .field("fence", &self.fence)
-            .field("record_id", &self.record_id)
-            .field("part", &self.part)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Envelope {
+    fence,
+    record_id,
+    part
+});
 
 const fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || c == '_'

@@ -49,18 +49,14 @@ impl Item {
             Symbol::Char('&') => Some(State::Ampersand),
             Symbol::Char('%') => Some(State::Percent),
             Symbol::Char('\\') => Some(State::Backslash),
-            Symbol::Byte(lead @ 0xC0..=0xDF) => Some(State::Bytes {
-                missing: 1,
-                value: u32::from(lead & 0x1F),
-            }),
-            Symbol::Byte(lead @ 0xE0..=0xEF) => Some(State::Bytes {
-                missing: 2,
-                value: u32::from(lead & 0x0F),
-            }),
-            Symbol::Byte(lead @ 0xF0..=0xF7) => Some(State::Bytes {
-                missing: 3,
-                value: u32::from(lead & 0x07),
-            }),
+            Symbol::Byte(lead @ 0xC0..=0xF7) => {
+                // Two to four ones lead: so many bytes are the character's.
+                let missing = lead.leading_ones().saturating_sub(1);
+                Some(State::Bytes {
+                    missing,
+                    value: u32::from(lead) & (0x3F >> missing),
+                })
+            }
             Symbol::Half(high @ 0xD800..=0xDBFF) => Some(State::Pair { high }),
             Symbol::Char(_) | Symbol::Byte(_) | Symbol::Half(_) | Symbol::Break => None,
         }
@@ -90,18 +86,22 @@ pub(super) enum State {
     /// `\`, or more of them: strings within strings.
     Backslash,
     /// So many digits more, after `%`, `%u`, `\x`, `\u`, `\U` or in `\164`.
-    Digits {
-        radix: u32,
-        missing: u8,
-        value: u32,
-        byte: bool,
-    },
+    Digits(Digits),
     /// `\u{7`, `\x{7`
     Braced { digits: u8, value: u32 },
     /// Bytes of one character in UTF-8.
-    Bytes { missing: u8, value: u32 },
+    Bytes { missing: u32, value: u32 },
     /// The first half of a pair.
     Pair { high: u32 },
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Digits {
+    radix: u32,
+    missing: u8,
+    value: u32,
+    /// Whether they stand for a byte, or else for a character.
+    byte: bool,
 }
 
 impl State {
@@ -118,7 +118,7 @@ pub(super) enum Effect {
     /// It goes on.
     On(State),
     /// It is complete with it.
-    Whole(Symbol),
+    Complete(Symbol),
     /// It was complete before it.
     Before(Symbol),
     /// It is no escape.
@@ -155,52 +155,23 @@ fn effect_of_char(state: State, held: &[Item], gap: bool, item: Item, c: char) -
             _,
         ) if c.is_digit(radix) => number(radix, value, c, doubt(riddle, gap || !item.raw)),
         (State::Number { .. }, ';') => match incomplete(state) {
-            Effect::Before(symbol) => Effect::Whole(symbol),
+            Effect::Before(symbol) => Effect::Complete(symbol),
             other => other,
         },
         (State::Name { letters }, _) => effect_on_name(held, letters, c),
-        (State::Percent, 'u' | 'U') => digits(16, 4, false),
-        (State::Percent, _) => match c.to_digit(16) {
-            Some(value) => Effect::On(State::Digits {
-                radix: 16,
-                missing: 1,
-                value,
-                byte: true,
-            }),
-            None => Effect::Broken,
-        },
+        (State::Percent, 'u' | 'U') => digits(4, false),
+        (State::Percent, _) => digit(Digits::new(16, 2, true), c),
         (State::Backslash, '\\') if is_run(held, item) => Effect::On(State::Backslash),
-        (State::Backslash, 'u') => digits(16, 4, false),
-        (State::Backslash, 'U') => digits(16, 8, false),
-        (State::Backslash, 'x' | 'X') => digits(16, 2, true),
-        (State::Backslash, '0'..='3') => Effect::On(State::Digits {
-            radix: 8,
-            missing: 2,
-            value: c.to_digit(8).unwrap_or(0),
-            byte: true,
-        }),
-        (
-            State::Digits {
-                radix: 16,
-                missing: 2 | 4,
-                value: 0,
-                ..
-            },
-            '{',
-        ) => Effect::On(State::Braced {
+        (State::Backslash, 'u') => digits(4, false),
+        (State::Backslash, 'U') => digits(8, false),
+        (State::Backslash, 'x' | 'X') => digits(2, true),
+        (State::Backslash, '0'..='3') => digit(Digits::new(8, 3, true), c),
+        (State::Digits(digits), '{') if digits.may_be_braced() => Effect::On(State::Braced {
             digits: 0,
             value: 0,
         }),
-        (
-            State::Digits {
-                radix,
-                missing,
-                value,
-                byte,
-            },
-            _,
-        ) => digit(radix, missing, value, byte, c),
-        (State::Braced { digits: 1.., value }, '}') => Effect::Whole(unit(value, false)),
+        (State::Digits(digits), _) => digit(digits, c),
+        (State::Braced { digits: 1.., value }, '}') => Effect::Complete(unit(value, false)),
         (State::Braced { digits, value }, _) => match c.to_digit(16) {
             Some(digit) if digits < 8 => Effect::On(State::Braced {
                 digits: digits + 1,
@@ -220,15 +191,15 @@ fn is_run(held: &[Item], backslash: Item) -> bool {
 }
 
 fn effect_on_name(held: &[Item], letters: usize, c: char) -> Effect {
-    let whole = |c: Option<char>| c.map(|c| Effect::Whole(Symbol::Char(c)));
+    let complete = |c: Option<char>| c.map(|c| Effect::Complete(Symbol::Char(c)));
     if c == ';' {
-        return whole(entity::named(&name(held, None))).unwrap_or(Effect::Broken);
+        return complete(entity::named(&name(held, None))).unwrap_or(Effect::Broken);
     }
     if !c.is_ascii_alphabetic() || letters >= entity::LONGEST {
         return Effect::Broken;
     }
     let legacy = if letters < entity::LONGEST_LEGACY {
-        whole(entity::legacy(&name(held, Some(c))))
+        complete(entity::legacy(&name(held, Some(c))))
     } else {
         None
     };
@@ -271,29 +242,38 @@ fn number(radix: u32, value: u32, c: char, riddle: u8) -> Effect {
     })
 }
 
-fn digits(radix: u32, missing: u8, byte: bool) -> Effect {
-    Effect::On(State::Digits {
-        radix,
-        missing,
-        value: 0,
-        byte,
-    })
+impl Digits {
+    fn new(radix: u32, missing: u8, byte: bool) -> Self {
+        Digits {
+            radix,
+            missing,
+            value: 0,
+            byte,
+        }
+    }
+
+    fn may_be_braced(self) -> bool {
+        self.radix == 16 && matches!(self.missing, 2 | 4) && self.value == 0
+    }
 }
 
-fn digit(radix: u32, missing: u8, value: u32, byte: bool, c: char) -> Effect {
-    let Some(digit) = c.to_digit(radix) else {
+fn digits(missing: u8, byte: bool) -> Effect {
+    Effect::On(State::Digits(Digits::new(16, missing, byte)))
+}
+
+fn digit(digits: Digits, c: char) -> Effect {
+    let Some(digit) = c.to_digit(digits.radix) else {
         return Effect::Broken;
     };
-    let value = push_digit(value, radix, digit);
-    if missing > 1 {
-        Effect::On(State::Digits {
-            radix,
-            missing: missing - 1,
+    let value = push_digit(digits.value, digits.radix, digit);
+    let missing = digits.missing.saturating_sub(1);
+    match missing {
+        0 => Effect::Complete(unit(value, digits.byte)),
+        _ => Effect::On(State::Digits(Digits {
+            missing,
             value,
-            byte,
-        })
-    } else {
-        Effect::Whole(unit(value, byte))
+            ..digits
+        })),
     }
 }
 
@@ -310,7 +290,7 @@ fn unit(value: u32, byte: bool) -> Symbol {
     }
 }
 
-fn next_byte(missing: u8, value: u32, symbol: Symbol) -> Effect {
+fn next_byte(missing: u32, value: u32, symbol: Symbol) -> Effect {
     let Symbol::Byte(byte @ 0x80..=0xBF) = symbol else {
         return Effect::Broken;
     };
@@ -321,7 +301,7 @@ fn next_byte(missing: u8, value: u32, symbol: Symbol) -> Effect {
             value,
         })
     } else {
-        Effect::Whole(unit(value, false))
+        Effect::Complete(unit(value, false))
     }
 }
 
@@ -330,5 +310,5 @@ fn second_half(high: u32, symbol: Symbol) -> Effect {
         return Effect::Broken;
     };
     let value = 0x1_0000 + ((high & 0x3FF) << 10) + (low & 0x3FF);
-    Effect::Whole(unit(value, false))
+    Effect::Complete(unit(value, false))
 }

@@ -29,9 +29,9 @@ mod entity;
 mod envelope;
 mod escape;
 mod lookalike;
-mod names;
 mod neutralise;
 mod secret;
+mod tag_names;
 mod tier;
 
 #[cfg(test)]

@@ -36,16 +36,13 @@ pub fn neutralise(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut harmless = String::with_capacity(text.len() + hyphens.len() * MARKER.len_utf8());
-    let mut rest = text;
     let mut at = 0;
     for end in hyphens {
-        let (before, after) = rest.split_at_checked(end - at).unwrap_or((rest, ""));
-        harmless.push_str(before);
+        harmless.push_str(text.get(at..end).unwrap_or_default());
         harmless.push(MARKER);
-        rest = after;
         at = end;
     }
-    harmless.push_str(rest);
+    harmless.push_str(text.get(at..).unwrap_or_default());
     Cow::Owned(harmless)
 }
 
@@ -56,20 +53,17 @@ pub fn restore(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     // The marker is nothing to the search, so that the same hyphens are found with it as without.
-    let hyphens = hyphens(text);
     let mut restored = String::with_capacity(text.len());
-    let mut rest = text;
     let mut at = 0;
-    for end in hyphens {
-        let (before, after) = rest.split_at_checked(end - at).unwrap_or((rest, ""));
-        restored.push_str(before);
-        rest = after.strip_prefix(MARKER).unwrap_or(after);
-        at = end + (after.len() - rest.len());
+    for end in hyphens(text) {
+        restored.push_str(text.get(at..end).unwrap_or_default());
+        let marked = text.get(end..).is_some_and(|rest| rest.starts_with(MARKER));
+        at = if marked { end + MARKER.len_utf8() } else { end };
     }
-    if restored.len() + rest.len() == text.len() {
+    restored.push_str(text.get(at..).unwrap_or_default());
+    if restored.len() == text.len() {
         return Cow::Borrowed(text);
     }
-    restored.push_str(rest);
     Cow::Owned(restored)
 }
 

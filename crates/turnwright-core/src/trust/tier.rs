@@ -1,7 +1,5 @@
 //! How far content is trusted.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// Where content comes from, the least trusted first: `a < b` says that `a` is trusted less.
@@ -18,20 +16,8 @@ pub enum TrustTier {
     FirstParty,
 }
 
-impl TrustTier {
-    /// The tier as it stands in records, for example `third-party-public`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            TrustTier::ThirdPartyPublic => "third-party-public",
-            TrustTier::ThirdPartyPrivate => "third-party-private",
-            TrustTier::FirstParty => "first-party",
-        }
-    }
-}
-
-impl fmt::Display for TrustTier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+names!(TrustTier {
+    ThirdPartyPublic = "third-party-public",
+    ThirdPartyPrivate = "third-party-private",
+    FirstParty = "first-party",
+});

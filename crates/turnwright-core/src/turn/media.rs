@@ -16,21 +16,17 @@ use crate::tool::context::TurnContext;
 impl TurnContext {
     /// Puts the bytes of media into the spool, if records are stored for later and the bytes can be read by range. A store in memory
     /// keeps the readers themselves.
-    pub(crate) async fn keep_media(&self, media: Vec<Media>) -> io::Result<Vec<Media>> {
+    pub(crate) async fn keep_media(&self, mut media: Vec<Media>) -> io::Result<Vec<Media>> {
         if !self.keeps_media() {
             return Ok(media);
         }
-        let mut kept = Vec::with_capacity(media.len());
-        for media in media {
-            kept.push(match media.is_to_be_spooled() {
-                true => {
-                    let spool_id = self.spool_id(&format!("media-{}", new_id()));
-                    media.keep(&**self.spool(), &spool_id).await?
-                }
-                false => media,
-            });
+        for media in &mut media {
+            if media.is_to_be_spooled() {
+                let spool_id = self.spool_id(&format!("media-{}", new_id()));
+                *media = media.clone().keep(&**self.spool(), &spool_id).await?;
+            }
         }
-        Ok(kept)
+        Ok(media)
     }
 
     /// The record with its media in the spool.
@@ -43,9 +39,9 @@ impl TurnContext {
         }
         let media = record.media().to_vec();
         // The spool and the readers are foreign code.
-        let kept = AssertUnwindSafe(self.keep_media(media)).catch_unwind();
+        let spooled = AssertUnwindSafe(self.keep_media(media)).catch_unwind();
         let message = "the media of a record could not be stored in the spool";
-        match kept.await {
+        match spooled.await {
             Ok(Ok(media)) => Ok(record.with_media(media)),
             Ok(Err(error)) => Err(Error::new(ErrorCode::Spool, message).with_source(error)),
             Err(panic) => {
@@ -55,26 +51,19 @@ impl TurnContext {
         }
     }
 
-    /// The changes with the media of their records in the spool.
+    /// Puts the media of the records that are put into the spool.
     ///
     /// # Errors
     /// `E_SPOOL_ERROR`.
-    pub(crate) async fn keep_media_in(&self, changes: Vec<Change>) -> Result<Vec<Change>, Error> {
-        let has_unkept = |change: &Change| match change {
-            Change::Put(record) => has_unkept(record),
-            Change::Delete(..) => false,
-        };
-        if !changes.iter().any(has_unkept) {
-            return Ok(changes);
-        }
-        let mut kept = Vec::with_capacity(changes.len());
+    pub(crate) async fn keep_media_in(&self, changes: &mut [Change]) -> Result<(), Error> {
         for change in changes {
-            kept.push(match change {
-                Change::Put(record) => Change::Put(self.keep_media_of(record).await?),
-                change @ Change::Delete(..) => change,
-            });
+            if let Change::Put(record) = change
+                && has_unkept(record)
+            {
+                *record = self.keep_media_of(record.clone()).await?;
+            }
         }
-        Ok(kept)
+        Ok(())
     }
 
     fn keeps_media(&self) -> bool {

@@ -1,6 +1,5 @@
 //! What a turn does with its state: stores records, keeps its lease, waits at gates, stops.
 
-mod answer;
 mod lease;
 mod log;
 mod media;
@@ -11,4 +10,4 @@ mod stop;
 mod wait;
 
 pub(crate) use records::{apply_once, in_time};
-pub(crate) use wait::{Asked, DECLINED};
+pub(crate) use wait::{Asked, REJECTED};

@@ -15,7 +15,7 @@ use crate::panic::text_of;
 use crate::record::{
     Memory, Message, Record, RecordKind, Retrievable, StandingInstruction, Thought, ToolCall,
 };
-use crate::record_log::{Came, Seen, Unseen};
+use crate::record_log::Origin;
 use crate::store::{Batch, Change, Revision, Store, StoreError};
 use crate::telemetry::here;
 use crate::tool::context::TurnContext;
@@ -28,14 +28,14 @@ macro_rules! record_methods {
                 #[doc = concat!("The ", $what, " of this turn, in order, as they are now: those of earlier turns first.")]
                 #[must_use]
                 pub fn $field(&self) -> Vec<Arc<$record>> {
-                    let records = self.records().read();
+                    let records = self.inner().records.read();
                     records.$field.all().map(|one| Arc::clone(&one.record)).collect()
                 }
 
                 #[doc = concat!("Adds to the ", $what, " of this turn, or replaces that of the same id. Nothing is stored.")]
                 pub fn $add(&self, record: Arc<$record>) {
                     // What was replaced ends after the lock: that may be foreign code.
-                    let _replaced = self.records().write().put(&Record::$kind(record), Came::Now);
+                    let _replaced = self.inner().records.write().put(&Record::$kind(record), Origin::Now);
                 }
 
                 #[doc = concat!("Stores one of the ", $what, " and adds it to this turn, or replaces that of the same id.")]
@@ -51,7 +51,7 @@ macro_rules! record_methods {
                 /// # Errors
                 /// `E_STORE_ERROR`: it is still there then.
                 pub async fn $forget(&self, id: &str) -> Result<bool, Error> {
-                    let known = self.records().read().$field.has(id);
+                    let known = self.inner().records.read().$field.has(id);
                     let change = Change::Delete(RecordKind::$kind, id.to_owned());
                     self.apply(vec![change]).await?;
                     Ok(known)
@@ -59,7 +59,7 @@ macro_rules! record_methods {
 
                 #[doc = concat!("Takes one of the ", $what, " out of this turn. The store keeps what it has.")]
                 pub fn $remove(&self, id: &str) -> Option<Arc<$record>> {
-                    self.records().write().$field.remove(id)
+                    self.inner().records.write().$field.remove(id)
                 }
             )+
         }
@@ -80,14 +80,14 @@ impl TurnContext {
     /// A standing instruction or a memory that was replaced in this turn is listed where it was last replaced.
     #[must_use]
     pub fn timeline(&self) -> Vec<Record> {
-        self.records().read().all()
+        self.inner().records.read().all()
     }
 
     /// What the turn began with, if somebody said something.
     #[must_use]
     pub fn input(&self) -> Option<Arc<Message>> {
-        let records = self.records().read();
-        let mut came = records.messages.all().filter(|one| one.place.came_now);
+        let records = self.inner().records.read();
+        let mut came = records.messages.all().filter(|one| one.place.in_this_turn);
         let input = came.next().map(|one| Arc::clone(&one.record));
         input.filter(|message| !message.is_answer())
     }
@@ -95,31 +95,24 @@ impl TurnContext {
     /// The calls that were made in this turn, in order: without those of earlier turns.
     #[must_use]
     pub fn own_tool_calls(&self) -> Vec<Arc<ToolCall>> {
-        let records = self.records().read();
-        let came = records.tool_calls.all().filter(|one| one.place.came_now);
+        let records = self.inner().records.read();
+        let came = records
+            .tool_calls
+            .all()
+            .filter(|one| one.place.in_this_turn);
         came.map(|one| Arc::clone(&one.record)).collect()
     }
 
     /// The call of that id, if it is one of this turn's.
     #[must_use]
     pub fn tool_call(&self, id: &str) -> Option<Arc<ToolCall>> {
-        self.records().read().tool_calls.get(id).cloned()
+        self.inner().records.read().tool_calls.get(id).cloned()
     }
 
     /// The retrievable of that id, if it is one of this turn's.
     #[must_use]
     pub fn retrievable(&self, id: &str) -> Option<Arc<Retrievable>> {
-        self.records().read().retrievables.get(id).cloned()
-    }
-
-    /// The calls that somebody has not seen.
-    pub(crate) fn tool_calls_since(&self, seen: Seen) -> Unseen<ToolCall> {
-        self.records().read().tool_calls.since(seen)
-    }
-
-    /// The retrievables that somebody has not seen.
-    pub(crate) fn retrievables_since(&self, seen: Seen) -> Unseen<Retrievable> {
-        self.records().read().retrievables.since(seen)
+        self.inner().records.read().retrievables.get(id).cloned()
     }
 
     /// Adds records of earlier turns, in their order: they stand before everything that came in this turn, and count as
@@ -127,10 +120,10 @@ impl TurnContext {
     pub fn hydrate(&self, records: impl IntoIterator<Item = Record>) {
         // Collected first: the iterator is foreign code and may look at this turn.
         let found: Vec<Record> = records.into_iter().collect();
-        let mut records = self.records().write();
+        let mut records = self.inner().records.write();
         for record in &found {
             // Nothing is replaced by what was there before.
-            let _nothing = records.put(record, Came::Before);
+            let _nothing = records.put(record, Origin::Before);
         }
     }
 
@@ -143,8 +136,8 @@ impl TurnContext {
     /// Makes changes in the store and in this turn. Once begun it is brought to its end, also if nobody waits for it any
     /// more: what the store holds is what the turn has. A turn that cannot keep its records cannot go on, whoever wanted to
     /// write: a store that fails ends it.
-    async fn apply(&self, changes: Vec<Change>) -> Result<(), Error> {
-        if self.has_ended() {
+    async fn apply(&self, mut changes: Vec<Change>) -> Result<(), Error> {
+        if self.inner().ended.is_set() {
             let message = "the turn has ended: what comes after it is another turn's";
             return Err(Error::new(ErrorCode::InvalidTurnContext, message));
         }
@@ -153,15 +146,15 @@ impl TurnContext {
             self.say(&changes).await;
             return Ok(());
         };
-        if self.store_hangs() {
+        if self.inner().store_hangs.is_set() {
             let message = "the store did not answer before, and is not asked again";
             return Err(Error::new(ErrorCode::Store, message));
         }
         let (turn, store) = (self.clone(), Arc::clone(store));
         let mut work = Box::pin(async move {
-            let changes = turn.keep_media_in(changes).await?;
+            turn.keep_media_in(&mut changes).await?;
             // One after the other, in the order in which they were begun.
-            let writing = turn.writes().lock().await;
+            let writing = turn.inner().writes.lock().await;
             let mut batch = Batch::from(changes.clone());
             let mut renewed = None;
             if let Some(hold) = turn.hold() {
@@ -182,12 +175,12 @@ impl TurnContext {
             let applied = apply_once(&turn, &*store, batch).await;
             let applied = applied.and_then(|applied| {
                 applied.map_err(|error| match error.fenced_by() {
-                    Some(_) => taken_over(&turn, error),
+                    Some(_) => turn.taken_over().with_source(error),
                     None => Error::from(error),
                 })
             });
             if let Err(error) = applied {
-                turn.note_unwritten();
+                turn.inner().unwritten.set();
                 turn.fail(error.clone());
                 return Err(error);
             }
@@ -204,7 +197,11 @@ impl TurnContext {
             Poll::Ready(written) => written,
             Poll::Pending => match self.runtime() {
                 Some(runtime) => {
-                    let written = self.tasks().spawn_on(here().around(work), &runtime).await;
+                    let written = self
+                        .inner()
+                        .tasks
+                        .spawn_on(here().instrument(work), &runtime)
+                        .await;
                     written.unwrap_or_else(|lost| {
                         let message = "the runtime was shut down while the store wrote";
                         Err(Error::new(ErrorCode::Store, message).with_source(lost))
@@ -228,11 +225,11 @@ impl TurnContext {
     }
 
     pub(crate) fn keep_changes(&self, changes: &[Change]) {
-        let mut records = self.records().write();
+        let mut records = self.inner().records.write();
         let mut gone: Vec<[Option<Record>; 2]> = Vec::new();
         for change in changes {
             gone.push(match change {
-                Change::Put(record) => records.put(record, Came::Stored),
+                Change::Put(record) => records.put(record, Origin::Stored),
                 Change::Delete(kind, id) => records.forget(*kind, id),
             });
         }
@@ -240,13 +237,6 @@ impl TurnContext {
         // Ends after the lock: that may be foreign code.
         drop(gone);
     }
-}
-
-/// Somebody else has the turn: what this one has to say nobody may hear any more.
-fn taken_over(turn: &TurnContext, error: StoreError) -> Error {
-    turn.note_taken_over();
-    let message = "somebody else has taken this conversation over, or deleted it: this turn stops, and stores nothing any more";
-    Error::new(ErrorCode::TurnTakenOver, message).with_source(error)
 }
 
 /// Applies a batch within the runner's time limit for the store. If the store does not know whether the batch was applied, asks
@@ -278,7 +268,7 @@ pub(crate) async fn in_time<T>(
     let done = match within(time, None, work.as_mut()).await {
         Err(Cut::Timeout(_)) => {
             // What comes after would wait as long, and in vain.
-            turn.note_store_hangs();
+            turn.inner().store_hangs.set();
             let message = format!("the store did not answer within {limit:?}");
             return Err(Error::new(ErrorCode::Store, message));
         }

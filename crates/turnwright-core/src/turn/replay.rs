@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use super::wait::declined;
+use super::wait::rejected;
 use crate::error::Error;
 use crate::gate::TurnGate;
 use crate::record::{GateRecord, GateState};
@@ -25,25 +25,25 @@ impl TurnContext {
         if !self.setups().all(|setup| setup.recalls_answers) {
             return None;
         }
-        let before = self.recorded_gates().get(id)?;
-        let same = before.name() == &*gate.name
-            && before.tool_call() == tool_call
-            && before.question() == &*gate.question;
-        match before.state() {
+        let before = self.inner().recorded_gates.get(id)?;
+        let same = before.name == gate.name
+            && before.tool_call.as_deref() == tool_call
+            && before.question == gate.question;
+        match &before.state {
             GateState::Resolved(answer) if same && !is_stale(&before, gate.timeout) => {
                 let answer = gate.check(answer.clone()).ok()?;
                 Some(Ok(answer))
             }
-            GateState::Rejected(reason) if same => Some(Err(declined(gate, reason))),
+            GateState::Rejected(reason) if same => Some(Err(rejected(gate, reason))),
             _ => None,
         }
     }
 }
 
-/// Whether the answer is older than somebody would have had to give it. One that was given in the future was given by a clock
-/// that was wrong, and nobody can say how old it is.
+/// Whether the answer is older than the timeout of the gate. An answer from the future was given under a wrong clock; its age is
+/// unknown, so it counts as stale.
 fn is_stale(before: &GateRecord, limit: Option<Duration>) -> bool {
-    let given = before.closed_at().unwrap_or(before.opened_at());
+    let given = before.closed_at.unwrap_or(before.opened_at);
     match SystemTime::now().duration_since(given) {
         Ok(age) => limit.is_some_and(|limit| age > limit),
         Err(_) => true,

@@ -23,18 +23,18 @@ impl TurnContext {
     /// ```
     #[must_use]
     pub fn per_turn<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
-        if let Some(value) = self.per_turn_cell().lock().get() {
+        if let Some(value) = self.inner().per_turn.lock().get() {
             return value;
         }
         // Made outside of the lock: that is foreign code.
         let made = T::default();
-        let mut kept = self.per_turn_cell().lock();
-        if let Some(value) = kept.get() {
-            drop(kept);
+        let mut values = self.inner().per_turn.lock();
+        if let Some(value) = values.get() {
+            drop(values);
             return value;
         }
         let made = Arc::new(made);
-        kept.0.insert(TypeId::of::<T>(), Arc::clone(&made) as _);
+        values.0.insert(TypeId::of::<T>(), Arc::clone(&made) as _);
         made
     }
 

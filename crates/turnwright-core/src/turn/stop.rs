@@ -26,7 +26,7 @@ impl TurnContext {
     /// Why what ran is cut off.
     #[cfg(feature = "tracing")]
     pub(crate) fn stop_code(&self) -> ErrorCode {
-        match &*self.stop_cell().lock() {
+        match &*self.inner().stop.lock() {
             Some(Stop::Failed(error)) => error.code(),
             Some(Stop::Limit(_)) => ErrorCode::TurnLimit,
             Some(Stop::Aborted(_)) | None => ErrorCode::TurnAborted,
@@ -34,7 +34,7 @@ impl TurnContext {
     }
 
     fn stop(&self, why: Stop) {
-        self.stop_cell().lock().get_or_insert(why);
+        self.inner().stop.lock().get_or_insert(why);
         self.cancellation().cancel();
     }
 }

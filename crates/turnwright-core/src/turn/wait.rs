@@ -14,8 +14,8 @@ use crate::record::{GateRecord, GateState, Record};
 use crate::schema::escape;
 use crate::tool::context::TurnContext;
 
-/// What a model is told before the reason of whoever declined.
-pub(crate) const DECLINED: &str = "Whoever was asked declined. Reason: ";
+/// Opens the text for the model; the reason follows.
+pub(crate) const REJECTED: &str = "The request was rejected. Reason: ";
 
 /// A gate that is open, seen from inside of the turn. Dropping it closes the gate.
 pub(crate) struct Asked {
@@ -26,7 +26,7 @@ pub(crate) struct Asked {
     settled: Option<oneshot::Receiver<Settling>>,
     how: &'static str,
     /// The turns whose readers know of it: its own, and those around it.
-    said: Vec<TurnContext>,
+    heard_by: Vec<TurnContext>,
 }
 
 impl TurnContext {
@@ -49,19 +49,13 @@ impl TurnContext {
             return Err(Error::new(ErrorCode::InvalidTurnGate, message));
         }
         let id = self.gates().next_id(&gate.name, tool_call.as_deref());
-        if let Some(said) = self.answered_before(&id, &gate, tool_call.as_deref()) {
-            return said;
+        if let Some(answer) = self.answered_before(&id, &gate, tool_call.as_deref()) {
+            return answer;
         }
         if !self.gates().can_be_answered() {
             return Err(nobody(&gate));
         }
         self.ask(id, gate, tool_call, false)?.answer().await
-    }
-
-    /// Goes on counting gates where the turn was left: the one where it waited has its id again, and no later one that of
-    /// another.
-    pub(crate) fn count_gates_on(&self) {
-        self.gates().count_on(self.recorded_gates().counts());
     }
 
     /// Opens a gate under an id. `asked_inside` says that somebody inside of the turn may answer as well.
@@ -93,7 +87,7 @@ impl TurnContext {
             tool_call,
             settled: Some(settled),
             how: "aborted",
-            said: Vec::new(),
+            heard_by: Vec::new(),
         })
     }
 }
@@ -111,52 +105,52 @@ impl Asked {
         let noted = Box::pin(self.note_open()).await;
         let time = TimeLimit::from_now(self.gate.timeout);
         let settled = within(time, self.turn.cancellation(), settled).await;
-        Box::pin(self.note_closed(noted, &settled)).await;
         let name = &self.gate.name;
-        match settled {
-            Ok(Ok(settling)) => self.read(settling),
-            // Whoever could answer has gone.
-            Ok(Err(_)) => Err(nobody(&self.gate)),
-            Err(Cut::Timeout(limit)) => {
-                self.how = "timedOut";
-                let message = format!("nobody answered at `{name}` within {limit:?}");
-                Err(Error::new(ErrorCode::GateTimeout, message))
+        let (how, state, answer) = match settled {
+            Ok(Ok(Settling::Resolved(answer))) => {
+                let state = GateState::Resolved(answer.clone());
+                ("resolved", Some(state), Ok(answer))
             }
+            Ok(Ok(Settling::Rejected(reason))) => {
+                let error = rejected(&self.gate, &reason);
+                ("rejected", Some(GateState::Rejected(reason)), Err(error))
+            }
+            // Whoever could answer has gone.
+            Ok(Err(_)) => {
+                let error = nobody(&self.gate);
+                ("aborted", Some(GateState::Unanswered), Err(error))
+            }
+            Err(Cut::Timeout(limit)) => {
+                let message = format!("nobody answered at `{name}` within {limit:?}");
+                let error = Error::new(ErrorCode::GateTimeout, message);
+                ("timedOut", Some(GateState::Unanswered), Err(error))
+            }
+            // The turn still waits here if it is resumed.
             Err(Cut::Cancelled) => {
                 let message = format!("the turn ended while it waited at `{name}`");
-                Err(Error::new(ErrorCode::GateAborted, message))
+                let error = Error::new(ErrorCode::GateAborted, message);
+                ("aborted", None, Err(error))
             }
             Err(Cut::NoTimer) => {
                 let message = format!(
                     "`{name}` has a timeout, which needs a tokio runtime with its timer enabled"
                 );
-                Err(Error::new(ErrorCode::GateNotSupported, message))
+                let error = Error::new(ErrorCode::GateNotSupported, message);
+                ("aborted", Some(GateState::Unanswered), Err(error))
             }
+        };
+        // Stored before anything comes of it.
+        if let (Some(record), Some(state)) = (noted, state) {
+            Box::pin(self.note(record.closed(state))).await;
         }
-    }
-}
-
-impl Asked {
-    /// What somebody said.
-    fn read(&mut self, settling: Settling) -> Result<Value, Error> {
-        match settling {
-            Settling::Resolved(answer) => {
-                self.how = "resolved";
-                Ok(answer)
-            }
-            Settling::Rejected(reason) => {
-                self.how = "rejected";
-                Err(declined(&self.gate, &reason))
-            }
-        }
+        self.how = how;
+        answer
     }
 
     /// Notes that the turn waits here, so that it waits here again if it is taken up.
     async fn note_open(&self) -> Option<Arc<GateRecord>> {
-        if !self.turn.is_held() {
-            return None;
-        }
-        self.turn.recorded_gates().waits_again(&self.id);
+        self.turn.hold()?;
+        self.turn.inner().recorded_gates.waits_again(&self.id);
         let turn_id = Arc::clone(self.turn.shared_id());
         let record = Arc::new(GateRecord {
             id: GateRecord::id_of(&turn_id, &self.id),
@@ -171,24 +165,6 @@ impl Asked {
         });
         self.note(Arc::clone(&record)).await;
         Some(record)
-    }
-
-    /// Notes what was answered before anything comes of it. A gate at which the turn still waits when it is called off stays
-    /// open.
-    async fn note_closed(
-        &self,
-        noted: Option<Arc<GateRecord>>,
-        settled: &Result<Result<Settling, oneshot::error::RecvError>, Cut>,
-    ) {
-        let state = match settled {
-            Ok(Ok(Settling::Resolved(answer))) => GateState::Resolved(answer.clone()),
-            Ok(Ok(Settling::Rejected(reason))) => GateState::Rejected(reason.clone()),
-            Ok(Err(_)) | Err(Cut::Timeout(_) | Cut::NoTimer) => GateState::Unanswered,
-            Err(Cut::Cancelled) => return,
-        };
-        if let Some(noted) = noted {
-            self.note(noted.closed(state)).await;
-        }
     }
 
     async fn note(&self, record: Arc<GateRecord>) {
@@ -208,7 +184,7 @@ impl Asked {
         for turn in self.turn.and_outer() {
             // Only if it was: a reader is not to hear of the end of what it did not hear of.
             if turn.emit(|| TurnEvent::GateOpened(Arc::clone(&gate))).await {
-                self.said.push(turn.clone());
+                self.heard_by.push(turn.clone());
             }
         }
     }
@@ -218,7 +194,7 @@ impl Drop for Asked {
     fn drop(&mut self) {
         self.turn.gates().close(&self.id);
         let (id, how) = (&self.id, self.how);
-        for turn in &self.said {
+        for turn in &self.heard_by {
             turn.emit_now(|| TurnEvent::GateClosed {
                 id: Arc::clone(id),
                 how,
@@ -231,11 +207,11 @@ impl Drop for Asked {
     }
 }
 
-/// What it means that somebody declined.
-pub(crate) fn declined(gate: &TurnGate, reason: &str) -> Error {
-    let message = format!("`{}` was declined: {reason}", gate.name);
-    let told = format!("{DECLINED}{reason}");
-    Error::new(ErrorCode::GateRejected, message).with_model_text(told)
+/// The error of a rejected gate.
+pub(crate) fn rejected(gate: &TurnGate, reason: &str) -> Error {
+    let message = format!("`{}` was rejected: {reason}", gate.name);
+    let for_model = format!("{REJECTED}{reason}");
+    Error::new(ErrorCode::GateRejected, message).with_model_text(for_model)
 }
 
 fn nobody(gate: &TurnGate) -> Error {

@@ -28,7 +28,7 @@ fn asked_of(reader: impl ByteReader + 'static, kind: ArtifactKind) -> DispatchCo
 }
 
 /// What the model reads of the answer, which must be a refusal or a failure.
-async fn told(ctx: &DispatchContext, tool: &str, args: Value) -> String {
+async fn message(ctx: &DispatchContext, tool: &str, args: Value) -> String {
     let record = ctx.call(tool, args).await;
     assert!(record.is_error(), "{tool}: {:?}", record.text().await);
     let renderer = Renderer::new(ConversationSecret::from_bytes([1; 32]));
@@ -59,7 +59,7 @@ async fn an_artifact_that_is_no_json_is_answered_with_the_place_and_the_text_too
         "artifact_json_keys",
         "artifact_json_type",
     ] {
-        let text = told(&ctx, tool, json!({ "callId": "call-1", "path": "$.a" })).await;
+        let text = message(&ctx, tool, json!({ "callId": "call-1", "path": "$.a" })).await;
         says(&text, &["line", "artifact_cat"]);
     }
 }
@@ -69,7 +69,7 @@ async fn a_document_of_a_hundred_thousand_levels_is_answered_and_can_still_be_re
     for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("[/* */", "]")] {
         let text = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
         let ctx = json_of(text);
-        let answer = told(
+        let answer = message(
             &ctx,
             "artifact_json_get",
             json!({ "callId": "call-1", "path": "$..x" }),
@@ -88,7 +88,7 @@ async fn a_document_of_a_hundred_thousand_levels_is_answered_and_can_still_be_re
 async fn a_bad_path_or_pattern_is_answered_with_how_to_write_it() {
     let ctx = json_of("{\"a\": [1, 2]}");
     for path in ["a.b", ".a", "$.a[", "$[?@.x", "$..", "", "$.a[1", "$['a'"] {
-        let text = told(
+        let text = message(
             &ctx,
             "artifact_json_get",
             json!({ "callId": "call-1", "path": path }),
@@ -97,7 +97,7 @@ async fn a_bad_path_or_pattern_is_answered_with_how_to_write_it() {
         says(&text, &["$"]);
     }
     let nested = format!("$[?{}@.a{}]", "(".repeat(3_000), ")".repeat(3_000));
-    told(
+    message(
         &ctx,
         "artifact_json_get",
         json!({ "callId": "call-1", "path": nested }),
@@ -113,7 +113,7 @@ async fn a_bad_path_or_pattern_is_answered_with_how_to_write_it() {
         "(?=x)",
         "x{1000}{1000}{1000}",
     ] {
-        let text = told(
+        let text = message(
             &ctx,
             "artifact_grep",
             json!({ "callId": "call-1", "pattern": pattern }),
@@ -121,7 +121,7 @@ async fn a_bad_path_or_pattern_is_answered_with_how_to_write_it() {
         .await;
         says(&text, &["pattern"]);
     }
-    let text = told(
+    let text = message(
         &ctx,
         "artifact_grep",
         json!({ "callId": "call-1", "pattern": "a", "flags": "gx" }),
@@ -145,7 +145,7 @@ async fn a_call_that_is_not_of_this_turn_is_answered_with_those_that_are() {
                 other => args[other] = json!("@"),
             }
         }
-        let text = told(&ctx, tool.name(), args).await;
+        let text = message(&ctx, tool.name(), args).await;
         says(&text, &["/callId", "\"call-1\""]);
     }
 }
@@ -176,7 +176,7 @@ async fn a_reader_that_fails_half_way_is_answered_with_the_place_and_nothing_hal
             json!({ "callId": "call-1", "where": "@.n > 5" }),
         ),
     ] {
-        let text = told(&ctx, tool, args).await;
+        let text = message(&ctx, tool, args).await;
         says(&text, &["could not be read at byte", "Try again"]);
         assert!(
             !text.contains("told to fail"),
@@ -212,8 +212,8 @@ async fn what_is_told_of_a_failure_is_bounded() {
     let loud = turnwright_core::Tool::dynamic("loud", json!({ "type": "object" }))
         .description("Fails at length.")
         .handler(|_: Value, _: turnwright_core::ToolContext| async {
-            let told = "é".repeat(500_000);
-            Err::<String, _>(turnwright_core::ToolError::internal("x").for_model(told))
+            let message = "é".repeat(500_000);
+            Err::<String, _>(turnwright_core::ToolError::internal("x").for_model(message))
         })
         .build()
         .unwrap();

@@ -137,7 +137,7 @@ impl Pair {
                 same(&ours_as_grep(&ours, context > 0), &theirs, &what);
                 if large || *reader == "memory" {
                     let count = runtime.block_on(artifact.count(&grep)).unwrap();
-                    assert_eq!(count, ours.total(), "{what}");
+                    assert_eq!(count, ours.total, "{what}");
                 }
                 compared += 1;
             }
@@ -212,11 +212,11 @@ impl Pair {
 }
 
 fn ours_as_lines(excerpt: &Excerpt) -> Vec<Vec<u8>> {
-    assert!(!excerpt.is_cut());
+    assert!(!excerpt.is_cut);
     excerpt
-        .lines()
+        .lines
         .iter()
-        .map(|line| line.bytes().to_vec())
+        .map(|line| line.bytes.to_vec())
         .collect()
 }
 
@@ -224,15 +224,15 @@ fn ours_as_lines(excerpt: &Excerpt) -> Vec<Vec<u8>> {
 fn ours_as_grep(matches: &Matches, context: bool) -> Vec<Vec<u8>> {
     let mut lines = Vec::new();
     let mut last = None;
-    for line in matches.lines() {
-        assert!(line.line().is_whole());
-        if context && last.is_some_and(|last| last + 1 != line.number()) {
+    for line in &matches.lines {
+        assert!(line.line.is_whole());
+        if context && last.is_some_and(|last| last + 1 != line.number) {
             lines.push(b"--".to_vec());
         }
-        last = Some(line.number());
-        let mark = if line.matches() { ':' } else { '-' };
-        let mut text = format!("{}{mark}", line.number() + 1).into_bytes();
-        text.extend_from_slice(line.line().bytes());
+        last = Some(line.number);
+        let mark = if line.matches { ':' } else { '-' };
+        let mut text = format!("{}{mark}", line.number + 1).into_bytes();
+        text.extend_from_slice(&line.line.bytes);
         lines.push(text);
     }
     lines

@@ -2,18 +2,16 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use turnwright_core::Error;
 use url::Url;
 
 use super::quirks::Quirks;
-use super::settings::{MediaPart, MediaPolicy, ReturnReasoning, Shows, SystemRole, TypedAnswers};
+use super::settings::Settings;
 use super::tools::WrittenTools;
 use crate::http::{Transport, parse_url};
 use crate::redact::{Redactor, credentials};
-use crate::retry::RetryPolicy;
 
 /// The configuration of a server, and what was learned about it.
 pub(super) struct Adapter {
@@ -24,21 +22,7 @@ pub(super) struct Adapter {
     /// Removes secrets from whatever a server sends.
     pub(super) redactor: Redactor,
     pub(super) transport: Arc<dyn Transport>,
-    pub(super) retry: RetryPolicy,
-    pub(super) request_timeout: Duration,
-    pub(super) idle_timeout: Duration,
-    pub(super) max_event: usize,
-    pub(super) max_body: usize,
-    pub(super) system: String,
-    pub(super) role: SystemRole,
-    pub(super) explains_fences: bool,
-    pub(super) media_policy: MediaPolicy,
-    pub(super) shows: Shows,
-    pub(super) media_part: Option<MediaPart>,
-    pub(super) max_media: u64,
-    pub(super) window: Option<u64>,
-    pub(super) reasoning: ReturnReasoning,
-    pub(super) typed: TypedAnswers,
+    pub(super) settings: Settings,
     pub(super) name: String,
     pub(super) tools: WrittenTools,
     /// Quirks that the server is known to have.
@@ -51,7 +35,7 @@ impl fmt::Debug for Adapter {
         f.debug_struct("Adapter")
             .field("endpoint", &self.from)
             .field("transport", &self.transport)
-            .field("retry", &self.retry)
+            .field("retry", &self.settings.retry)
             .finish_non_exhaustive()
     }
 }
@@ -71,12 +55,8 @@ pub(super) fn redactor(
         }
     }
     let mut redactor = Redactor::new(SECRET);
-    for secret in secrets
-        .iter()
-        .filter(|secret| secret.len() >= SHORTEST_SECRET)
-    {
-        redactor.add(secret);
-    }
+    secrets.retain(|secret| secret.len() >= SHORTEST_SECRET);
+    secrets.iter().for_each(|secret| redactor.add(secret));
     redactor
 }
 

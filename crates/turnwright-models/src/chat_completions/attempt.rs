@@ -35,30 +35,19 @@ impl Adapter {
         ctx: &DispatchContext,
         write: impl Fn(Quirks) -> String + Sync,
     ) -> Exchange {
-        let mut attempts = self.retry.begin();
+        let mut attempts = self.settings.retry.begin();
         let mut output = LiveOutput::new(ctx);
         let mut quirks = *self.quirks.lock();
         let mut body = Bytes::from(write(quirks));
-        loop {
-            let mut collector = Collector::default();
-            let failure = match self
-                .attempt(body.clone(), &mut output, &mut collector)
-                .await
-            {
-                Ok(()) => {
-                    let mut known = self.quirks.lock();
-                    *known = known.union(quirks);
-                    drop(known);
-                    let reply = collector.into_reply();
-                    return Exchange {
-                        reply,
-                        output,
-                        failed: None,
-                    };
-                }
-                Err(failure) => failure,
+        let mut collector = Collector::default();
+        let failed = loop {
+            let attempt = self.attempt(body.clone(), &mut output, &mut collector);
+            let Err(failure) = attempt.await else {
+                let mut known = self.quirks.lock();
+                *known = known.union(quirks);
+                break None;
             };
-            let mut error = failure.error;
+            let error = failure.error;
             let learned = quirks.union(failure.quirks);
             let rewritten = Bytes::from(write(learned));
             // If nothing changes, the quirk is not the cause.
@@ -66,38 +55,25 @@ impl Adapter {
                 let message = format!("retrying with {learned:?}: {error}");
                 ctx.log(Level::Info, message);
                 (quirks, body) = (learned, rewritten);
+                collector = Collector::default();
                 continue;
             }
             let next = match failure.retryable {
                 true => attempts.next(failure.retry_after),
                 false => Next::NoMore,
             };
-            let wait = match next {
-                Next::After(wait) => wait,
-                Next::NoMore => {
-                    let made = attempts.made();
-                    if made > 1 {
-                        error = error.saying(&format!(" (after {made} attempts)"));
-                    }
-                    let reply = collector.into_reply();
-                    return Exchange {
-                        reply,
-                        output,
-                        failed: Some(error),
-                    };
+            let wait = match (next, attempts.made()) {
+                (Next::After(wait), _) => wait,
+                (Next::NoMore, 1) => break Some(error),
+                (Next::NoMore, made) => {
+                    break Some(error.saying(&format!(" (after {made} attempts)")));
                 }
-                Next::TooLong(asked) => {
+                (Next::TooLong(asked), _) => {
                     let note = format!(
                         " (it asks to wait {} seconds, which is more than `longest_wait` allows)",
                         asked.as_secs()
                     );
-                    let reply = collector.into_reply();
-                    let failed = Some(error.saying(&note));
-                    return Exchange {
-                        reply,
-                        output,
-                        failed,
-                    };
+                    break Some(error.saying(&note));
                 }
             };
             let (made, millis) = (attempts.made() - 1, wait.as_millis());
@@ -108,6 +84,12 @@ impl Adapter {
             ctx.log(Level::Warn, message);
             Box::pin(output.restart()).await;
             tokio::time::sleep(wait).await;
+            collector = Collector::default();
+        };
+        Exchange {
+            reply: collector.into_reply(),
+            output,
+            failed,
         }
     }
 
@@ -118,42 +100,47 @@ impl Adapter {
         output: &mut LiveOutput,
         collector: &mut Collector,
     ) -> Result<(), Failure> {
-        let deadline = from_now(self.request_timeout);
+        let deadline = from_now(self.settings.request_timeout);
         let mut request = Request::new(self.endpoint.clone(), body);
         request.headers.clone_from(&self.headers);
-        let mut alarm = pin!(sleep_until(deadline.min(from_now(self.idle_timeout))));
+        let mut alarm = pin!(sleep_until(
+            deadline.min(from_now(self.settings.idle_timeout))
+        ));
         let sent = until(deadline, alarm.as_mut(), self.transport.send(request)).await;
         let mut response = sent
-            .ok_or_else(|| too_long(self.request_timeout))?
+            .ok_or_else(|| too_long(self.settings.request_timeout))?
             .map_err(|error| Failure::interrupted(self.without_secrets(error)))?;
         if !(200..300).contains(&response.status) {
             return Err(Box::pin(self.error_response(response)).await);
         }
         let mut decoder = Decoder::new(response.header("content-type"))
-            .max_event(self.max_event)
-            .max_body(self.max_body);
+            .max_event(self.settings.max_event)
+            .max_body(self.settings.max_body);
         let (mut deltas, mut size) = (Vec::new(), 0_usize);
         let mut grace_end = None;
         let rest = loop {
-            let mut silence = from_now(self.idle_timeout);
+            let mut silence = from_now(self.settings.idle_timeout);
             if collector.partial().has_ended() {
                 // What may follow, usually the usage, follows at once.
-                silence = *grace_end.get_or_insert(from_now(self.idle_timeout.min(MAX_GRACE)));
+                silence =
+                    *grace_end.get_or_insert(from_now(self.settings.idle_timeout.min(MAX_GRACE)));
             }
             let due = silence.min(deadline);
             let piece = match until(due, alarm.as_mut(), response.body.next()).await {
                 Some(piece) => piece,
                 None if collector.partial().has_ended() => return Ok(()),
-                None if silence < deadline => return Err(silent(self.idle_timeout)),
-                None => return Err(too_long(self.request_timeout)),
+                None if silence < deadline => return Err(silent(self.settings.idle_timeout)),
+                None => return Err(too_long(self.settings.request_timeout)),
             };
-            size += piece
-                .as_ref()
-                .map_or(0, |item| item.as_ref().map_or(0, Bytes::len));
             let broke = matches!(piece, Some(Err(_)));
             let read = match &piece {
-                Some(Ok(_)) if size > self.max_body => Err(too_large(self.max_body)),
-                Some(Ok(bytes)) => decoder.push(bytes, &mut deltas),
+                Some(Ok(bytes)) => {
+                    size += bytes.len();
+                    match size > self.settings.max_body {
+                        true => Err(too_large(self.settings.max_body)),
+                        false => decoder.push(bytes, &mut deltas),
+                    }
+                }
                 Some(Err(error)) => Err(error.clone()),
                 None => decoder.finish(&mut deltas),
             };
@@ -266,9 +253,18 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 const MAX_DRAINED: usize = 16;
 
 fn too_long(limit: Duration) -> Failure {
-    let message = format!(
+    timeout(format!(
         "the model server did not finish within {limit:?}: allow more with `request_timeout`"
-    );
+    ))
+}
+
+fn silent(limit: Duration) -> Failure {
+    timeout(format!(
+        "the model server was silent for {limit:?} in the middle of a response: allow more with `idle_timeout`"
+    ))
+}
+
+fn timeout(message: String) -> Failure {
     Failure::interrupted(Error::new(ErrorCode::ModelTimeout, message))
 }
 
@@ -276,11 +272,4 @@ fn too_large(limit: usize) -> Error {
     let message =
         format!("the response is larger than {limit} bytes: allow more with `max_response_bytes`");
     Error::new(ErrorCode::Wire, message).with_kind(ErrorKind::Internal)
-}
-
-fn silent(limit: Duration) -> Failure {
-    let message = format!(
-        "the model server was silent for {limit:?} in the middle of a response: allow more with `idle_timeout`"
-    );
-    Failure::interrupted(Error::new(ErrorCode::ModelTimeout, message))
 }

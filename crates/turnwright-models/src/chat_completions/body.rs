@@ -42,7 +42,7 @@ impl Body<'_> {
         }
         if self.options.streams() {
             field(&mut text, "stream", "true");
-            if !self.options.sets_stream_options() && !quirks.no_stream_options {
+            if self.options.stream_options.is_none() && !quirks.no_stream_options {
                 field(&mut text, "stream_options", r#"{"include_usage":true}"#);
             }
         }
@@ -67,8 +67,9 @@ impl Body<'_> {
 /// The message between two messages that a server with strict roles rejects one after the other.
 fn between(before: Option<Role>, next: Role) -> Option<&'static str> {
     match (before?, next) {
-        (Role::Tool, Role::User) => Some(r#"{"role":"assistant","content":"I will look at it."}"#),
-        (Role::User, Role::User) => Some(r#"{"role":"assistant","content":"I will look at it."}"#),
+        (Role::Tool | Role::User, Role::User) => {
+            Some(r#"{"role":"assistant","content":"I will look at it."}"#)
+        }
         (Role::Assistant, Role::Assistant) => Some(r#"{"role":"user","content":"Go on."}"#),
         _ => None,
     }
@@ -103,7 +104,7 @@ pub(super) fn response_format(
     how: TypedAnswers,
 ) -> Option<Value> {
     let format = turn.answer_format()?;
-    if options.sets_response_format() {
+    if options.response_format.is_some() {
         return None;
     }
     match how {

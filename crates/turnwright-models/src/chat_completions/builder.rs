@@ -8,16 +8,14 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use turnwright_core::{Error, ErrorCode, Media};
 
+use super::ChatCompletions;
 use super::adapter::{Adapter, endpoint, redactor};
-use super::media::is_commonly_accepted;
 use super::options::Options;
 use super::quirks::Quirks;
-use super::settings::{MediaPart, MediaPolicy, ReturnReasoning, Shows, SystemRole, TypedAnswers};
+use super::settings::{MediaPolicy, ReturnReasoning, Settings, SystemRole, TypedAnswers};
 use super::tools::WrittenTools;
-use super::{ChatCompletions, decode};
 use crate::http::{Client, ClientBuilder, Transport, is_loopback, without_secrets};
 use crate::retry::RetryPolicy;
-use crate::sse;
 
 /// The default base URL of `from_env`.
 const OPENAI: &str = "https://api.openai.com/v1";
@@ -31,21 +29,7 @@ pub struct ChatCompletionsBuilder {
     query: Vec<(String, String)>,
     client: ClientBuilder,
     transport: Option<Arc<dyn Transport>>,
-    retry: RetryPolicy,
-    request_timeout: Duration,
-    idle_timeout: Duration,
-    max_event: usize,
-    max_body: usize,
-    system: String,
-    role: SystemRole,
-    explains_fences: bool,
-    media_policy: MediaPolicy,
-    shows: Option<Shows>,
-    media_part: Option<MediaPart>,
-    max_media: u64,
-    window: Option<u64>,
-    reasoning: ReturnReasoning,
-    typed: TypedAnswers,
+    settings: Settings,
     strict_roles: bool,
     name: Option<String>,
     options: Options,
@@ -60,21 +44,7 @@ impl ChatCompletionsBuilder {
             query: Vec::new(),
             client: Client::builder(),
             transport: None,
-            retry: RetryPolicy::new(),
-            request_timeout: Duration::from_secs(600),
-            idle_timeout: Duration::from_secs(120),
-            max_event: sse::MAX_EVENT,
-            max_body: decode::MAX_BODY,
-            system: String::new(),
-            role: SystemRole::default(),
-            explains_fences: true,
-            media_policy: MediaPolicy::default(),
-            shows: None,
-            media_part: None,
-            max_media: 20 * 1024 * 1024,
-            window: None,
-            reasoning: ReturnReasoning::default(),
-            typed: TypedAnswers::default(),
+            settings: Settings::default(),
             strict_roles: false,
             name: None,
             options: Options::default(),
@@ -134,19 +104,19 @@ impl ChatCompletionsBuilder {
 
     /// Sets the system prompt.
     pub fn system_prompt(mut self, text: impl Into<String>) -> Self {
-        self.system = text.into();
+        self.settings.system = text.into();
         self
     }
 
     /// Sets the role of the system prompt.
     pub fn system_role(mut self, role: SystemRole) -> Self {
-        self.role = role;
+        self.settings.role = role;
         self
     }
 
     /// Whether the system prompt explains the fences around untrusted text. Without it they protect little. Default: `true`.
     pub fn explain_fences(mut self, explains: bool) -> Self {
-        self.explains_fences = explains;
+        self.settings.explains_fences = explains;
         self
     }
 
@@ -158,13 +128,13 @@ impl ChatCompletionsBuilder {
 
     /// Sets the timeout of one request, up to the end of its response. Default: 10 minutes.
     pub fn request_timeout(mut self, limit: Duration) -> Self {
-        self.request_timeout = limit;
+        self.settings.request_timeout = limit;
         self
     }
 
     /// Sets the longest pause between two pieces of a response. Default: 2 minutes.
     pub fn idle_timeout(mut self, limit: Duration) -> Self {
-        self.idle_timeout = limit;
+        self.settings.idle_timeout = limit;
         self
     }
 
@@ -188,31 +158,31 @@ impl ChatCompletionsBuilder {
 
     /// Sets the retry policy.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.retry = policy;
+        self.settings.retry = policy;
         self
     }
 
     /// Sets the maximum size of one event of a stream. Default: 8 MiB.
     pub fn max_event_bytes(mut self, bytes: usize) -> Self {
-        self.max_event = bytes;
+        self.settings.max_event = bytes;
         self
     }
 
     /// Sets the maximum size of a response. Default: 64 MiB.
     pub fn max_response_bytes(mut self, bytes: usize) -> Self {
-        self.max_body = bytes;
+        self.settings.max_body = bytes;
         self
     }
 
     /// Sets what happens to media that the server does not accept. Default: [`MediaPolicy::Describe`].
     pub fn unsupported_media(mut self, policy: MediaPolicy) -> Self {
-        self.media_policy = policy;
+        self.settings.media_policy = policy;
         self
     }
 
     /// Sets which media the server accepts. Default: PNG, JPEG, GIF and WebP images, WAV and MP3 audio, PDF documents.
     pub fn shows(mut self, shows: impl Fn(&Media) -> bool + Send + Sync + 'static) -> Self {
-        self.shows = Some(Arc::new(shows));
+        self.settings.shows = Arc::new(shows);
         self
     }
 
@@ -236,33 +206,33 @@ impl ChatCompletionsBuilder {
         mut self,
         write: impl Fn(&Media, &str) -> Option<Value> + Send + Sync + 'static,
     ) -> Self {
-        self.media_part = Some(Arc::new(write));
+        self.settings.media_part = Some(Arc::new(write));
         self
     }
 
     /// Sets the most bytes that one media may have. A larger one is described to the model, with a warning event; with
     /// [`MediaPolicy::Error`] the turn fails. Default: 20 MiB.
     pub fn max_media_bytes(mut self, bytes: u64) -> Self {
-        self.max_media = bytes;
+        self.settings.max_media = bytes;
         self
     }
 
     /// Sets the context window in tokens, for prompt and answer together. A prompt that does not fit is not sent. Default: known
     /// for some models by their names, otherwise unlimited.
     pub fn context_window(mut self, tokens: u64) -> Self {
-        self.window = Some(tokens);
+        self.settings.window = Some(tokens);
         self
     }
 
     /// Sets which reasoning goes back to the server.
     pub fn return_reasoning(mut self, which: ReturnReasoning) -> Self {
-        self.reasoning = which;
+        self.settings.reasoning = which;
         self
     }
 
     /// Sets how the schema of a typed answer is sent.
     pub fn typed_answers(mut self, how: TypedAnswers) -> Self {
-        self.typed = how;
+        self.settings.typed = how;
         self
     }
 
@@ -309,21 +279,7 @@ impl ChatCompletionsBuilder {
             headers,
             redactor,
             transport,
-            retry: self.retry,
-            request_timeout: self.request_timeout,
-            idle_timeout: self.idle_timeout,
-            max_event: self.max_event,
-            max_body: self.max_body,
-            system: self.system,
-            role: self.role,
-            explains_fences: self.explains_fences,
-            media_policy: self.media_policy,
-            shows: self.shows.unwrap_or_else(|| Arc::new(is_commonly_accepted)),
-            media_part: self.media_part,
-            max_media: self.max_media,
-            window: self.window,
-            reasoning: self.reasoning,
-            typed: self.typed,
+            settings: self.settings,
             name: self.name.unwrap_or(host),
             tools: WrittenTools::default(),
             quirks: Mutex::new(Quirks {

@@ -33,7 +33,7 @@ pub(super) fn check<'m>(
     messages: impl Iterator<Item = &'m WireMessage>,
 ) -> Result<(), Error> {
     let model = options.model_name().unwrap_or_default();
-    let Some(window) = adapter.window.or_else(|| known(model)) else {
+    let Some(window) = adapter.settings.window.or_else(|| known(model)) else {
         return Ok(());
     };
     let name = base_name(model);

@@ -48,9 +48,8 @@ struct PromptState {
 impl Prompts {
     fn take(&self, adapter: &Arc<Adapter>) -> PromptState {
         let mut prompts = self.0.lock();
-        let index = prompts
-            .iter()
-            .position(|(owner, _)| Arc::ptr_eq(owner, adapter));
+        let mut owners = prompts.iter().map(|(owner, _)| owner);
+        let index = owners.position(|owner| Arc::ptr_eq(owner, adapter));
         index
             .map(|index| prompts.swap_remove(index).1)
             .unwrap_or_default()
@@ -88,7 +87,7 @@ impl ChatCompletions {
         self.update(ctx, prompt).await?;
         let tools = adapter.tools.of(&visible, &options, ctx);
         context_window::check(adapter, &options, &tools, prompt.transcript.messages())?;
-        let format = response_format(ctx, &options, adapter.typed);
+        let format = response_format(ctx, &options, adapter.settings.typed);
         let transcript = &prompt.transcript;
         let body = Body {
             options: &options,
@@ -131,15 +130,20 @@ impl ChatCompletions {
             }
         };
         let system = || {
-            let mut text = adapter.system.clone();
-            if let Some(instructions) = answer_instructions(ctx, adapter.typed) {
+            let mut text = adapter.settings.system.clone();
+            if let Some(instructions) = answer_instructions(ctx, adapter.settings.typed) {
                 text = format!("{text}\n\n{instructions}").trim().to_owned();
             }
-            Standing::new(text).explain_fences(adapter.explains_fences)
+            Standing::new(text).explain_fences(adapter.settings.explains_fences)
         };
-        let mut writer = ChatWriter::new(adapter, renderer, &mut prompt.ids, ctx.turn());
-        prompt
-            .transcript
+        let mut writer = ChatWriter {
+            adapter,
+            renderer,
+            used: &mut prompt.ids,
+            turn: ctx.turn(),
+        };
+        let transcript = &mut prompt.transcript;
+        transcript
             .update(&ctx.timeline(), system, &mut writer)
             .await
     }
@@ -211,26 +215,21 @@ impl ChatCompletions {
     fn describe_end(&self, reply: &Reply) -> String {
         match reply.finish_reason.as_deref() {
             None => "the response has no finish reason".to_owned(),
-            Some(_) if reply.has_ended() => {
-                let reason = self.quoted_reason(reply);
-                format!("the finish reason {reason} is not known to end a complete response")
-            }
-            Some(_) if reply.cut().is_none() => {
+            Some(_) if !reply.has_ended() && reply.cut().is_none() => {
                 "the response went on after its finish reason, and did not come to an end"
                     .to_owned()
             }
-            Some(_) => {
-                let reason = self.quoted_reason(reply);
-                format!("the response was cut off (finish reason {reason})")
+            Some(reason) => {
+                // It can be any text.
+                let reason = excerpt(&self.adapter.redacted(reason), MAX_REASON);
+                match reply.cut() {
+                    None => format!(
+                        "the finish reason \"{reason}\" is not known to end a complete response"
+                    ),
+                    Some(_) => format!("the response was cut off (finish reason \"{reason}\")"),
+                }
             }
         }
-    }
-
-    /// The finish reason, which can be any text.
-    fn quoted_reason(&self, reply: &Reply) -> String {
-        let reason = reply.finish_reason.as_deref().unwrap_or_default();
-        let reason = self.adapter.redacted(reason);
-        format!("\"{}\"", excerpt(&reason, MAX_REASON))
     }
 
     /// Records reasoning and text. `is_answer` marks the text as the answer.
@@ -270,7 +269,7 @@ fn end(ctx: &DispatchContext, reply: &Reply) -> Result<(), Error> {
     if reply.text.is_empty() && !reply.refusal.is_empty() {
         let message =
             "the model declined to answer: its explanation is the last message of the turn";
-        return ctx.nack(Error::new(ErrorCode::Refused, message));
+        return ctx.nack(Error::new(ErrorCode::ModelDeclined, message));
     }
     if reply.text.is_empty() {
         ctx.log(Level::Warn, "the response has neither text nor calls");

@@ -80,55 +80,48 @@ impl Adapter {
             }
         };
         // Whatever arrived in time is enough.
-        let _ = tokio::time::timeout(self.idle_timeout.min(BODY_TIMEOUT), read).await;
+        let _ = tokio::time::timeout(self.settings.idle_timeout.min(BODY_TIMEOUT), read).await;
         body.truncate(MAX_BODY);
         // Before it is cut, because a part of a key is secret too.
         let body = self.redacted(&String::from_utf8_lossy(&body)).into_bytes();
         let reason = self.redacted(&decode::error_message(&body));
         let names = names(&body);
         let about = |code: &str| reason.contains(code) || names.contains(code);
-        let too_long = about("context_length_exceeded")
-            || about("exceed_context_size")
-            || about("maximum context length");
+        let too_long = matches!(status, 400 | 413 | 422)
+            && (about("context_length_exceeded")
+                || about("exceed_context_size")
+                || about("maximum context length"));
         let no_money = status == 429 && about("insufficient_quota");
-        let (code, kind, hint) = match status {
+        let code = match status {
+            _ if too_long => ErrorCode::ContextWindow,
+            408 | 504 => ErrorCode::ModelTimeout,
+            _ => ErrorCode::ModelServer,
+        };
+        let (kind, hint) = match status {
             300..=399 => (
-                ErrorCode::ModelServer,
                 ErrorKind::NotFound,
                 "it sends requests elsewhere: set the base URL to where that is",
             ),
-            400 | 413 | 422 if too_long => (
-                ErrorCode::ContextWindow,
+            _ if too_long => (
                 ErrorKind::InvalidArguments,
                 "load less of the conversation (`hydrate().last(n)`), or show fewer tools",
             ),
             401 | 403 => (
-                ErrorCode::ModelServer,
                 ErrorKind::Denied,
                 "is the key right? Set it with `api_key`, or OPENAI_API_KEY for `from_env`",
             ),
             404 => (
-                ErrorCode::ModelServer,
                 ErrorKind::NotFound,
                 "is the base URL right (it most often ends in `/v1`), and does the model exist there?",
             ),
-            429 if no_money => (
-                ErrorCode::ModelServer,
-                ErrorKind::Denied,
-                "the account has nothing left to spend",
-            ),
+            429 if no_money => (ErrorKind::Denied, "the account has nothing left to spend"),
             429 => (
-                ErrorCode::ModelServer,
                 ErrorKind::RateLimited,
                 "ask less often, or allow more attempts with `retry`",
             ),
-            408 | 504 => (
-                ErrorCode::ModelTimeout,
-                ErrorKind::Timeout,
-                "try again later",
-            ),
-            400..=499 => (ErrorCode::ModelServer, ErrorKind::InvalidArguments, ""),
-            _ => (ErrorCode::ModelServer, ErrorKind::Unavailable, ""),
+            408 | 504 => (ErrorKind::Timeout, "try again later"),
+            400..=499 => (ErrorKind::InvalidArguments, ""),
+            _ => (ErrorKind::Unavailable, ""),
         };
         let mut message = format!("the model server answered {status}");
         for (before, part) in [(": ", reason.as_str()), ("; ", hint)] {

@@ -46,12 +46,12 @@ impl LiveOutput {
             Delta::Text(text) | Delta::Refusal(text) => {
                 let reporter = &self.reporter;
                 let message = self.message.get_or_insert_with(|| reporter.message());
-                message.push_str(text).await;
+                message.push(text).await;
             }
             Delta::Reasoning { text, .. } => {
                 let reporter = &self.reporter;
                 let thought = self.thought.get_or_insert_with(|| reporter.thought());
-                thought.push_str(text).await;
+                thought.push(text).await;
             }
             Delta::Call {
                 slot,

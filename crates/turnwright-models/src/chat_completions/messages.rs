@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use turnwright_core::record::{Author, Message, Retrieved, Thought, ToolResults};
+use turnwright_core::record::{Author, Retrieved, Thought, ToolResults};
 use turnwright_core::render::{Part, Renderer};
 use turnwright_core::trust::neutralise;
 use turnwright_core::{Error, ErrorCode, Media, ToolCall, TurnContext};
@@ -15,7 +15,7 @@ use super::media::{self, MediaError};
 use super::sanitise::{derived_id, is_valid_id, valid_arguments, valid_name};
 use super::settings::{MediaPolicy, ReturnReasoning, SystemRole};
 use super::wire_message::{
-    AssistantMessage, Role, TextMessage, ToolMessage, WireCall, WireFunction, WireMessage,
+    AssistantMessage, Role, ToolMessage, WireCall, WireFunction, WireMessage,
 };
 use turnwright_core::transcript::{
     Entry, ModelResponse, ResponseState, Standing, Writer, indented,
@@ -23,33 +23,19 @@ use turnwright_core::transcript::{
 
 /// Writes the messages of one turn.
 pub(super) struct ChatWriter<'a> {
-    adapter: &'a Adapter,
-    renderer: Renderer,
+    pub(super) adapter: &'a Adapter,
+    pub(super) renderer: Renderer,
     /// The ids of calls in the prompt, each of which is unique.
-    used: &'a mut HashSet<String>,
-    turn: &'a TurnContext,
+    pub(super) used: &'a mut HashSet<String>,
+    pub(super) turn: &'a TurnContext,
 }
 
-impl<'a> ChatWriter<'a> {
-    pub(super) fn new(
-        adapter: &'a Adapter,
-        renderer: Renderer,
-        used: &'a mut HashSet<String>,
-        turn: &'a TurnContext,
-    ) -> Self {
-        ChatWriter {
-            adapter,
-            renderer,
-            used,
-            turn,
-        }
-    }
-
+impl ChatWriter<'_> {
     /// Returns a renderer that includes the media that the server accepts.
     pub(super) fn renderer_for(adapter: &Adapter, plain: Renderer) -> Renderer {
-        let shows = Arc::clone(&adapter.shows);
-        let omits = Arc::clone(&adapter.shows);
-        let drops = adapter.media_policy == MediaPolicy::Drop;
+        let shows = Arc::clone(&adapter.settings.shows);
+        let omits = Arc::clone(&adapter.settings.shows);
+        let drops = adapter.settings.media_policy == MediaPolicy::Drop;
         plain
             .showing(move |media| shows(media))
             .leaving_out(move |media| drops && !omits(media))
@@ -57,10 +43,10 @@ impl<'a> ChatWriter<'a> {
 
     /// Rejects media that the server does not accept, if the policy is to fail.
     fn check_media<'m>(&self, media: impl IntoIterator<Item = &'m Media>) -> Result<(), Error> {
-        if self.adapter.media_policy != MediaPolicy::Error {
+        if self.adapter.settings.media_policy != MediaPolicy::Error {
             return Ok(());
         }
-        let shown = |media: &&Media| (self.adapter.shows)(media);
+        let shown = |media: &&Media| (self.adapter.settings.shows)(media);
         match media.into_iter().find(|media| !shown(media)) {
             None => Ok(()),
             Some(media) => {
@@ -79,34 +65,33 @@ impl<'a> ChatWriter<'a> {
         if parts.is_empty() {
             return Ok(Vec::new());
         }
-        let mut readable: Vec<(Part, Option<Value>)> = Vec::with_capacity(parts.len());
+        let settings = &self.adapter.settings;
+        let (mut readable, mut media_count) = (Vec::with_capacity(parts.len()), 0);
         for part in parts {
-            let Part::Media(media) = &part else {
-                readable.push((part, None));
-                continue;
+            let media = match &part {
+                Part::Media(media) => media,
+                Part::Text(_) => {
+                    readable.push((part, None));
+                    continue;
+                }
+                _ => continue,
             };
-            match Box::pin(media::part(
-                media,
-                self.adapter.max_media,
-                self.adapter.media_part.as_ref(),
-            ))
-            .await
-            {
-                Ok(value) => readable.push((part, Some(value))),
+            let custom = settings.media_part.as_ref();
+            let described = match Box::pin(media::part(media, settings.max_media, custom)).await {
+                Ok(value) => {
+                    media_count += 1;
+                    readable.push((part, Some(value)));
+                    continue;
+                }
                 Err(MediaError::Invalid(error)) => return Err(error),
-                Err(MediaError::TooLarge(error))
-                    if self.adapter.media_policy == MediaPolicy::Error =>
-                {
+                Err(MediaError::TooLarge(error)) if settings.media_policy == MediaPolicy::Error => {
                     return Err(error);
                 }
                 Err(MediaError::TooLarge(error)) => {
                     let why = error.message();
                     let warning = format!("the model gets a description of a media instead: {why}");
                     self.turn.warn(warning);
-                    // The text before it announces the media.
-                    readable.pop();
-                    let described = self.renderer.too_large_media(media);
-                    readable.extend(described.into_iter().map(|part| (part, None)));
+                    self.renderer.media_not_shown(media, "it is too large")
                 }
                 Err(MediaError::Unreadable(error)) => {
                     self.turn.warn(format!(
@@ -114,54 +99,49 @@ impl<'a> ChatWriter<'a> {
                         media.kind(),
                         media::named(media)
                     ));
-                    readable.pop();
-                    let described = self.renderer.unavailable_media(media);
-                    readable.extend(described.into_iter().map(|part| (part, None)));
+                    self.renderer
+                        .media_not_shown(media, "its bytes are not available any more")
                 }
-            }
+            };
+            // The text before it announces the media.
+            readable.pop();
+            readable.extend(described.into_iter().map(|part| (part, None)));
         }
         // Text is a string; with media, the content is a list of parts.
-        if readable.iter().all(|(_, media)| media.is_none()) {
+        if media_count == 0 {
             let parts = readable.into_iter().map(|(part, _)| part).collect();
-            let (role, content) = ("user", &*joined(parts));
-            return Ok(vec![WireMessage::new(
-                Role::User,
-                &TextMessage { role, content },
-            )]);
+            return Ok(vec![WireMessage::text(Role::User, "user", &joined(parts))]);
         }
-        let (mut content, mut all_text, mut media) = (Vec::new(), String::new(), 0);
+        let (mut content, mut text) = (Vec::new(), String::new());
         for part in readable {
             match part {
-                (Part::Text(text), _) => {
-                    all_text.push_str(&text);
-                    content.push(json!({ "type": "text", "text": text }));
+                (Part::Text(more), _) => {
+                    text.push_str(&more);
+                    content.push(json!({ "type": "text", "text": more }));
                 }
-                (_, Some(value)) => {
-                    media += 1;
-                    content.push(value);
-                }
-                _ => {}
+                (_, value) => content.extend(value),
             }
         }
         let content = json!({ "role": "user", "content": content });
         let mut message = WireMessage::new(Role::User, &content);
-        message.text = Some(all_text);
-        message.media = media;
+        message.text = Some(text);
+        message.media = media_count;
         Ok(vec![message])
     }
 
     async fn response(&mut self, response: &ModelResponse) -> Result<Vec<WireMessage>, Error> {
         let state = response.state();
-        let text = self.text(&response.messages);
+        let messages = response.messages.iter();
+        let parts = messages.flat_map(|message| self.renderer.message(message));
+        let text = joined(parts.collect());
         let mut content = (!text.is_empty()).then(|| Value::from(text));
         let mut reasoning = Map::new();
         if state.is_some_and(|state| state.is_from(&self.adapter.from)) {
             self.add_reasoning(&response.thoughts, &mut content, &mut reasoning);
         }
         let calls = response.calls_with_states();
-        let ids: Vec<String> = calls
-            .map(|(call, state)| self.checksum(call, state))
-            .collect();
+        let ids = calls.map(|(call, state)| self.unique_id(call, state));
+        let ids: Vec<String> = ids.collect();
         if content.is_none() && ids.is_empty() {
             // Reasoning alone: no server accepts a message without content.
             return Ok(Vec::new());
@@ -181,7 +161,9 @@ impl<'a> ChatWriter<'a> {
         let mut follows = Vec::new();
         for (call, id) in response.calls.iter().zip(&ids) {
             let text = match cut {
-                Some(why) => call_not_made(why),
+                Some(why) => format!(
+                    "Your response was cut off ({why}) before it was complete, so this call was not made and nothing was run. Make it again if it is still wanted, in a shorter response."
+                ),
                 None => self.result(call, id, &mut follows).await?,
             };
             let message = ToolMessage {
@@ -196,17 +178,10 @@ impl<'a> ChatWriter<'a> {
         }
         written.extend(self.user(follows).await?);
         if let (Some(why), true) = (cut, response.calls.is_empty()) {
-            let message = json!({ "role": "user", "content": answer_cut_off(why) });
-            written.push(WireMessage::new(Role::User, &message));
+            let text = format!("{NOTE}Your last answer was cut off there ({why}).");
+            written.push(WireMessage::text(Role::User, "user", &text));
         }
         Ok(written)
-    }
-
-    fn text(&self, messages: &[Arc<Message>]) -> String {
-        let parts = messages
-            .iter()
-            .flat_map(|message| self.renderer.message(message));
-        joined(parts.collect())
     }
 
     /// The result of a call, as text. A tool message is text in this protocol: media follow in a user message.
@@ -265,7 +240,7 @@ impl<'a> ChatWriter<'a> {
         content: &mut Option<Value>,
         fields: &mut Map<String, Value>,
     ) {
-        if self.adapter.reasoning == ReturnReasoning::None {
+        if self.adapter.settings.reasoning == ReturnReasoning::None {
             return;
         }
         for thought in thoughts {
@@ -277,7 +252,7 @@ impl<'a> ChatWriter<'a> {
                 fields.insert(DETAILS.to_owned(), details.clone());
             }
             let field = state.fields().get(FIELD).and_then(Value::as_str);
-            let send_back = match (self.adapter.reasoning, field) {
+            let send_back = match (self.adapter.settings.reasoning, field) {
                 (ReturnReasoning::Wanted, Some("reasoning_content")) => details.is_none(),
                 (ReturnReasoning::Wanted, _) => false,
                 _ => true,
@@ -302,17 +277,14 @@ impl<'a> ChatWriter<'a> {
     }
 
     /// The provider's id if it is valid and unique; otherwise one that every server accepts.
-    fn checksum(&mut self, call: &ToolCall, state: Option<&ResponseState>) -> String {
+    fn unique_id(&mut self, call: &ToolCall, state: Option<&ResponseState>) -> String {
         let ours = state.is_none_or(|state| state.is_from(&self.adapter.from));
         let given = call.provider_id().filter(|id| ours && is_valid_id(id));
         let made = (0..).map(|count| derived_id(call.id(), count));
         let mut candidates = given.map(str::to_owned).into_iter().chain(made);
         // There is always another candidate.
-        let id = candidates
-            .find(|id| !self.used.contains(id))
-            .unwrap_or_default();
-        self.used.insert(id.clone());
-        id
+        let id = candidates.find(|id| self.used.insert(id.clone()));
+        id.unwrap_or_default()
     }
 }
 
@@ -349,15 +321,11 @@ impl Writer for ChatWriter<'_> {
         if text.is_empty() {
             return Ok(Vec::new());
         }
-        let role = match self.adapter.role {
+        let role = match self.adapter.settings.role {
             SystemRole::System => "system",
             SystemRole::Developer => "developer",
         };
-        let content = &*text;
-        Ok(vec![WireMessage::new(
-            Role::System,
-            &TextMessage { role, content },
-        )])
+        Ok(vec![WireMessage::text(Role::System, role, &text)])
     }
 
     async fn entry(&mut self, entry: &Entry) -> Result<Vec<WireMessage>, Error> {
@@ -412,16 +380,4 @@ fn joined(parts: Vec<Part>) -> String {
         all.push_str(&text);
     }
     all
-}
-
-/// The result of a call whose response was cut off.
-fn call_not_made(why: &str) -> String {
-    format!(
-        "Your response was cut off ({why}) before it was complete, so this call was not made and nothing was run. Make it again if it is still wanted, in a shorter response."
-    )
-}
-
-/// The note after an answer that was cut off.
-fn answer_cut_off(why: &str) -> String {
-    format!("{NOTE}Your last answer was cut off there ({why}).")
 }

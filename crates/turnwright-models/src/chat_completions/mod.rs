@@ -35,7 +35,6 @@ mod wire_message;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::sync::Arc;
 
 use adapter::Adapter;
@@ -51,7 +50,7 @@ const PROTOCOL: &str = "chat_completions";
 pub const STASH_KEY: &str = "chat_completions";
 
 /// An executor for a server that speaks the Chat Completions protocol. Cheap to clone; clones share their connections.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct ChatCompletions {
     adapter: Arc<Adapter>,
     options: Arc<Options>,
@@ -87,14 +86,5 @@ impl ChatCompletions {
             adapter: Arc::clone(&self.adapter),
             options: Arc::new(options.over(&self.options)),
         }
-    }
-}
-
-impl fmt::Debug for ChatCompletions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChatCompletions")
-            .field("adapter", &self.adapter)
-            .field("options", &self.options)
-            .finish()
     }
 }

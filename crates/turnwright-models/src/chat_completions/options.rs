@@ -32,11 +32,11 @@ macro_rules! parameters {
         pub struct Options {
             $(
                 #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-                $name: Option<$type>,
+                pub(super) $name: Option<$type>,
             )+
             /// Tools that run at the provider.
             #[serde(skip_serializing_if = "Vec::is_empty")]
-            provider_tools: Vec<Value>,
+            pub(super) provider_tools: Vec<Value>,
             #[serde(skip_serializing_if = "Map::is_empty")]
             extra: Map<String, Value>,
         }
@@ -156,6 +156,9 @@ fn present<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<Op
     }
 }
 
+const FUNCTION: &str = "a function is no tool of the provider's: give the runner a `Tool`";
+const NO_TYPE: &str = "a tool of the provider's is an object with a `type`";
+
 /// Fields that the adapter writes itself. A second tool definition would not be enforced.
 const RESERVED: &[&str] = &["messages", "tools", "functions", "function_call"];
 
@@ -212,16 +215,11 @@ impl Options {
                 Some(kind)
                     if kind.eq_ignore_ascii_case("function") || tool.get("function").is_some() =>
                 {
-                    return invalid(
-                        "a function is no tool of the provider's: give the runner a `Tool`"
-                            .to_owned(),
-                    );
+                    return invalid(FUNCTION.to_owned());
                 }
                 Some(_) => {}
                 None => {
-                    return invalid(
-                        "a tool of the provider's is an object with a `type`".to_owned(),
-                    );
+                    return invalid(NO_TYPE.to_owned());
                 }
             }
         }
@@ -245,10 +243,6 @@ impl Options {
         Ok(options)
     }
 
-    pub(super) fn provider_tools(&self) -> &[Value] {
-        &self.provider_tools
-    }
-
     pub(super) fn model_name(&self) -> Option<&str> {
         self.model.as_deref()
     }
@@ -257,18 +251,9 @@ impl Options {
         self.stream.unwrap_or(true)
     }
 
-    pub(super) fn sets_stream_options(&self) -> bool {
-        self.stream_options.is_some()
-    }
-
-    pub(super) fn sets_response_format(&self) -> bool {
-        self.response_format.is_some()
-    }
-
     /// The maximum number of tokens in the answer, 0 if it is not set.
     pub(super) fn max_output(&self) -> u64 {
-        let limit = self.max_completion_tokens.or(self.max_tokens);
-        limit.unwrap_or(0)
+        self.max_completion_tokens.or(self.max_tokens).unwrap_or(0)
     }
 }
 

@@ -43,12 +43,8 @@ pub(super) fn valid_arguments(call: &ToolCall) -> String {
     }
     match neutralise(text) {
         Cow::Borrowed(text) => text.to_owned(),
-        Cow::Owned(_) => neutralised(args_of(text)),
+        Cow::Owned(_) => neutralised(serde_json::from_str(text).unwrap_or_default()),
     }
-}
-
-fn args_of(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_default()
 }
 
 fn malformed(arguments: Value) -> String {

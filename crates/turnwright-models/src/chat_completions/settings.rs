@@ -1,9 +1,56 @@
-//! Settings of a server that are one of a few alternatives, or a function.
+//! The settings of a server.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use turnwright_core::Media;
+
+use super::decode;
+use super::media::is_commonly_accepted;
+use crate::retry::RetryPolicy;
+use crate::sse;
+
+/// The settings of a server that requests and prompts depend on.
+pub(super) struct Settings {
+    pub(super) retry: RetryPolicy,
+    pub(super) request_timeout: Duration,
+    pub(super) idle_timeout: Duration,
+    pub(super) max_event: usize,
+    pub(super) max_body: usize,
+    pub(super) system: String,
+    pub(super) role: SystemRole,
+    pub(super) explains_fences: bool,
+    pub(super) media_policy: MediaPolicy,
+    pub(super) shows: Shows,
+    pub(super) media_part: Option<MediaPart>,
+    pub(super) max_media: u64,
+    pub(super) window: Option<u64>,
+    pub(super) reasoning: ReturnReasoning,
+    pub(super) typed: TypedAnswers,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            retry: RetryPolicy::new(),
+            request_timeout: Duration::from_secs(600),
+            idle_timeout: Duration::from_secs(120),
+            max_event: sse::MAX_EVENT,
+            max_body: decode::MAX_BODY,
+            system: String::new(),
+            role: SystemRole::default(),
+            explains_fences: true,
+            media_policy: MediaPolicy::default(),
+            shows: Arc::new(is_commonly_accepted),
+            media_part: None,
+            max_media: 20 * 1024 * 1024,
+            window: None,
+            reasoning: ReturnReasoning::default(),
+            typed: TypedAnswers::default(),
+        }
+    }
+}
 
 /// The role of the system prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

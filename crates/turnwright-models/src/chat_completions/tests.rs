@@ -5,9 +5,9 @@ use turnwright_core::{Error, ErrorCode};
 use super::ChatCompletions;
 use super::builder::ChatCompletionsBuilder;
 
-fn from_env(said: &[(&str, &str)]) -> Result<ChatCompletions, Error> {
+fn from_env(text: &[(&str, &str)]) -> Result<ChatCompletions, Error> {
     let env = |name: &str| {
-        let found = said.iter().find(|(it, _)| *it == name);
+        let found = text.iter().find(|(item, _)| *item == name);
         found.map(|(_, value)| (*value).to_owned())
     };
     ChatCompletionsBuilder::from_env(env)?.build()
@@ -33,7 +33,7 @@ fn the_environment_names_server_key_and_model() {
     let named = |model: &ChatCompletions, name: &str| {
         let mut headers = model.adapter.headers.iter();
         headers
-            .find(|(it, _)| it == name)
+            .find(|(item, _)| item == name)
             .map(|(_, value)| value.clone())
     };
     assert_eq!(named(&model, "authorization"), None);
@@ -57,8 +57,8 @@ fn an_environment_that_says_too_little_is_told_what_to_set() {
             "https://host/v1",
         ),
     ];
-    for (said, word) in cases {
-        let error = from_env(said).unwrap_err();
+    for (text, word) in cases {
+        let error = from_env(text).unwrap_err();
         assert_eq!(error.code(), ErrorCode::InvalidModelConfig);
         assert!(error.message().contains(word), "{error}");
     }
@@ -66,14 +66,14 @@ fn an_environment_that_says_too_little_is_told_what_to_set() {
 
 #[test]
 fn the_name_of_the_resource_is_added_where_it_is_missing() {
-    let whole = "https://host/v1/chat/completions";
+    let complete = "https://host/v1/chat/completions";
     for base in [
         "https://host/v1",
         "https://host/v1/",
-        whole,
+        complete,
         "https://host/v1/chat/completions/#x",
     ] {
-        assert_eq!(endpoint(base).trim_end_matches('/'), whole, "{base}");
+        assert_eq!(endpoint(base).trim_end_matches('/'), complete, "{base}");
     }
     assert_eq!(
         endpoint("https://host/openai/deployments/d?api-version=2024-10-21"),

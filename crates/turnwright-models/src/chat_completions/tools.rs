@@ -1,12 +1,10 @@
 //! Tools in the JSON of the protocol.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 use turnwright_core::event::Level;
 use turnwright_core::{DispatchContext, Tool};
 
@@ -33,7 +31,7 @@ impl WrittenTools {
         options: &Options,
         ctx: &DispatchContext,
     ) -> Vec<Arc<str>> {
-        let theirs = options.provider_tools();
+        let theirs = &options.provider_tools;
         let mut texts = Vec::with_capacity(tools.len() + theirs.len());
         let mut unions = Vec::new();
         let mut cache = self.0.lock();
@@ -78,39 +76,16 @@ fn union_of(tool: &Tool) -> Option<&'static str> {
 
 /// A tool in JSON, with the schema that is enforced.
 fn written(tool: &Tool) -> String {
-    #[derive(Serialize)]
-    struct Written<'t> {
-        r#type: &'static str,
-        function: Function<'t>,
-    }
-    #[derive(Serialize)]
-    struct Function<'t> {
-        name: &'t str,
-        description: &'t str,
-        parameters: &'t Value,
-    }
     let described = tool.describe();
-    let parameters = with_properties(described.input_schema);
-    let written = Written {
-        r#type: "function",
-        function: Function {
-            name: described.name,
-            description: described.description,
-            parameters: &parameters,
-        },
-    };
-    // Text and JSON values always serialise.
-    serde_json::to_string(&written).unwrap_or_default()
-}
-
-/// The schema, with empty `properties` if it has none: some servers reject an object without them.
-fn with_properties(document: &Value) -> Cow<'_, Value> {
-    match document {
-        Value::Object(map) if !map.contains_key("properties") => {
-            let mut map = map.clone();
-            map.insert("properties".to_owned(), Value::Object(Map::new()));
-            Cow::Owned(Value::Object(map))
-        }
-        _ => Cow::Borrowed(document),
+    let mut parameters = described.input_schema.clone();
+    // Some servers reject an object without properties.
+    if let Value::Object(map) = &mut parameters {
+        map.entry("properties").or_insert_with(|| json!({}));
     }
+    let function = json!({
+        "name": described.name,
+        "description": described.description,
+        "parameters": parameters,
+    });
+    json!({ "type": "function", "function": function }).to_string()
 }

@@ -45,6 +45,22 @@ impl WireMessage {
         }
     }
 
+    /// A message of text.
+    pub(super) fn text(role: Role, name: &str, content: &str) -> Self {
+        #[derive(Serialize)]
+        struct TextMessage<'a> {
+            role: &'a str,
+            content: &'a str,
+        }
+        WireMessage::new(
+            role,
+            &TextMessage {
+                role: name,
+                content,
+            },
+        )
+    }
+
     /// The number of tokens, counted once.
     pub(super) fn tokens(&self, model: &str) -> u64 {
         let count = || {
@@ -53,13 +69,6 @@ impl WireMessage {
         };
         *self.tokens.get_or_init(count)
     }
-}
-
-/// A message of text.
-#[derive(Serialize)]
-pub(super) struct TextMessage<'a> {
-    pub(super) role: &'a str,
-    pub(super) content: &'a str,
 }
 
 /// The result of a call.

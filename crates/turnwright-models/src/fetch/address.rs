@@ -19,16 +19,20 @@ pub(super) enum Reach {
     Special,
 }
 
-const PRIVATE_V4: [IpNet; 5] = [
+const PRIVATE: [IpNet; 7] = [
     v4(10, 0, 0, 0, 8),
     // Behind a carrier's address translation.
     v4(100, 64, 0, 0, 10),
     v4(127, 0, 0, 0, 8),
     v4(172, 16, 0, 0, 12),
     v4(192, 168, 0, 0, 16),
+    v6_host([0, 0, 0, 0, 0, 0, 0, 1], 128),
+    // Unique local.
+    v6(0xfc00, 0, 7),
 ];
 
-const SPECIAL_V4: [IpNet; 12] = [
+/// Exceptions to wider ranges among them.
+const SPECIAL: [IpNet; 19] = [
     // On many systems this is the machine itself.
     v4(0, 0, 0, 0, 8),
     // Metadata of Alibaba Cloud, inside the carriers' range.
@@ -50,16 +54,6 @@ const SPECIAL_V4: [IpNet; 12] = [
     v4(224, 0, 0, 0, 4),
     // Reserved, and broadcast.
     v4(240, 0, 0, 0, 4),
-];
-
-const PRIVATE_V6: [IpNet; 2] = [
-    v6_host([0, 0, 0, 0, 0, 0, 0, 1], 128),
-    // Unique local.
-    v6(0xfc00, 0, 7),
-];
-
-/// Exceptions to wider ranges.
-const SPECIAL_V6: [IpNet; 7] = [
     // Cloud metadata, inside the unique local addresses: Amazon, Oracle, Scaleway, Google.
     v6(0xfd00, 0x0ec2, 32),
     v6_host([0xfd00, 0x00c1, 0, 0, 0, 0, 0xa9fe, 0xa9fe], 128),
@@ -82,35 +76,18 @@ const SIX_TO_FOUR: IpNet = v6(0x2002, 0, 16);
 /// Where this address can be reached from.
 pub(super) fn reach(address: IpAddr) -> Reach {
     // IPv4-mapped IPv6 is dialled as IPv4.
-    let address = match address.to_canonical() {
-        IpAddr::V4(address) => return reach_v4(address),
-        IpAddr::V6(address) => IpAddr::V6(address),
-    };
+    let address = address.to_canonical();
+    let within = |networks: &[IpNet]| networks.iter().any(|network| network.contains(&address));
     // Traffic to an embedded address ends there, and no legitimate one embeds an address that is not public.
-    if embedded(address).is_some_and(|inner| reach_v4(inner) != Reach::Public) {
-        return Reach::Special;
-    }
-    let within = |networks: &[IpNet]| networks.iter().any(|network| network.contains(&address));
-    if within(&SPECIAL_V6) {
+    let embeds = embedded(address).is_some_and(|inner| reach(inner.into()) != Reach::Public);
+    if embeds || within(&SPECIAL) {
         Reach::Special
-    } else if within(&PRIVATE_V6) {
+    } else if within(&PRIVATE) {
         Reach::Private
-    } else if within(&PUBLIC_V6) {
+    } else if address.is_ipv4() || within(&PUBLIC_V6) {
         Reach::Public
     } else {
         Reach::Special
-    }
-}
-
-fn reach_v4(address: Ipv4Addr) -> Reach {
-    let address = IpAddr::V4(address);
-    let within = |networks: &[IpNet]| networks.iter().any(|network| network.contains(&address));
-    if within(&SPECIAL_V4) {
-        Reach::Special
-    } else if within(&PRIVATE_V4) {
-        Reach::Private
-    } else {
-        Reach::Public
     }
 }
 

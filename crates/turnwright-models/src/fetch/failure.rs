@@ -1,33 +1,13 @@
 //! Errors of a fetch. They show only the host of a URL.
 
 use std::error::Error as StdError;
-use std::fmt;
 use std::io;
 
 use turnwright_core::{Error, ErrorCode};
 
-/// A message with its cause.
-#[derive(Debug)]
-struct Failure {
-    message: String,
-    source: reqwest::Error,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl StdError for Failure {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(&self.source)
-    }
-}
-
 /// The guard denied an address.
 pub(super) fn denied(message: impl Into<String>) -> Error {
-    Error::new(ErrorCode::AddressRefused, message)
+    Error::new(ErrorCode::AddressDenied, message)
 }
 
 /// A setting of a fetcher or reader is invalid.
@@ -75,12 +55,11 @@ pub(super) fn broken(host: &str, error: reqwest::Error) -> io::Error {
 }
 
 fn wrap(what: String, kind: io::ErrorKind, error: reqwest::Error) -> io::Error {
-    let source = error.without_url();
-    let message = match causes(&source).last() {
+    let message = match causes(&error.without_url()).last() {
         Some(root) => format!("{what}: {root}"),
         None => what,
     };
-    io::Error::new(kind, Failure { message, source })
+    io::Error::new(kind, message)
 }
 
 /// The chain of causes, including those inside I/O errors.

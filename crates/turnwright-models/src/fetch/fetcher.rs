@@ -64,7 +64,7 @@ impl Fetcher {
     /// before.
     ///
     /// # Errors
-    /// `E_ADDRESS_REFUSED` if the URL is not `http` or `https`, or has credentials.
+    /// `E_ADDRESS_DENIED` if the URL is not `http` or `https`, or has credentials.
     pub fn reader(&self, url: &str) -> Result<HttpReader, Error> {
         HttpReader::new(self.clone(), url)
     }

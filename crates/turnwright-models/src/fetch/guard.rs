@@ -78,20 +78,21 @@ impl AddressGuard {
 
     /// Allows all addresses of this network, under any name: `10.1.0.0/16`, `fd12::/48`, or one address.
     pub fn allow_network(mut self, network: &str) -> Self {
-        match parse(network) {
-            Ok(network) => self.allowed.push(network),
-            Err(why) => self.invalid_rules.push(format!("`{network}` {why}")),
-        }
+        let network = self.network(network);
+        self.allowed.extend(network);
         self
     }
 
     /// Denies the addresses of this network. Overrides everything that is allowed.
     pub fn deny_network(mut self, network: &str) -> Self {
-        match parse(network) {
-            Ok(network) => self.denied.push(network),
-            Err(why) => self.invalid_rules.push(format!("`{network}` {why}")),
-        }
+        let network = self.network(network);
+        self.denied.extend(network);
         self
+    }
+
+    fn network(&mut self, text: &str) -> Option<IpNet> {
+        let invalid = |why| self.invalid_rules.push(format!("`{text}` {why}"));
+        parse(text).map_err(invalid).ok()
     }
 
     /// Also allows this port, on every allowed host. Services on other ports rarely expect a request from here.
@@ -172,14 +173,9 @@ impl AddressGuard {
             return false;
         }
         let address = address.to_canonical();
-        if self
-            .allowed
-            .iter()
-            .any(|network| network.contains(&address))
-        {
-            return true;
-        }
+        let mut allowed = self.allowed.iter();
         match reach(address) {
+            _ if allowed.any(|network| network.contains(&address)) => true,
             Reach::Public => true,
             Reach::Private => {
                 self.private || host.is_some_and(|host| self.hosts.contains(without_dot(host)))

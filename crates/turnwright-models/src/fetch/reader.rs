@@ -87,10 +87,12 @@ impl HttpReader {
         Ok(self)
     }
 
-    /// Only these MIME types are taken, such as `image/png` or `image/*`. Any unless told.
+    /// Only these MIME types are taken, such as `image/png` or `image/*`. Default: any.
     pub fn expect_types<T: Into<String>>(mut self, types: impl IntoIterator<Item = T>) -> Self {
         let types = types.into_iter().map(Into::into);
-        self.expected = types.map(|item| item.to_ascii_lowercase()).collect();
+        self.expected = types
+            .map(|mime: String| mime.to_ascii_lowercase())
+            .collect();
         self
     }
 
@@ -124,11 +126,8 @@ impl HttpReader {
             let message = format!("{host} answers {}", status.as_u16());
             return Err(io::Error::new(kind, message));
         }
-        let encodings = response.headers().get_all(CONTENT_ENCODING);
-        if encodings
-            .iter()
-            .any(|item| !item.as_bytes().eq_ignore_ascii_case(b"identity"))
-        {
+        let mut encodings = response.headers().get_all(CONTENT_ENCODING).iter();
+        if encodings.any(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity")) {
             let message = format!("{host} sends it encoded, which was not asked for");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
@@ -149,25 +148,24 @@ impl HttpReader {
         }
         let sent = headers
             .get(CONTENT_TYPE)
-            .and_then(|item| item.to_str().ok());
+            .and_then(|value| value.to_str().ok());
         let sent = sent
-            .and_then(|item| item.split(';').next())
+            .and_then(|value| value.split(';').next())
             .unwrap_or_default();
         let sent = sent.trim().to_ascii_lowercase();
-        self.expected
-            .iter()
-            .any(|expected| match expected.strip_suffix("/*") {
-                Some("*") => true,
-                Some(family) => sent.split_once('/').is_some_and(|(item, _)| item == family),
-                None => *expected == sent,
-            })
+        let fits = |expected: &String| match expected.strip_suffix("/*") {
+            Some("*") => true,
+            Some(family) => sent.split_once('/').is_some_and(|(kind, _)| kind == family),
+            None => *expected == sent,
+        };
+        self.expected.iter().any(fits)
     }
 }
 
 #[async_trait]
 impl MediaReader for HttpReader {
     /// # Errors
-    /// With `E_ADDRESS_REFUSED` inside where the address may not be fetched from; else what the server or the network did.
+    /// With `E_ADDRESS_DENIED` inside where the address may not be fetched from; else what the server or the network did.
     async fn open(&self) -> io::Result<ByteStream> {
         let deadline = Instant::now().checked_add(self.limits.timeout);
         let late = || too_slow(&shown_host(&self.url), "timeout");
@@ -176,7 +174,12 @@ impl MediaReader for HttpReader {
             .ok_or_else(late)??;
         self.take(&host, &response)?;
         let (sender, stream) = ByteStream::channel(PIECES);
-        let transfer = Transfer::new(host, response, self.limits, deadline);
+        let transfer = Transfer {
+            host,
+            response,
+            limits: self.limits,
+            deadline,
+        };
         tokio::spawn(transfer.feed(sender));
         Ok(stream)
     }

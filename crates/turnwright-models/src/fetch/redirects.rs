@@ -16,12 +16,8 @@ pub(super) async fn get(reader: &HttpReader) -> io::Result<(String, Response)> {
     let mut url = reader.url.clone();
     let mut with_headers = true;
     for _ in 0..=reader.limits.max_redirects {
-        reader
-            .fetcher
-            .shared()
-            .guard
-            .check_url(&url)
-            .map_err(stop)?;
+        let guard = &reader.fetcher.shared().guard;
+        guard.check_url(&url).map_err(stop)?;
         let response = send(reader, &url, with_headers).await?;
         if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
             return Ok((shown_host(&url), response));

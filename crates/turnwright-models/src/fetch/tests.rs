@@ -32,9 +32,11 @@ async fn drain(mut stream: ByteStream) -> io::Result<Vec<u8>> {
 /// The refusal that a reader failed with.
 #[track_caller]
 fn refusal(error: &io::Error) -> &Error {
-    let inside = error.get_ref().and_then(|it| it.downcast_ref::<Error>());
+    let inside = error
+        .get_ref()
+        .and_then(|item| item.downcast_ref::<Error>());
     let refusal = inside.unwrap_or_else(|| panic!("not a refusal: {error:?}"));
-    assert_eq!(refusal.code(), ErrorCode::AddressRefused);
+    assert_eq!(refusal.code(), ErrorCode::AddressDenied);
     assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
     refusal
 }

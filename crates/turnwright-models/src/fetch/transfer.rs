@@ -14,29 +14,13 @@ use super::fetcher::Limits;
 
 /// A body that is being transferred.
 pub(super) struct Transfer {
-    host: String,
-    response: Response,
-    promised: Option<u64>,
-    limits: Limits,
-    deadline: Option<Instant>,
+    pub(super) host: String,
+    pub(super) response: Response,
+    pub(super) limits: Limits,
+    pub(super) deadline: Option<Instant>,
 }
 
 impl Transfer {
-    pub(super) fn new(
-        host: String,
-        response: Response,
-        limits: Limits,
-        deadline: Option<Instant>,
-    ) -> Self {
-        Transfer {
-            host,
-            promised: response.content_length(),
-            response,
-            limits,
-            deadline,
-        }
-    }
-
     /// Sends the body, then an error if it is incomplete.
     pub(super) async fn feed(self, sender: ByteSender) {
         // Closes the connection before the error waits for the reader, and when the reader is dropped.
@@ -48,13 +32,13 @@ impl Transfer {
             }
         };
         if let Err(error) = ended {
-            // Without a reader there is nobody to report to.
+            // Without a reader there is no one to report to.
             let _ = sender.fail(error).await;
         }
     }
 
     async fn pieces(mut self, sender: &ByteSender) -> io::Result<()> {
-        let mut got = 0_u64;
+        let (mut got, promised) = (0_u64, self.response.content_length());
         while let Some(piece) = self.next().await? {
             got = got.saturating_add(piece.len() as u64);
             if got > self.limits.max_bytes {
@@ -69,7 +53,7 @@ impl Transfer {
                 None => return Err(too_slow(&self.host, "timeout")),
             }
         }
-        match self.promised {
+        match promised {
             Some(promised) if promised != got => Err(cut_off(&self.host, got, promised)),
             _ => Ok(()),
         }

@@ -45,7 +45,7 @@ impl Client {
 }
 
 impl ClientBuilder {
-    /// How long it may take to connect. 10 seconds unless told.
+    /// How long it may take to connect. Default: 10 s.
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
         self.connect_timeout = Some(limit);
         self
@@ -117,16 +117,16 @@ impl Transport for Client {
         };
         let mut builder = self.http.post(request.url).body(request.body);
         for (name, value) in request.headers {
-            let bad = || {
+            let (Ok(header), Ok(mut value)) =
+                (HeaderName::try_from(&name), HeaderValue::try_from(value))
+            else {
                 let message = format!(
                     "the header `{name}` cannot be sent: it holds a character that no header may hold"
                 );
-                Error::new(ErrorCode::InvalidModelConfig, message)
+                return Err(Error::new(ErrorCode::InvalidModelConfig, message));
             };
-            let name = HeaderName::try_from(name.as_str()).map_err(|_| bad())?;
-            let mut value = HeaderValue::try_from(value).map_err(|_| bad())?;
             value.set_sensitive(true);
-            builder = builder.header(name, value);
+            builder = builder.header(header, value);
         }
         let response = builder.send().await;
         let response = response.map_err(|error| unreachable(&host, error))?;
@@ -146,23 +146,17 @@ impl Transport for Client {
 /// Why there is no answer, with no more of the address than its host: the rest may hold a key.
 fn unreachable(host: &str, error: reqwest::Error) -> Error {
     let error = error.without_url();
+    let server = format!("the model server at {host}");
     let (code, message) = if error.is_timeout() {
-        (
-            ErrorCode::ModelTimeout,
-            format!("the model server at {host} did not answer in time"),
-        )
+        let message = format!("{server} did not answer in time");
+        (ErrorCode::ModelTimeout, message)
     } else if error.is_connect() {
-        (
-            ErrorCode::ModelUnreachable,
-            format!(
-                "the model server at {host} cannot be reached: is the base URL right, and does it run?"
-            ),
-        )
+        let advice = "is the base URL right, and does it run?";
+        let message = format!("{server} cannot be reached: {advice}");
+        (ErrorCode::ModelUnreachable, message)
     } else {
-        (
-            ErrorCode::ModelUnreachable,
-            format!("the connection to the model server at {host} broke"),
-        )
+        let message = format!("the connection to {server} broke");
+        (ErrorCode::ModelUnreachable, message)
     };
     Error::new(code, message).with_source(error)
 }
@@ -209,7 +203,7 @@ impl fmt::Debug for Proxy {
         f.write_str(match self {
             Proxy::Environment => "of the environment",
             Proxy::None => "none",
-            Proxy::At(_) => "told",
+            Proxy::At(_) => "set",
         })
     }
 }

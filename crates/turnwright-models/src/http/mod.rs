@@ -127,7 +127,7 @@ impl fmt::Debug for Request {
     }
 }
 
-/// An address that was told, as a URL that can be dialled.
+/// An address from the settings, as a URL that can be dialled.
 ///
 /// # Errors
 /// `E_INVALID_MODEL_CONFIG`, which says what is wrong with it.

@@ -104,8 +104,8 @@ async fn a_header_that_cannot_be_sent_is_named_and_its_value_is_not() {
         let request = request("http://127.0.0.1:9/v1").header(name, value);
         let error = client().send(request).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::InvalidModelConfig);
-        let said = format!("{error} {error:?}");
-        assert!(said.contains(name) && !said.contains("secret"), "{said}");
+        let text = format!("{error} {error:?}");
+        assert!(text.contains(name) && !text.contains("secret"), "{text}");
     }
 }
 

@@ -56,26 +56,24 @@ fn of_header(value: &str, found: &mut Vec<String>) {
     };
     let key = key.trim();
     found.push(key.to_owned());
-    let is_scheme = ["basic", "bearer", "token", "apikey", "key"]
-        .iter()
-        .any(|item| scheme.eq_ignore_ascii_case(item));
-    if !is_scheme {
+    let schemes = ["basic", "bearer", "token", "apikey", "key"];
+    if !schemes.contains(&scheme.to_ascii_lowercase().as_str()) {
         found.push(value.to_owned());
     }
     if scheme.eq_ignore_ascii_case("basic")
         && let Some(text) = STANDARD.decode(key).ok()
         && let Ok(text) = String::from_utf8(text)
     {
-        let password = text
-            .split_once(':')
-            .map(|(_, password)| password.to_owned());
-        found.extend(password);
+        found.extend(
+            text.split_once(':')
+                .map(|(_, password)| password.to_owned()),
+        );
         found.push(text);
     }
 }
 
 /// The user and the password of an address, as they are written and as they are meant.
-pub(crate) fn of_url(url: &Url, found: &mut Vec<String>) {
+fn of_url(url: &Url, found: &mut Vec<String>) {
     let (name, password) = (url.username(), url.password().unwrap_or_default());
     let (plain_name, plain_password) = (decoded(name), decoded(password));
     if !password.is_empty() {
@@ -92,13 +90,8 @@ pub(crate) fn of_url(url: &Url, found: &mut Vec<String>) {
 
 /// A part of an address without its percent codes.
 fn decoded(part: &str) -> String {
-    let part = part
-        .replace('+', "%2B")
-        .replace('&', "%26")
-        .replace('=', "%3D");
-    let mut pairs = url::form_urlencoded::parse(part.as_bytes());
-    pairs
-        .next()
-        .map(|(name, _)| name.into_owned())
-        .unwrap_or_default()
+    let part = part.replace('+', "%2B").replace('&', "%26");
+    let part = part.replace('=', "%3D");
+    let first = url::form_urlencoded::parse(part.as_bytes()).next();
+    first.map(|(name, _)| name.into_owned()).unwrap_or_default()
 }

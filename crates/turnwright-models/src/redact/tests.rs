@@ -25,7 +25,7 @@ fn escaped(secret: &str, one: impl Fn(u8) -> String) -> String {
 fn share_a_run(one: &str, other: &str) -> bool {
     let (one, other) = (one.to_ascii_lowercase(), other.to_ascii_lowercase());
     let mut runs = other.as_bytes().windows(RUN);
-    runs.any(|run| one.as_bytes().windows(RUN).any(|it| it == run))
+    runs.any(|run| one.as_bytes().windows(RUN).any(|item| item == run))
 }
 
 /// The forms in which a server can repeat a key, and what of them must not be seen.
@@ -137,7 +137,7 @@ fn readings(text: &str) -> Vec<String> {
         all.push(String::from_utf8_lossy(once.bytes()).into_owned());
         all.extend(
             once.unescaped()
-                .map(|it| String::from_utf8_lossy(it.bytes()).into_owned()),
+                .map(|item| String::from_utf8_lossy(item.bytes()).into_owned()),
         );
     }
     all
@@ -240,7 +240,10 @@ fn the_credentials_of_a_request_are_known() {
         "me too:p@ssword",
         "query-secret",
     ] {
-        assert!(found.iter().any(|it| it == secret), "{secret}: {found:?}");
+        assert!(
+            found.iter().any(|item| item == secret),
+            "{secret}: {found:?}"
+        );
     }
     let joined = found.join("\n");
     for public in ["application", "Bearer", "2024"] {

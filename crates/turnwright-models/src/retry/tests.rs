@@ -2,7 +2,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::{Next, RetryPolicy, retry_after};
 
-fn said(name: &'static str, value: &'static str) -> Option<Duration> {
+fn wait_for(name: &'static str, value: &'static str) -> Option<Duration> {
     // 1994-11-06 08:49:37, the example of the standard.
     let now = UNIX_EPOCH + Duration::from_secs(784_111_777);
     retry_after(move |asked| (asked == name).then_some(value), now)
@@ -26,7 +26,7 @@ fn a_server_may_say_seconds_milliseconds_or_a_date() {
     ];
     for (name, value, millis) in cases {
         assert_eq!(
-            said(name, value),
+            wait_for(name, value),
             millis.map(Duration::from_millis),
             "{name}: {value}"
         );
@@ -36,7 +36,7 @@ fn a_server_may_say_seconds_milliseconds_or_a_date() {
 #[test]
 fn a_wait_beyond_all_time_is_a_long_one() {
     for forever in ["1e300", "inf"] {
-        assert_eq!(said("retry-after", forever), Some(Duration::MAX));
+        assert_eq!(wait_for("retry-after", forever), Some(Duration::MAX));
     }
 }
 

@@ -59,21 +59,21 @@ async fn after_failures_that_pass_the_answer_is_there_and_operators_know() {
         says("Hello."),
     ]);
     let logs = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&logs);
+    let expected = Arc::clone(&logs);
     let runner = TurnRunner::builder(script.builder().retry(soon()).build().unwrap())
         .observer(move |event: &Event| {
             if let EventKind::Log { message, .. } = &event.kind {
-                told.lock().unwrap().push(message.clone());
+                expected.lock().unwrap().push(message.clone());
             }
         })
         .build()
         .unwrap();
     assert_eq!(runner.run("Hello").await.into_answer().unwrap(), "Hello.");
-    let told = logs.lock().unwrap();
-    assert_eq!(told.len(), 2);
+    let expected = logs.lock().unwrap();
+    assert_eq!(expected.len(), 2);
     assert!(
-        told[0].contains("attempt 1") && told[0].contains("Slow down."),
-        "{told:?}"
+        expected[0].contains("attempt 1") && expected[0].contains("Slow down."),
+        "{expected:?}"
     );
     let bodies = script.bodies();
     assert!(
@@ -119,7 +119,7 @@ async fn what_was_streamed_before_a_break_is_void_and_not_glued_to_what_comes_af
         json!({ "delta": { "content": "The answer is forty" } }),
         json!({ "delta": { "tool_calls": [{ "index": 0, "id": "c1", "function": { "name": "noop", "arguments": "{\"a\":" } }] } }),
     ]);
-    let whole = Answer::Stream(vec![
+    let complete = Answer::Stream(vec![
         json!({ "delta": { "content": "Forty" } }),
         json!({ "delta": { "content": "-two." }, "finish_reason": "stop" }),
     ]);
@@ -131,7 +131,7 @@ async fn what_was_streamed_before_a_break_is_void_and_not_glued_to_what_comes_af
             *count.lock().unwrap() += 1;
             async { "" }
         });
-    let script = Script::new([broken, whole]);
+    let script = Script::new([broken, complete]);
     let runner = TurnRunner::builder(script.builder().retry(soon()).build().unwrap())
         .tool(noop.build())
         .build()
@@ -210,7 +210,7 @@ async fn a_server_that_does_not_know_stream_options_is_asked_without_from_then_o
     let has: Vec<bool> = script
         .values()
         .iter()
-        .map(|it| it.get("stream_options").is_some())
+        .map(|item| item.get("stream_options").is_some())
         .collect();
     assert_eq!(has, [true, false, false]);
 }
@@ -233,18 +233,21 @@ async fn keys_are_seen_nowhere_not_even_where_a_server_repeats_them() {
         .unwrap();
     assert!(!format!("{model:?}").contains("secret"), "{model:?}");
     let events = Arc::new(Mutex::new(String::new()));
-    let told = Arc::clone(&events);
+    let expected = Arc::clone(&events);
     let runner = TurnRunner::builder(model)
         .observer(move |event: &Event| {
             let json = serde_json::to_string(event).unwrap();
-            told.lock().unwrap().push_str(&json);
+            expected.lock().unwrap().push_str(&json);
         })
         .build()
         .unwrap();
     for _ in 0..2 {
         let error = runner.run("Hello").await.ended.error().unwrap();
-        let said = format!("{error} {error:?} {}", error.with_causes());
-        assert!(said.contains("[secret]") && !said.contains(key), "{said}");
+        let content = format!("{error} {error:?} {}", error.with_causes());
+        assert!(
+            content.contains("[secret]") && !content.contains(key),
+            "{content}"
+        );
     }
     assert!(!events.lock().unwrap().contains(key));
     let headers = script.headers(0);
@@ -278,7 +281,7 @@ async fn a_server_that_is_strict_about_who_speaks_after_whom_is_asked_in_its_way
     let roles = |at: usize| {
         let messages = values[at]["messages"].as_array().unwrap().iter();
         messages
-            .map(|it| it["role"].as_str().unwrap().to_owned())
+            .map(|item| item["role"].as_str().unwrap().to_owned())
             .collect::<Vec<_>>()
             .join(" ")
     };
@@ -367,22 +370,25 @@ async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
             .build()
             .unwrap();
         let logs = Arc::new(Mutex::new(String::new()));
-        let told = Arc::clone(&logs);
+        let expected = Arc::clone(&logs);
         let runner = TurnRunner::builder(model)
             .observer(move |event: &Event| {
-                let mut told = told.lock().unwrap();
-                *told += &format!("{:?}", event.kind);
+                let mut expected = expected.lock().unwrap();
+                *expected += &format!("{:?}", event.kind);
             })
             .build()
             .unwrap();
         let error = runner.run("Hello").await.ended.error().unwrap();
-        let said = format!("{error} {error:?} {}", error.with_causes());
-        let said = said + &*logs.lock().unwrap();
-        assert!(said.contains("[secret]"), "{place}: {said}");
+        let content = format!("{error} {error:?} {}", error.with_causes());
+        let content = content + &*logs.lock().unwrap();
+        assert!(content.contains("[secret]"), "{place}: {content}");
         for part in ["sk-very", "secret-k", "LXNlY3JldC1r"] {
-            assert!(!said.contains(part), "{place}: {said}");
+            assert!(!content.contains(part), "{place}: {content}");
         }
-        assert!(!said.contains(['\u{9b}', '\u{202e}']), "{place}: {said}");
+        assert!(
+            !content.contains(['\u{9b}', '\u{202e}']),
+            "{place}: {content}"
+        );
     }
     let script = Script::new([refuses(
         401,
@@ -396,7 +402,7 @@ async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
     .build()
     .unwrap();
     let runner = TurnRunner::builder(model).build().unwrap();
-    let said = runner
+    let content = runner
         .run("Hello")
         .await
         .ended
@@ -404,8 +410,8 @@ async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
         .unwrap()
         .with_causes();
     assert!(
-        !said.contains("secret-") && !said.contains("w-secret"),
-        "{said}"
+        !content.contains("secret-") && !content.contains("w-secret"),
+        "{content}"
     );
 }
 
@@ -423,7 +429,7 @@ async fn a_refusal_that_only_quotes_the_user_teaches_nothing() {
     let asks: Vec<bool> = script
         .values()
         .iter()
-        .map(|it| it.get("stream_options").is_some())
+        .map(|item| item.get("stream_options").is_some())
         .collect();
     assert_eq!(asks, [true, false, true]);
 }

@@ -130,9 +130,9 @@ async fn the_calls_of_a_response_that_was_cut_off_are_kept_and_not_made_and_the_
             .unwrap();
         let read: Value = serde_json::from_str(arguments).expect("servers read arguments again");
         assert_eq!(read, json!({ "malformed_arguments": r#"{"n": "# }));
-        for told in [one, two] {
-            assert_eq!(told["role"], "tool");
-            let text = told["content"].as_str().unwrap();
+        for expected in [one, two] {
+            assert_eq!(expected["role"], "tool");
+            let text = expected["content"].as_str().unwrap();
             assert!(
                 text.contains("cut off") && text.contains(why) && text.contains("nothing was run"),
                 "{text}"
@@ -147,10 +147,10 @@ fn logging() -> (
     Arc<Mutex<Vec<String>>>,
 ) {
     let logs = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&logs);
+    let expected = Arc::clone(&logs);
     let note = move |event: &Event| {
         if let EventKind::Log { message, .. } = &event.kind {
-            told.lock().unwrap().push(message.clone());
+            expected.lock().unwrap().push(message.clone());
         }
     };
     (note, logs)
@@ -319,10 +319,10 @@ async fn an_answer_that_was_cut_off_is_kept_and_is_no_answer() {
     let (tool, _) = noting();
     let outcome = run(&script, tool).await;
     assert!(
-        matches!(&outcome.ended, TurnStatus::Refused(error) if error.code() == ErrorCode::ResponseIncomplete)
+        matches!(&outcome.ended, TurnStatus::Nacked(error) if error.code() == ErrorCode::ResponseIncomplete)
     );
-    let said: Vec<&str> = outcome.messages().map(|it| it.text()).collect();
-    assert_eq!(said, ["Go.", "It is abo"]);
+    let content: Vec<&str> = outcome.messages().map(|item| item.text()).collect();
+    assert_eq!(content, ["Go.", "It is abo"]);
 }
 
 #[tokio::test]
@@ -334,7 +334,7 @@ async fn a_refusal_is_what_the_model_says_and_ends_the_turn_as_refused() {
     let (tool, _) = noting();
     let outcome = run(&script, tool).await;
     assert!(
-        matches!(&outcome.ended, TurnStatus::Refused(error) if error.code() == ErrorCode::Refused)
+        matches!(&outcome.ended, TurnStatus::Nacked(error) if error.code() == ErrorCode::ModelDeclined)
     );
     assert_eq!(outcome.messages().last().unwrap().text(), "I will not.");
 }
@@ -369,13 +369,15 @@ async fn unknown_tools_and_bad_arguments_are_answers_to_the_model_in_a_form_that
         );
         assert_eq!(call["type"], "function");
     }
-    let told: Vec<&str> = messages[3..]
+    let expected: Vec<&str> = messages[3..]
         .iter()
-        .map(|it| it["content"].as_str().unwrap())
+        .map(|item| item["content"].as_str().unwrap())
         .collect();
     assert!(
-        told[0].contains("There is no tool") && told[1].contains("JSON") && told[2].contains("/n"),
-        "{told:?}"
+        expected[0].contains("There is no tool")
+            && expected[1].contains("JSON")
+            && expected[2].contains("/n"),
+        "{expected:?}"
     );
 }
 
@@ -392,8 +394,11 @@ async fn what_is_not_trusted_stands_in_a_fence_and_what_fences_mean_is_said() {
     );
     let system = &second["messages"][0];
     assert_eq!(system["role"], "system");
-    let said = system["content"].as_str().unwrap();
-    assert!(said.contains(turnwright_core::trust::NOTICE), "{said}");
+    let content = system["content"].as_str().unwrap();
+    assert!(
+        content.contains(turnwright_core::trust::NOTICE),
+        "{content}"
+    );
 }
 
 #[tokio::test]
@@ -429,17 +434,17 @@ async fn usage_is_told_and_counted_cached_tokens_included() {
         "prompt_tokens_details": { "cached_tokens": 64 },
         "completion_tokens_details": { "reasoning_tokens": 3 },
     });
-    let answer = Answer::Whole(json!({
+    let answer = Answer::Complete(json!({
         "choices": [{ "message": { "role": "assistant", "content": "Hi." }, "finish_reason": "stop" }],
         "usage": usage,
     }));
     let script = Script::new([answer]);
     let seen = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&seen);
+    let expected = Arc::clone(&seen);
     let runner = TurnRunner::builder(script.model())
         .observer(move |event: &Event| {
             if let EventKind::Usage { usage, .. } = &event.kind {
-                told.lock().unwrap().push(*usage);
+                expected.lock().unwrap().push(*usage);
             }
         })
         .build()
@@ -482,29 +487,29 @@ async fn a_tool_with_alternatives_at_the_root_is_named_once_and_again_where_the_
     );
     let script = Script::new([says("One."), says("Two."), refused]);
     let logs = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&logs);
+    let expected = Arc::clone(&logs);
     let runner = TurnRunner::builder(script.model())
         .tool(tool())
         .observer(move |event: &Event| {
             if let EventKind::Log { message, .. } = &event.kind {
-                told.lock().unwrap().push(message.clone());
+                expected.lock().unwrap().push(message.clone());
             }
         })
         .build()
         .unwrap();
     runner.run("One?").await.into_answer().unwrap();
     runner.run("Two?").await.into_answer().unwrap();
-    let told = logs.lock().unwrap().clone();
-    assert_eq!(told.len(), 1, "{told:?}");
+    let expected = logs.lock().unwrap().clone();
+    assert_eq!(expected.len(), 1, "{expected:?}");
     assert!(
-        told[0].contains("`either`") && told[0].contains("`oneOf`"),
-        "{told:?}"
+        expected[0].contains("`either`") && expected[0].contains("`oneOf`"),
+        "{expected:?}"
     );
     let error = runner.run("Three?").await.ended.error().unwrap();
-    let said = error.with_causes();
+    let content = error.with_causes();
     assert!(
-        said.contains("Invalid schema for function") && said.contains("at the root: either"),
-        "{said}"
+        content.contains("Invalid schema for function") && content.contains("at the root: either"),
+        "{content}"
     );
 }
 
@@ -536,10 +541,10 @@ async fn an_answer_of_a_type_is_asked_for_by_the_response_format_and_checked() {
         json!(["name", "people"])
     );
     assert_eq!(values[1]["response_format"], *format);
-    let told = values[1]["messages"].as_array().unwrap().last().unwrap();
+    let expected = values[1]["messages"].as_array().unwrap().last().unwrap();
     assert!(
-        told["content"].as_str().unwrap().contains("/people"),
-        "{told}"
+        expected["content"].as_str().unwrap().contains("/people"),
+        "{expected}"
     );
 }
 

@@ -43,7 +43,7 @@ enum Ends {
     Answered,
     /// The executor failed for this reason.
     Failed(ErrorCode),
-    Refused(ErrorCode),
+    Nacked(ErrorCode),
     Otherwise,
 }
 
@@ -71,7 +71,7 @@ enum Once {
     /// There is no second attempt.
     Same,
     /// The model is told, and goes on from there.
-    Told,
+    Reported,
 }
 
 impl Held {
@@ -168,7 +168,7 @@ impl Row {
             return self.differences(&seen, &self.held.lines(), self.ends, self.requests);
         }
         let mut lines = Held::Nothing.lines();
-        if self.once == Once::Told {
+        if self.once == Once::Reported {
             lines.push(unmade(ARGUMENTS));
         }
         match calls {
@@ -192,7 +192,7 @@ async fn differences<F: Future<Output = Vec<String>>>(
     let rows = silent.into_iter().chain(others).zip(found);
     rows.flat_map(|(row, found)| {
         let name = format!("{}, {}", row.fault, row.place);
-        found.into_iter().map(move |it| format!("{name}: {it}"))
+        found.into_iter().map(move |item| format!("{name}: {item}"))
     })
     .collect()
 }
@@ -202,7 +202,7 @@ fn the_table_has_every_fault_at_every_place_once() {
     let rows = |fault, place| {
         TABLE
             .iter()
-            .filter(move |it| it.fault == fault && it.place == place)
+            .filter(move |item| item.fault == fault && item.place == place)
     };
     let wrong: Vec<String> = fault::table()
         .filter(|&(fault, place)| rows(fault, place).count() != 1)
@@ -216,8 +216,8 @@ fn the_table_has_every_fault_at_every_place_once() {
     );
     let harmless = TABLE.iter().filter(|row| row.fault.is_harmless());
     for row in harmless {
-        let whole = matches!(row.held, Held::Answer | Held::Made);
-        assert!(whole && row.ends == Ends::Answered, "{}", row.fault);
+        let complete = matches!(row.held, Held::Answer | Held::Made);
+        assert!(complete && row.ends == Ends::Answered, "{}", row.fault);
     }
 }
 

@@ -77,7 +77,9 @@ const TOKENS: [&str; 32] = [
 fn whatever_arrives_is_read_the_same_however_it_is_cut_and_stays_within_bounds() {
     let recorded = chat_completions().unwrap_or_default();
     let mut corpus: Vec<Vec<u8>> = SEEDS.map(|text| text.as_bytes().to_vec()).to_vec();
-    let recorded = recorded.into_iter().map(|it| it.body.into_bytes());
+    let recorded = recorded
+        .into_iter()
+        .map(|element| element.body.into_bytes());
     corpus.extend(recorded.filter(|body| body.len() < LONGEST));
     let tally = run(|rng, tally| judge_bytes(&corpus, rng, tally));
     assert!(tally["read"] > 0 && tally["E_WIRE_ERROR"] > 0, "{tally:?}");
@@ -86,7 +88,10 @@ fn whatever_arrives_is_read_the_same_however_it_is_cut_and_stays_within_bounds()
 #[test]
 fn whatever_pieces_are_collected_none_is_lost() {
     let tally = run(judge_deltas);
-    assert!(tally["whole"] > 0 && tally["not whole"] > 0, "{tally:?}");
+    assert!(
+        tally["complete"] > 0 && tally["not complete"] > 0,
+        "{tally:?}"
+    );
 }
 
 fn run(judge: impl Fn(&mut Rng, &mut Tally) + Sync) -> Tally {
@@ -158,7 +163,12 @@ fn judge_bytes(corpus: &[Vec<u8>], rng: &mut Rng, tally: &mut Tally) {
         "{}\n{deltas:?}\n{in_pieces:?}",
         shown()
     );
-    assert_eq!(said(&ended), said(&ended_in_pieces), "{}", shown());
+    assert_eq!(
+        message_of(&ended),
+        message_of(&ended_in_pieces),
+        "{}",
+        shown()
+    );
 
     let mut sizes = deltas.iter().map(size);
     let total: usize = sizes.clone().sum();
@@ -184,7 +194,7 @@ fn judge_bytes(corpus: &[Vec<u8>], rng: &mut Rng, tally: &mut Tally) {
     collect(deltas);
 }
 
-fn said(ended: &Result<(), Error>) -> Option<String> {
+fn message_of(ended: &Result<(), Error>) -> Option<String> {
     ended.as_ref().err().map(ToString::to_string)
 }
 
@@ -194,7 +204,7 @@ fn stays_failed(mut decoder: Decoder, bytes: &[u8], rng: &mut Rng) {
     let mut failed: Option<String> = None;
     let mut count = 0;
     for piece in rng.cut(bytes).into_iter().chain(SEEDS.map(str::as_bytes)) {
-        let pushed = said(&decoder.push(piece, &mut deltas));
+        let pushed = message_of(&decoder.push(piece, &mut deltas));
         if failed.is_some() {
             assert_eq!(pushed, failed);
             assert_eq!(deltas.len(), count);
@@ -202,7 +212,7 @@ fn stays_failed(mut decoder: Decoder, bytes: &[u8], rng: &mut Rng) {
         failed = pushed;
         count = deltas.len();
     }
-    let ended = said(&decoder.finish(&mut deltas));
+    let ended = message_of(&decoder.finish(&mut deltas));
     if failed.is_some() {
         assert_eq!(ended, failed);
         assert_eq!(deltas.len(), count);
@@ -280,7 +290,7 @@ struct Sums {
     arguments: usize,
     slots: usize,
     details: usize,
-    whole: Option<bool>,
+    complete: Option<bool>,
     /// Something came after the reason, and no end after that.
     goes_on: bool,
     done: bool,
@@ -307,14 +317,14 @@ fn judge_deltas(rng: &mut Rng, tally: &mut Tally) {
     assert_eq!(details.sum::<usize>(), sums.details);
     assert_eq!(
         reply.is_complete(),
-        sums.whole == Some(true) && !sums.goes_on
+        sums.complete == Some(true) && !sums.goes_on
     );
     assert_eq!(reply.done, sums.done);
     assert_eq!(reply.usage, sums.usage);
     let how = if reply.is_complete() {
-        "whole"
+        "complete"
     } else {
-        "not whole"
+        "not complete"
     };
     *tally.entry(how.to_owned()).or_default() += 1;
 }
@@ -323,7 +333,7 @@ fn random_delta(rng: &mut Rng, sums: &mut Sums) -> Delta {
     let text = ["", "a", "äöü", "{\"x\":", "}", "\n"];
     let text = (*rng.pick(&text)).to_owned();
     let kind = rng.below(9);
-    sums.goes_on |= matches!(kind, 0..=2 | 7..) && sums.whole.is_some();
+    sums.goes_on |= matches!(kind, 0..=2 | 7..) && sums.complete.is_some();
     match kind {
         0 => {
             sums.text += text.len();
@@ -358,10 +368,10 @@ fn random_delta(rng: &mut Rng, sums: &mut Sums) -> Delta {
                 " stop",
                 "something_new",
             ]);
-            let whole = matches!(reason, "stop" | "tool_calls");
+            let complete = matches!(reason, "stop" | "tool_calls");
             if !reason.is_empty() {
                 sums.goes_on = false;
-                sums.whole = Some(whole && sums.whole.unwrap_or(true));
+                sums.complete = Some(complete && sums.complete.unwrap_or(true));
             }
             Delta::Finish(reason.to_owned())
         }

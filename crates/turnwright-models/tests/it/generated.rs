@@ -8,7 +8,7 @@ use crate::rng::Rng;
 use crate::wire::{collect, decode_pieces};
 
 #[derive(Clone, Debug)]
-struct Said {
+struct ReplyParts {
     text: String,
     reasoning: String,
     refusal: String,
@@ -55,7 +55,7 @@ enum Calls {
     /// Every call has the same index.
     SameIndex,
     /// All at once.
-    Whole,
+    Complete,
     /// All at once, with objects for arguments.
     Objects,
 }
@@ -68,11 +68,11 @@ const CALLS: [Calls; 9] = [
     Calls::FirstId,
     Calls::Name,
     Calls::SameIndex,
-    Calls::Whole,
+    Calls::Complete,
     Calls::Objects,
 ];
 
-fn said() -> impl Strategy<Value = Said> {
+fn reply_parts() -> impl Strategy<Value = ReplyParts> {
     let text = || {
         prop_oneof![
             Just(String::new()),
@@ -89,7 +89,7 @@ fn said() -> impl Strategy<Value = Said> {
     let reason = prop::option::weighted(0.9, prop::sample::select(reasons.to_vec()));
     let usage = prop::option::of((any::<u32>(), any::<u32>(), any::<Option<u32>>()));
     (text(), text(), text(), calls, reason, usage).prop_map(
-        |(text, reasoning, refusal, calls, finish_reason, usage)| Said {
+        |(text, reasoning, refusal, calls, finish_reason, usage)| ReplyParts {
             text,
             reasoning,
             refusal,
@@ -153,8 +153,8 @@ fn chunk(delta: Value) -> Value {
     chunk
 }
 
-fn usage(said: &Said) -> Value {
-    let Some((input, output, cached)) = said.usage else {
+fn usage(reply_parts: &ReplyParts) -> Value {
+    let Some((input, output, cached)) = reply_parts.usage else {
         return Value::Null;
     };
     let mut usage = json!({ "prompt_tokens": input, "completion_tokens": output });
@@ -164,10 +164,10 @@ fn usage(said: &Said) -> Value {
     usage
 }
 
-fn calls(said: &Said, habits: Habits, rng: &mut Rng) -> Vec<Value> {
+fn calls(reply_parts: &ReplyParts, habits: Habits, rng: &mut Rng) -> Vec<Value> {
     let id = |call: usize| format!("call_{call}");
-    if let Calls::Whole | Calls::Objects = habits.calls {
-        let calls = said.calls.iter().enumerate();
+    if let Calls::Complete | Calls::Objects = habits.calls {
+        let calls = reply_parts.calls.iter().enumerate();
         let calls: Vec<Value> = calls
             .map(|(call, (name, arguments))| {
                 let arguments = match habits.calls {
@@ -183,7 +183,7 @@ fn calls(said: &Said, habits: Habits, rng: &mut Rng) -> Vec<Value> {
         };
     }
     let mut of_calls: Vec<Vec<Value>> = Vec::new();
-    for (call, (name, arguments)) in said.calls.iter().enumerate() {
+    for (call, (name, arguments)) in reply_parts.calls.iter().enumerate() {
         let pieces = cut(arguments, rng).into_iter().enumerate();
         let pieces = pieces.map(|(place, arguments)| {
             let mut piece = json!({ "function": { "arguments": arguments } });
@@ -231,10 +231,10 @@ fn calls(said: &Said, habits: Habits, rng: &mut Rng) -> Vec<Value> {
         .collect()
 }
 
-fn written(said: &Said, habits: Habits) -> Vec<u8> {
+fn written(reply_parts: &ReplyParts, habits: Habits) -> Vec<u8> {
     let mut rng = Rng::of_case(habits.seed, 0);
     let mut chunks = Vec::new();
-    for text in cut(&said.reasoning, &mut rng) {
+    for text in cut(&reply_parts.reasoning, &mut rng) {
         let mut delta = json!({ "content": null });
         if habits.reasoning != 0 {
             delta["reasoning"] = json!(text);
@@ -244,28 +244,28 @@ fn written(said: &Said, habits: Habits) -> Vec<u8> {
         }
         chunks.push(chunk(delta));
     }
-    for text in cut(&said.text, &mut rng) {
+    for text in cut(&reply_parts.text, &mut rng) {
         let content = match habits.content_parts {
             true => json!([{ "type": "text", "text": text }]),
             false => json!(text),
         };
         chunks.push(chunk(json!({ "content": content })));
     }
-    let refusal = cut(&said.refusal, &mut rng);
+    let refusal = cut(&reply_parts.refusal, &mut rng);
     chunks.extend(
         refusal
             .into_iter()
             .map(|text| chunk(json!({ "refusal": text }))),
     );
-    let calls = calls(said, habits, &mut rng);
+    let calls = calls(reply_parts, habits, &mut rng);
     chunks.extend(calls.into_iter().map(chunk));
     let mut last = chunk(json!({}));
-    last["choices"][0]["finish_reason"] = json!(said.finish_reason);
+    last["choices"][0]["finish_reason"] = json!(reply_parts.finish_reason);
     if habits.usage_apart {
         chunks.push(last);
-        chunks.push(json!({ "choices": [], "usage": usage(said) }));
+        chunks.push(json!({ "choices": [], "usage": usage(reply_parts) }));
     } else {
-        last["usage"] = usage(said);
+        last["usage"] = usage(reply_parts);
         chunks.push(last);
     }
 
@@ -294,25 +294,25 @@ fn written(said: &Said, habits: Habits) -> Vec<u8> {
 }
 
 /// The same reply, not streamed.
-fn body(said: &Said) -> Vec<u8> {
-    let calls = said.calls.iter().enumerate();
+fn body(reply_parts: &ReplyParts) -> Vec<u8> {
+    let calls = reply_parts.calls.iter().enumerate();
     let calls = calls.map(|(call, (name, arguments))| {
         json!({ "id": format!("call_{call}"), "function": { "name": name, "arguments": arguments } })
     });
     let message = json!({
-        "content": said.text,
-        "reasoning_content": said.reasoning,
-        "refusal": said.refusal,
+        "content": reply_parts.text,
+        "reasoning_content": reply_parts.reasoning,
+        "refusal": reply_parts.refusal,
         "tool_calls": calls.collect::<Vec<_>>(),
     });
-    let choice = json!({ "message": message, "finish_reason": said.finish_reason });
-    let body = json!({ "choices": [choice], "usage": usage(said) });
+    let choice = json!({ "message": message, "finish_reason": reply_parts.finish_reason });
+    let body = json!({ "choices": [choice], "usage": usage(reply_parts) });
     serde_json::to_vec_pretty(&body).unwrap()
 }
 
 /// What is to be read.
-fn expected(said: &Said, with_ids: bool) -> Value {
-    let calls = said.calls.iter().enumerate();
+fn expected(reply_parts: &ReplyParts, with_ids: bool) -> Value {
+    let calls = reply_parts.calls.iter().enumerate();
     let calls = calls.map(|(call, (name, arguments))| {
         let id = if with_ids {
             format!("call_{call}")
@@ -321,15 +321,15 @@ fn expected(said: &Said, with_ids: bool) -> Value {
         };
         json!({ "id": id, "name": name, "arguments": arguments })
     });
-    let usage = said.usage.map(
+    let usage = reply_parts.usage.map(
         |(input, output, cached)| json!({ "input": input, "output": output, "cached": cached }),
     );
     json!({
-        "text": said.text,
-        "reasoning": said.reasoning,
-        "refusal": said.refusal,
+        "text": reply_parts.text,
+        "reasoning": reply_parts.reasoning,
+        "refusal": reply_parts.refusal,
         "tool_calls": calls.collect::<Vec<_>>(),
-        "finish_reason": said.finish_reason,
+        "finish_reason": reply_parts.finish_reason,
         "usage": usage,
     })
 }
@@ -344,17 +344,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_reply_is_read_as_it_was_whatever_the_servers_habits(said in said(), habits in habits()) {
+    fn a_reply_is_read_as_it_was_whatever_the_servers_habits(reply_parts in reply_parts(), habits in habits()) {
         let mut rng = Rng::of_case(habits.seed, 1);
-        let bytes = written(&said, habits);
+        let bytes = written(&reply_parts, habits);
         let reply = read(habits.content_type, &bytes, &mut rng);
         let with_ids = !matches!(habits.calls, Calls::IndexAlone | Calls::Name);
-        prop_assert_eq!(reply.to_value(), expected(&said, with_ids), "{}", String::from_utf8_lossy(&bytes));
+        prop_assert_eq!(reply.to_value(), expected(&reply_parts, with_ids), "{}", String::from_utf8_lossy(&bytes));
         prop_assert_eq!(reply.done, habits.done);
-        let whole = matches!(said.finish_reason.as_deref(), Some("stop" | "tool_calls"));
-        prop_assert_eq!(reply.is_complete(), whole);
-        let reply = read(habits.content_type, &body(&said), &mut rng);
-        prop_assert_eq!(reply.to_value(), expected(&said, true));
+        let complete = matches!(reply_parts.finish_reason.as_deref(), Some("stop" | "tool_calls"));
+        prop_assert_eq!(reply.is_complete(), complete);
+        let reply = read(habits.content_type, &body(&reply_parts), &mut rng);
+        prop_assert_eq!(reply.to_value(), expected(&reply_parts, true));
         prop_assert!(reply.done);
     }
 }

@@ -204,16 +204,16 @@ async fn media_of_a_tool_follow_in_the_next_message_which_names_the_call() {
         panic!("{}", values[1])
     };
     assert_eq!(assistant["tool_calls"].as_array().unwrap().len(), 2);
-    for (told, id) in [(one, ids[0]), (two, ids[1])] {
-        assert_eq!(told["role"], "tool");
-        let text = told["content"].as_str().expect("tools say text alone");
+    for (expected, id) in [(one, ids[0]), (two, ids[1])] {
+        assert_eq!(expected["role"], "tool");
+        let text = expected["content"].as_str().expect("tools say text alone");
         assert!(text.contains(id) && text.contains("follows"), "{text}");
     }
     assert_eq!(shown["role"], "user");
     let parts = shown["content"].as_array().unwrap();
     let kinds: Vec<&str> = parts
         .iter()
-        .map(|it| it["type"].as_str().unwrap())
+        .map(|item| item["type"].as_str().unwrap())
         .collect();
     assert_eq!(
         kinds,

@@ -57,15 +57,15 @@ async fn options_in_the_stash_that_cannot_be_read_say_what_is_wrong() {
         ),
         (json!(5), "cannot be read"),
     ];
-    for (told, word) in cases {
+    for (expected, word) in cases {
         let script = Script::new([says("Never.")]);
         let runner = TurnRunner::builder(script.model()).build().unwrap();
         let outcome = runner
-            .run(TurnInput::new("Hello").stash(STASH_KEY, told.clone()))
+            .run(TurnInput::new("Hello").stash(STASH_KEY, expected.clone()))
             .await;
         let error = outcome.error().unwrap().with_causes();
         let word = word.trim_end_matches("` cannot");
-        assert!(error.contains(word), "{told}: {error}");
+        assert!(error.contains(word), "{expected}: {error}");
         assert!(script.bodies().is_empty(), "nothing is sent");
     }
 }
@@ -120,10 +120,10 @@ async fn a_request_says_what_it_must_and_no_more() {
 
 #[tokio::test]
 async fn without_a_stream_the_answer_comes_at_once() {
-    let whole = Answer::Whole(
+    let complete = Answer::Complete(
         json!({ "choices": [{ "message": { "content": "Yes." }, "finish_reason": "stop" }] }),
     );
-    let script = Script::new([whole]);
+    let script = Script::new([complete]);
     let model = script
         .builder()
         .options(Options::new().stream(false))

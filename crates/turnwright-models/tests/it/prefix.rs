@@ -217,7 +217,7 @@ async fn the_first_handle_of_a_kind_changes_the_list_of_tools_once() {
     let names = |at: usize| {
         let tools = values[at]["tools"].as_array().unwrap().iter();
         tools
-            .map(|it| it["function"]["name"].as_str().unwrap().to_owned())
+            .map(|item| item["function"]["name"].as_str().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
     assert_eq!(names(0), ["log", "word", "picture"]);
@@ -330,14 +330,14 @@ async fn memories_stand_as_they_were_when_the_turn_began_and_a_change_stands_whe
             .unwrap()
             .contains("- Likes tea.")
     );
-    let told = |it: &&Value| it["role"] == "user";
-    let told: Vec<&str> = messages
+    let expected = |item: &&Value| item["role"] == "user";
+    let expected: Vec<&str> = messages
         .iter()
-        .filter(told)
-        .map(|it| it["content"].as_str().unwrap())
+        .filter(expected)
+        .map(|item| item["content"].as_str().unwrap())
         .collect();
     assert_eq!(
-        told,
+        expected,
         [
             "Go.",
             "(Note of the application, not of the user.) This is remembered now:\n- Likes coffee.",

@@ -266,8 +266,8 @@ async fn the_server_finds_what_it_read_before_in_the_next_request_of_a_conversat
     let runner = runner(model);
     let mut chat = Conversation::new(&runner, "cache");
     let mut usages = Vec::new();
-    for said in ["Say hello.", "Say it again.", "And once more."] {
-        let outcome = chat.say(said).await;
+    for content in ["Say hello.", "Say it again.", "And once more."] {
+        let outcome = chat.say(content).await;
         assert!(outcome.is_answered(), "{}", outcome.ended);
         usages.push(outcome.usage);
     }
@@ -302,7 +302,7 @@ impl Heard {
     /// How many tokens of each prompt the server had, where it says so: llama.cpp does beside the usage, or in it.
     fn cached(&self) -> Vec<u64> {
         let bodies = self.bodies.lock();
-        let said = |body: &String| {
+        let content = |body: &String| {
             let chunks = body.lines().filter_map(|line| line.strip_prefix("data: "));
             let chunks = chunks.filter_map(|chunk| serde_json::from_str::<Value>(chunk).ok());
             let mut counts = chunks.filter_map(|chunk| {
@@ -311,7 +311,7 @@ impl Heard {
             });
             counts.next_back()
         };
-        bodies.iter().filter_map(said).collect()
+        bodies.iter().filter_map(content).collect()
     }
 }
 

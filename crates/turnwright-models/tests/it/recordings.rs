@@ -83,7 +83,7 @@ fn a_recorded_response_says_the_same_wherever_it_is_cut_in_two() {
     let mut sample: BTreeMap<String, Vec<&Recorded>> = BTreeMap::new();
     for response in recorded
         .iter()
-        .filter(|it| it.status < 400 && it.is_stream())
+        .filter(|item| item.status < 400 && item.is_stream())
     {
         let server = response.file.split('/').next().unwrap().to_owned();
         sample.entry(server).or_default().push(response);
@@ -91,15 +91,19 @@ fn a_recorded_response_says_the_same_wherever_it_is_cut_in_two() {
     let mut cuts = 0;
     for of_server in sample.values_mut() {
         of_server.sort_by_key(|response| response.body.len());
-        for response in of_server.iter().take(2).filter(|it| it.body.len() < 8_000) {
+        for response in of_server
+            .iter()
+            .take(2)
+            .filter(|item| item.body.len() < 8_000)
+        {
             let bytes = response.body.as_bytes();
-            let (whole, ended) = decode_pieces(decoder(response), [bytes]);
+            let (complete, ended) = decode_pieces(decoder(response), [bytes]);
             ended.unwrap();
             for cut in 0..=bytes.len() {
                 let (one, two) = bytes.split_at(cut);
                 let (deltas, ended) = decode_pieces(decoder(response), [one, two]);
                 ended.unwrap();
-                assert!(deltas == whole, "{} cut at {cut}", response.name());
+                assert!(deltas == complete, "{} cut at {cut}", response.name());
                 cuts += 1;
             }
         }
@@ -115,13 +119,13 @@ fn a_recorded_response_says_the_same_in_pieces_of_any_size() {
     };
     for (case, response) in recorded.iter().enumerate() {
         let bytes = response.body.as_bytes();
-        let (whole, ended) = decode_pieces(decoder(response), [bytes]);
+        let (complete, ended) = decode_pieces(decoder(response), [bytes]);
         let message = ended.err().map(|error| error.to_string());
         let mut rng = Rng::of_case(1, case as u64);
         let ways = [bytes.chunks(1).collect(), rng.cut(bytes), rng.cut(bytes)];
         for pieces in ways {
             let (deltas, ended) = decode_pieces(decoder(response), pieces);
-            assert!(deltas == whole, "{}", response.name());
+            assert!(deltas == complete, "{}", response.name());
             let ended = ended.err().map(|error| error.to_string());
             assert_eq!(ended, message, "{}", response.name());
         }
@@ -140,7 +144,7 @@ fn a_recorded_response_says_the_same_whatever_its_content_type_says() {
         Some("Text/Event-Stream; charset=utf-8"),
         Some(""),
     ];
-    for response in recorded.iter().filter(|it| it.status < 400) {
+    for response in recorded.iter().filter(|item| item.status < 400) {
         let bytes = response.body.as_bytes();
         let (as_told, _) = decode_pieces(decoder(response), [bytes]);
         for content_type in types {
@@ -156,7 +160,7 @@ fn recorded_errors_are_understood_with_any_status() {
     let Some(recorded) = chat_completions() else {
         return;
     };
-    let errors = recorded.iter().filter(|it| it.status >= 400);
+    let errors = recorded.iter().filter(|item| item.status >= 400);
     let mut count = 0;
     for response in errors {
         let error = decode(None, response.body.as_bytes()).unwrap_err();
@@ -175,7 +179,7 @@ fn a_recorded_response_is_whole_unless_it_was_cut_off() {
         return;
     };
     let expected = expected();
-    for response in recorded.iter().filter(|it| it.status < 400) {
+    for response in recorded.iter().filter(|item| item.status < 400) {
         let key = (response.file.clone(), response.index);
         let reason = expected[&key]["finish_reason"].as_str();
         let cut_off = [None, Some("length"), Some("content_filter"), Some("error")];
@@ -185,7 +189,10 @@ fn a_recorded_response_is_whole_unless_it_was_cut_off() {
         assert!(reply.done, "{name}");
         // Up to where its reason to stop stands it is not whole, whatever came before.
         let reasons = ["\"finish_reason\":\"", "\"finish_reason\": \""];
-        let end = reasons.iter().filter_map(|it| response.body.find(it)).min();
+        let end = reasons
+            .iter()
+            .filter_map(|item| response.body.find(item))
+            .min();
         let begun = &response.body.as_bytes()[..end.unwrap_or_default()];
         let (deltas, _) = decode_pieces(decoder(response), [begun]);
         assert!(!collect(deltas).is_complete(), "{name}");

@@ -48,7 +48,7 @@ async fn compare(records: Records) {
     );
     let differences: Vec<&Difference> = DIFFERENCES
         .iter()
-        .filter(|it| records == Records::ByHand || !it.by_hand_alone)
+        .filter(|item| records == Records::ByHand || !item.by_hand_alone)
         .collect();
     let mut needed: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut equal, mut wrong) = (0, Vec::new());
@@ -76,17 +76,17 @@ async fn compare(records: Records) {
         "requests, records {records:?}: {all} compared, {equal} equal as they are, {} not equal",
         wrong.len()
     ));
-    for it in &differences {
-        let count = needed.get(it.name).copied().unwrap_or(0);
-        crate::say(format_args!("{count:>5}  {}: {}", it.name, it.why));
+    for item in &differences {
+        let count = needed.get(item.name).copied().unwrap_or(0);
+        crate::say(format_args!("{count:>5}  {}: {}", item.name, item.why));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     if std::env::var_os("TURNWRIGHT_WIRE").is_some() {
         // Other recordings may need fewer.
         return;
     }
-    for it in &differences {
-        let name = it.name;
+    for item in &differences {
+        let name = item.name;
         assert!(needed.contains_key(name), "no request needs `{name}`");
     }
 }
@@ -110,11 +110,15 @@ fn explain<'d>(differences: &[&'d Difference], sides: &Sides) -> Result<Vec<&'d 
     }
     let is_needed = |name: &&str| {
         let mut sides = sides.clone();
-        let others = tried.iter().filter(|it| it.name != *name);
-        others.for_each(|it| (it.even_out)(&mut sides));
+        let others = tried.iter().filter(|item| item.name != *name);
+        others.for_each(|item| (item.even_out)(&mut sides));
         !sides.are_equal()
     };
-    Ok(tried.iter().map(|it| it.name).filter(is_needed).collect())
+    Ok(tried
+        .iter()
+        .map(|item| item.name)
+        .filter(is_needed)
+        .collect())
 }
 
 /// The body of every recorded request, with the name of its file and its place in it.

@@ -18,7 +18,7 @@ pub(crate) enum Answer {
     /// A stream that breaks off after these, or says an error.
     Broken(Vec<Value>),
     /// A body that is not streamed.
-    Whole(Value),
+    Complete(Value),
     /// A status with headers and a body.
     Status(u16, Vec<(&'static str, &'static str)>, Value),
 }
@@ -50,7 +50,7 @@ impl Script {
     /// The texts of the requests so far.
     pub(crate) fn bodies(&self) -> Vec<String> {
         let requests = self.requests.lock().unwrap();
-        let text = |it: &Request| String::from_utf8(it.body.to_vec()).unwrap();
+        let text = |item: &Request| String::from_utf8(item.body.to_vec()).unwrap();
         requests.iter().map(text).collect()
     }
 
@@ -81,7 +81,7 @@ impl Transport for Script {
                 "the script has ended",
             )),
             Some(Answer::Stream(choices)) => {
-                let chunk = |it: &Value| format!("data: {}\n\n", json!({ "choices": [it] }));
+                let chunk = |item: &Value| format!("data: {}\n\n", json!({ "choices": [item] }));
                 let text: String = choices.iter().map(chunk).collect();
                 let headers = vec![("content-type".to_owned(), "text/event-stream".to_owned())];
                 Ok(Response::new(
@@ -91,15 +91,15 @@ impl Transport for Script {
                 ))
             }
             Some(Answer::Broken(choices)) => {
-                let chunk = |it: &Value| match it.get("error") {
-                    Some(_) => format!("data: {it}\n\n"),
-                    None => format!("data: {}\n\n", json!({ "choices": [it] })),
+                let chunk = |item: &Value| match item.get("error") {
+                    Some(_) => format!("data: {item}\n\n"),
+                    None => format!("data: {}\n\n", json!({ "choices": [item] })),
                 };
                 let text: String = choices.iter().map(chunk).collect();
                 let headers = vec![("content-type".to_owned(), "text/event-stream".to_owned())];
                 Ok(Response::new(200, headers, Body::full(text)))
             }
-            Some(Answer::Whole(body)) => {
+            Some(Answer::Complete(body)) => {
                 let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
                 Ok(Response::new(200, headers, Body::full(body.to_string())))
             }

@@ -168,10 +168,12 @@ async fn ids_that_are_missing_or_repeat_do_not_matter() {
         let messages = values[2]["messages"].as_array().unwrap();
         let calls = messages
             .iter()
-            .filter_map(|it| it["tool_calls"].as_array())
+            .filter_map(|item| item["tool_calls"].as_array())
             .flatten();
-        let mut ids: Vec<&str> = calls.map(|it| it["id"].as_str().unwrap()).collect();
-        let answers = messages.iter().filter_map(|it| it["tool_call_id"].as_str());
+        let mut ids: Vec<&str> = calls.map(|item| item["id"].as_str().unwrap()).collect();
+        let answers = messages
+            .iter()
+            .filter_map(|item| item["tool_call_id"].as_str());
         assert_eq!(
             ids,
             answers.collect::<Vec<_>>(),

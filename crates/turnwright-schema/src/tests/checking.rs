@@ -212,7 +212,7 @@ fn faults_of_the_only_branch_that_can_be_meant_stand_at_their_own_places() {
         let places: Vec<_> = error
             .faults()
             .iter()
-            .map(|it| it.pointer.as_str())
+            .map(|item| item.pointer.as_str())
             .collect();
         assert_eq!(places, ["/v/from", "/v/days"], "{error}");
         // Of no type that the union takes: what is not `null` is what is meant.

@@ -86,10 +86,10 @@ fn objects_are_closed_wherever_they_stand() {
         maybe: Option<Inner>,
     }
     let schema = Schema::of::<Args>().unwrap();
-    let whole = json!({ "inner": { "k": "" }, "list": [{ "k": "" }], "map": { "x": { "k": "" } }, "maybe": { "k": "" } });
-    assert!(schema.accepts(&whole));
+    let complete = json!({ "inner": { "k": "" }, "list": [{ "k": "" }], "map": { "x": { "k": "" } }, "maybe": { "k": "" } });
+    assert!(schema.accepts(&complete));
     for place in ["", "/inner", "/list/0", "/map/x", "/maybe"] {
-        let mut wrong = whole.clone();
+        let mut wrong = complete.clone();
         wrong.pointer_mut(place).unwrap()["unexpected"] = json!(1);
         let error = schema.check(wrong).unwrap_err();
         assert!(
@@ -283,7 +283,7 @@ fn an_optional_field_is_its_type_and_no_union() {
         list: Vec<Option<u8>>,
         map: HashMap<String, Option<u8>>,
         #[schemars(schema_with = "nullable")]
-        said: Value,
+        spoken: Value,
         #[serde(default = "seven")]
         count: Option<u8>,
         double: Option<Option<bool>>,
@@ -309,11 +309,14 @@ fn an_optional_field_is_its_type_and_no_union() {
         nullable
     );
     assert_eq!(property::<Args>("count")["type"], nullable);
-    assert_eq!(property::<Args>("said")["type"], json!(["string", "null"]));
+    assert_eq!(
+        property::<Args>("spoken")["type"],
+        json!(["string", "null"])
+    );
 
     let schema = Schema::of::<Args>().unwrap();
     let with = |more: Value| {
-        let mut args = json!({ "list": [null, 1], "map": { "a": null }, "said": null });
+        let mut args = json!({ "list": [null, 1], "map": { "a": null }, "spoken": null });
         args.as_object_mut()
             .unwrap()
             .extend(more.as_object().unwrap().clone());
@@ -336,7 +339,7 @@ fn an_optional_field_is_its_type_and_no_union() {
     let mut places: Vec<&str> = error
         .faults()
         .iter()
-        .map(|it| it.pointer.as_str())
+        .map(|item| item.pointer.as_str())
         .collect();
     places.sort_unstable();
     assert_eq!(

@@ -10,31 +10,26 @@ use super::error::{Failure, SqliteErrorKind};
 use super::{batch_log, format};
 
 /// The answer to a batch: the revision, or why it was rejected. A rejected batch has changed nothing.
-pub(super) type Verdict = Result<u64, Failure>;
+pub(super) type Applied = Result<u64, Failure>;
 
 /// Applies a batch, unless it is rejected or was applied before. After an error the caller rolls back.
-pub(super) fn apply(conn: &Connection, batch: &Encoded, now: i64) -> Result<Verdict, Failure> {
+pub(super) fn apply(conn: &Connection, batch: &Encoded, now: i64) -> Result<Applied, Failure> {
     format::check(conn)?;
     let id = batch.conversation.as_str();
     let mut row = ConversationRow::find(conn, id)?;
-    let admitted = admit(batch, row);
-    let earlier = match &admitted {
-        Ok((revision, _)) => batch_log::insert(conn, batch, *revision, now)?,
-        Err(_) => batch_log::find(conn, batch)?,
-    };
-    if let Some(verdict) = earlier {
+    if let Some(verdict) = batch_log::find(conn, batch)? {
         return Ok(verdict);
     }
-    (row.revision, row.fencing_token) = match admitted {
+    (row.revision, row.fencing_token) = match admit(batch, row) {
         Ok(admitted) => admitted,
         Err(rejected) => return Ok(Err(rejected)),
     };
-    let mut deletes = false;
+    let (mut deletes, mut put_rows) = (false, Vec::with_capacity(batch.changes.len()));
     for change in &batch.changes {
         match change {
             Row::Put(record) => {
                 let key = row.insert(conn, id)?;
-                put(conn, key, &mut row, record, now)?;
+                put_rows.push(put(conn, key, &mut row, record, now)?);
             }
             Row::Delete(kind, id) => {
                 deletes = true;
@@ -44,6 +39,8 @@ pub(super) fn apply(conn: &Connection, batch: &Encoded, now: i64) -> Result<Verd
             }
         }
     }
+    batch_log::insert(conn, batch, &row, &put_rows, now)?;
+    row.last_batch = Some(batch.id);
     if deletes {
         if let Some(key) = row.key
             && let Some(revision) = prune_deletions(conn, key)?
@@ -78,13 +75,14 @@ fn admit(batch: &Encoded, row: ConversationRow) -> Result<(u64, u64), Failure> {
     Ok((revision + 1, fencing_token))
 }
 
+/// Inserts or replaces a record, and returns its row.
 fn put(
     conn: &Connection,
     key: i64,
     conversation: &mut ConversationRow,
     put: &Put,
     now: i64,
-) -> Result<(), Failure> {
+) -> Result<i64, Failure> {
     let Put {
         record,
         body,
@@ -94,11 +92,11 @@ fn put(
     let (mut turn_state, mut began_at, mut open_gate_turn) = (None, None, None);
     match record {
         Record::Turn(turn) => {
-            turn_state = Some(turn.state().as_str());
-            began_at = Some(nanoseconds(turn.began_at()));
+            turn_state = Some(turn.state.as_str());
+            began_at = Some(nanoseconds(turn.began_at));
         }
-        Record::Gate(gate) if *gate.state() == GateState::Open => {
-            open_gate_turn = Some(gate.turn_id());
+        Record::Gate(gate) if gate.state == GateState::Open => {
+            open_gate_turn = Some(&*gate.turn_id);
         }
         Record::Lease(lease) if lease.id() == Lease::ID => set_lease(conn, key, Some(lease))?,
         _ => {}
@@ -133,7 +131,8 @@ fn put(
         true => conversation.last_position = next,
         false => forget_bytes(conn, row, record.kind())?,
     }
-    name_bytes(conn, row, record)
+    name_bytes(conn, row, record)?;
+    Ok(row)
 }
 
 fn delete(
@@ -158,8 +157,8 @@ fn delete(
 
 /// A record that is put again may name other bytes than before.
 fn forget_bytes(conn: &Connection, row: i64, kind: RecordKind) -> Result<(), Failure> {
-    use RecordKind::{Instruction, Ledger, Memory, Thought};
-    if matches!(kind, Instruction | Ledger | Memory | Thought) {
+    use RecordKind::{Message, Retrievable, ToolCall};
+    if !matches!(kind, Message | Retrievable | ToolCall) {
         return Ok(());
     }
     conn.prepare_cached("DELETE FROM artifacts WHERE record = ?1")?

@@ -2,37 +2,43 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::apply::Verdict;
+use super::apply::Applied;
+use super::conversation_row::ConversationRow;
 use super::encode::Encoded;
 use super::error::Failure;
 
 /// How long an id is kept, in milliseconds.
 const RETENTION: i64 = 60 * 60 * 1_000;
 
-/// Notes that a batch is applied with this revision. If a batch with its id was applied before, changes nothing and returns the
-/// answer for this one.
+/// Notes that a batch was applied, and the rows that it put.
 pub(super) fn insert(
     conn: &Connection,
     batch: &Encoded,
-    revision: u64,
+    conversation: &ConversationRow,
+    put_rows: &[i64],
     now: i64,
-) -> Result<Option<Verdict>, Failure> {
+) -> Result<(), Failure> {
     let mut statement = conn.prepare_cached(
-        "INSERT INTO batches (batch_id, revision, digest, applied_at) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT DO NOTHING",
+        "INSERT INTO batches (batch_id, revision, digest, applied_at, conversation, previous, records)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?;
-    let id = batch.id.0.to_be_bytes();
-    match statement.execute(params![id.as_slice(), revision, batch.digest, now])? {
-        0 => find(conn, batch),
-        _ => Ok(None),
-    }
+    statement.execute(params![
+        batch.id.0.to_be_bytes(),
+        conversation.revision,
+        batch.digest,
+        now,
+        conversation.key,
+        conversation.last_batch.map(|id| id.0.to_be_bytes()),
+        format!("{put_rows:?}"),
+    ])?;
+    Ok(())
 }
 
 /// The answer for a batch whose id was applied before.
-pub(super) fn find(conn: &Connection, batch: &Encoded) -> Result<Option<Verdict>, Failure> {
+pub(super) fn find(conn: &Connection, batch: &Encoded) -> Result<Option<Applied>, Failure> {
     let mut statement =
         conn.prepare_cached("SELECT revision, digest FROM batches WHERE batch_id = ?1")?;
-    let found = statement.query_row([batch.id.0.to_be_bytes().as_slice()], |row| {
+    let found = statement.query_row([batch.id.0.to_be_bytes()], |row| {
         Ok((row.get::<_, u64>(0)?, row.get::<_, u32>(1)?))
     });
     let verdict = |(revision, digest)| match digest == batch.digest {

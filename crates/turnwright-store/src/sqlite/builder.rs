@@ -90,8 +90,7 @@ impl SqliteStoreBuilder {
         self
     }
 
-    /// Sets the number of reading threads, at least 1, each with its own connection. One more thread writes. A load of more than
-    /// a few hundred records uses another one while it runs. Default: 4.
+    /// Sets the number of reading threads, at least 1, each with its own connection. One more thread writes. Default: 4.
     pub fn readers(mut self, threads: usize) -> Self {
         self.readers = threads;
         self
@@ -118,10 +117,10 @@ impl SqliteStoreBuilder {
     /// ```
     /// use turnwright_store::sqlite::SqliteStore;
     ///
-    /// let builder = SqliteStore::builder("chat.db").reopen(|reopen| reopen.unknown_kinds_as_text());
+    /// let builder = SqliteStore::builder("chat.db").byte_resolver(|resolver| resolver.unknown_kinds_as_text());
     /// # drop(builder);
     /// ```
-    pub fn reopen(
+    pub fn byte_resolver(
         mut self,
         more: impl FnOnce(ByteResolver) -> ByteResolver + Send + 'static,
     ) -> Self {
@@ -179,8 +178,8 @@ impl SqliteStoreBuilder {
         let path = match &self.path {
             None => None,
             Some(path) => {
-                let whole = path::absolute(path);
-                Some(whole.map_err(|error| Failure::from(error).into_store_error(None))?)
+                let absolute = path::absolute(path);
+                Some(absolute.map_err(|error| Failure::from(error).into_store_error(None))?)
             }
         };
         let target = Target {

@@ -9,8 +9,16 @@ use super::decode::{Wanted, records};
 use super::error::Failure;
 use super::format;
 
-const PUT_SINCE: &str =
-    "SELECT position, kind, id, checksum, body FROM records INDEXED BY records_by_revision
+/// Follows the log of batches back to a revision, as far as it can be read.
+const LOG: &str = "WITH RECURSIVE log (previous, revision, records) AS (
+        SELECT previous, revision, records FROM batches WHERE batch_id = ?2 AND conversation = ?1 AND revision > ?3 AND json_valid(records)
+        UNION ALL
+        SELECT b.previous, b.revision, b.records FROM log JOIN batches b ON b.batch_id = log.previous
+        WHERE b.conversation = ?1 AND b.revision = log.revision - 1 AND b.revision > ?3 AND json_valid(b.records))";
+const PUT_SINCE: &str = "SELECT position, kind, id, checksum, body FROM records
+    WHERE record IN (SELECT value FROM log, json_each(log.records)) AND conversation = ?1";
+/// Reads all records of the conversation: for changes that are no longer in the log.
+const SCAN: &str = "SELECT position, kind, id, checksum, body FROM records
     WHERE conversation = ?1 AND revision > ?2";
 const DELETED_SINCE: &str =
     "SELECT DISTINCT kind, id FROM deletions WHERE conversation = ?1 AND revision > ?2
@@ -32,8 +40,21 @@ pub(super) fn changed(
     }
     let (mut put, mut deleted) = (Loaded::default(), Vec::new());
     if let Some(key) = row.key {
-        let mut statement = snapshot.prepare_cached(PUT_SINCE)?;
-        put = records(statement.query(params![key, since.0])?, reopen, wanted)?;
+        let last = row.last_batch.map(|id| id.0.to_be_bytes());
+        let logged: u64 = snapshot
+            .prepare_cached(&format!("{LOG} SELECT count(*) FROM log"))?
+            .query_row(params![key, last, since.0], |row| row.get(0))?;
+        put = if logged == row.revision - since.0 {
+            let mut statement = snapshot.prepare_cached(&format!("{LOG} {PUT_SINCE}"))?;
+            records(
+                statement.query(params![key, last, since.0])?,
+                reopen,
+                wanted,
+            )?
+        } else {
+            let mut statement = snapshot.prepare_cached(SCAN)?;
+            records(statement.query(params![key, since.0])?, reopen, wanted)?
+        };
         put.records.sort_by_key(|stored| stored.position);
         put.damaged.sort_by_key(|damaged| damaged.position);
         deleted = deleted_since(&snapshot, key, since)?;

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
 use turnwright_core::record::Lease;
+use turnwright_core::store::BatchId;
 
 use super::encode::nanoseconds;
 use super::error::Failure;
@@ -17,12 +18,15 @@ pub(super) struct ConversationRow {
     pub(super) last_position: u64,
     /// The oldest revision since which all changes are known.
     pub(super) changes_from: u64,
+    /// The id of the last batch, if the conversation has records.
+    pub(super) last_batch: Option<BatchId>,
 }
 
 impl ConversationRow {
     pub(super) fn find(conn: &Connection, id: &str) -> Result<Self, Failure> {
         let mut statement = conn.prepare_cached(
-            "SELECT conversation, revision, fencing_token, last_position, changes_from FROM conversations
+            "SELECT conversation, revision, fencing_token, last_position, changes_from, last_batch_id
+             FROM conversations
              WHERE conversation_id = ?1",
         )?;
         let found = statement.query_row([id], |row| {
@@ -32,6 +36,9 @@ impl ConversationRow {
                 fencing_token: row.get(2)?,
                 last_position: row.get(3)?,
                 changes_from: row.get(4)?,
+                last_batch: row
+                    .get::<_, Option<_>>(5)?
+                    .map(|id| BatchId(u128::from_be_bytes(id))),
             })
         });
         match found.optional()? {
@@ -51,6 +58,7 @@ impl ConversationRow {
                 fencing_token: row.get(1)?,
                 last_position: row.get(2)?,
                 changes_from: row.get(0)?,
+                last_batch: None,
             })
         });
         Ok(found.optional()?.unwrap_or_default())
@@ -81,7 +89,7 @@ impl ConversationRow {
         };
         let mut statement = conn.prepare_cached(
             "UPDATE conversations SET revision = ?2, fencing_token = ?3, last_position = ?4, changes_from = ?5,
-                 written_at = ?6
+                 written_at = ?6, last_batch_id = ?7
              WHERE conversation = ?1",
         )?;
         statement.execute(params![
@@ -90,7 +98,8 @@ impl ConversationRow {
             self.fencing_token,
             self.last_position,
             self.changes_from,
-            now
+            now,
+            self.last_batch.map(|id| id.0.to_be_bytes())
         ])?;
         Ok(())
     }
@@ -133,8 +142,8 @@ impl ConversationRow {
 /// Notes which turn holds the conversation and until when, as its lease says.
 pub(super) fn set_lease(conn: &Connection, key: i64, lease: Option<&Lease>) -> Result<(), Failure> {
     let held = lease.filter(|lease| !lease.is_released());
-    let turn_id = held.and_then(Lease::turn_id);
-    let until = held.map(|lease| nanoseconds(lease.until()));
+    let turn_id = held.and_then(|lease| lease.turn_id.as_deref());
+    let until = held.map(|lease| nanoseconds(lease.until));
     conn.prepare_cached(
         "UPDATE conversations SET lease_turn_id = ?2, lease_until = ?3 WHERE conversation = ?1",
     )?

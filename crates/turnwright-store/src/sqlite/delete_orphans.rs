@@ -63,8 +63,8 @@ impl SqliteStore {
         };
         let spool = self.results();
         // Listed before it is asked who names what: a record that comes in between is seen.
-        let kept = spool.list().await.map_err(failed)?;
-        let marked = self.0.writer.run(move |writer| writer.mark(kept, grace));
+        let stored = spool.list().await.map_err(failed)?;
+        let marked = self.0.writer.run(move |writer| writer.mark(stored, grace));
         let (due, waiting) = marked.await.map_err(error)?;
         let (mut gone, mut deleted, mut trouble) = (Vec::new(), 0, None);
         for id in due {
@@ -86,12 +86,16 @@ impl SqliteStore {
 
 impl Writer {
     /// Brings the notes up to date; gives what is to be deleted, and how much is to wait.
-    fn mark(&mut self, kept: Vec<String>, grace: Duration) -> Result<(Vec<String>, u64), Failure> {
+    fn mark(
+        &mut self,
+        stored: Vec<String>,
+        grace: Duration,
+    ) -> Result<(Vec<String>, u64), Failure> {
         self.begin(false)?;
         format::check(&self.conn)?;
         let now = now();
         let mut unnamed = HashSet::new();
-        for id in kept {
+        for id in stored {
             if !is_named(&self.conn, &id)? {
                 note_orphan(&self.conn, &id, now)?;
                 unnamed.insert(id);

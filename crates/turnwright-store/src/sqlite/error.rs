@@ -87,6 +87,12 @@ impl SqliteError {
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
+
+    /// What the system or the database reported, if anything.
+    #[must_use]
+    pub fn detail(&self) -> Option<&str> {
+        self.detail.as_deref()
+    }
 }
 
 impl fmt::Display for SqliteErrorKind {

@@ -52,6 +52,23 @@ fn check(conn: &mut Connection, reopen: &ByteResolver) -> Result<(), Failure> {
         "SELECT 'conversation ' || conversation || ' has no record' FROM conversations
          WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.conversation = conversations.conversation) LIMIT 10",
     )?);
+    problems.extend(texts(
+        &moment,
+        "SELECT 'the numbers of conversation ' || conversation || ' cannot be right' FROM conversations
+         WHERE revision < 0 OR fencing_token < 0 OR last_position < 0 OR changes_from NOT BETWEEN 0 AND revision
+             OR length(last_batch_id) <> 16 LIMIT 10",
+    )?);
+    problems.extend(texts(
+        &moment,
+        "SELECT 'the log of batches is damaged at revision ' || revision FROM batches
+         WHERE conversation IS NOT NULL AND NOT ifnull(json_valid(records), 0) LIMIT 10",
+    )?);
+    problems.extend(texts(
+        &moment,
+        "SELECT 'the index of turns does not fit the turn at position ' || position FROM records
+         WHERE kind = 'turn' AND (began_at IS NULL OR turn_state IS NOT CASE WHEN NOT json_valid(body) THEN turn_state
+             WHEN body ->> '$.state' = 'refused' THEN 'nacked' ELSE body ->> '$.state' END) LIMIT 10",
+    )?);
     damaged_records(&moment, reopen, &mut problems)?;
     match problems.is_empty() {
         true => Ok(()),

@@ -177,7 +177,7 @@ impl SqliteStore {
         }
         let work = move || Encoded::new(conversation_id, batch);
         match &self.0.readers {
-            Some(readers) => readers.beside(work).await,
+            Some(readers) => readers.run_blocking(work).await,
             None => self.0.writer.run(|_| work()).await,
         }
     }

@@ -56,7 +56,7 @@ impl Target {
             return Err(SqliteErrorKind::ReadOnly.into());
         }
         let found = retry_while_busy(self.busy_timeout, || format::identify(&conn));
-        let found = found.map_err(beside)?;
+        let found = found.map_err(without_side_files)?;
         self.check_format(found)?;
         keep_log(false)?;
         if !self.read_only {
@@ -256,7 +256,7 @@ fn unchanging(path: &Path) -> String {
 }
 
 /// What SQLite says of a file that is there and can be opened, where it cannot make those beside it.
-fn beside(failure: Failure) -> Failure {
+fn without_side_files(failure: Failure) -> Failure {
     match failure {
         Failure::Sql(error) if cannot_open(&error) => Failure::new(
             SqliteErrorKind::ReadOnly,

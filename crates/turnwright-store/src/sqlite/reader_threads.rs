@@ -52,7 +52,7 @@ impl Readers {
     }
 
     /// Does what may block, and needs no connection, on one of the threads.
-    pub(super) async fn beside<T: Send + 'static>(
+    pub(super) async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {

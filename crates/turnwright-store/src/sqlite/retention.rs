@@ -95,13 +95,13 @@ impl SqliteStore {
     /// # Errors
     /// As [`delete_conversation`](SqliteStore::delete_conversation); what was deleted before stays deleted.
     pub async fn apply_retention(&self, retention: &Retention) -> Result<Retained, StoreError> {
-        let (kept, mut total) = self.read(|conn, _| survey(conn)).await?;
+        let (stored, mut total) = self.read(|conn, _| survey(conn)).await?;
         let oldest = retention.max_age.map(|age| {
             let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
             now().saturating_sub(age)
         });
         let mut report = Retained::default();
-        for one in kept {
+        for one in stored {
             let too_old = oldest.is_some_and(|oldest| one.written_at < oldest);
             let too_much = retention.max_bytes.is_some_and(|most| total > most);
             if !too_old && !too_much || retention.except.contains(&one.conversation_id) {
@@ -148,7 +148,7 @@ impl SqliteStore {
 }
 
 /// A conversation that holds records.
-struct Kept {
+struct Stored {
     conversation_id: ConversationId,
     revision: u64,
     written_at: i64,
@@ -156,7 +156,7 @@ struct Kept {
 }
 
 /// All conversations, those first that were written longest ago, and the bytes of all of them.
-fn survey(conn: &mut Connection) -> Result<(Vec<Kept>, u64), Failure> {
+fn survey(conn: &mut Connection) -> Result<(Vec<Stored>, u64), Failure> {
     let moment = conn.transaction()?;
     format::check(&moment)?;
     let mut statement = moment.prepare_cached(
@@ -165,19 +165,19 @@ fn survey(conn: &mut Connection) -> Result<(Vec<Kept>, u64), Failure> {
          FROM conversations ORDER BY written_at, conversation",
     )?;
     let rows = statement.query_map([], |row| {
-        Ok(Kept {
+        Ok(Stored {
             conversation_id: ConversationId::new(row.get::<_, String>(0)?),
             revision: row.get(1)?,
             written_at: row.get(2)?,
             unfinished: row.get(3)?,
         })
     })?;
-    let kept = rows.collect::<Result<_, _>>()?;
+    let stored = rows.collect::<Result<_, _>>()?;
     // Bytes that several records name are there once.
     let mut statement = moment.prepare_cached(
         "SELECT (SELECT ifnull(sum(bytes), 0) FROM records) + (SELECT ifnull(sum(once), 0) FROM
              (SELECT max(bytes) AS once FROM artifacts WHERE spool_id IS NOT NULL GROUP BY spool_id))",
     )?;
     let total = statement.query_row([], |row| row.get(0))?;
-    Ok((kept, total))
+    Ok((stored, total))
 }

@@ -18,7 +18,10 @@ fn line(state: &str) -> Record {
     });
     let nothing = ByteResolver::new(Arc::new(MemorySpool::default()));
     let mut value = value;
-    value.as_object_mut().unwrap().retain(|_, it| !it.is_null());
+    value
+        .as_object_mut()
+        .unwrap()
+        .retain(|_, entry| !entry.is_null());
     Record::from_value(RecordKind::Ledger, &value, &nothing).unwrap()
 }
 
@@ -152,11 +155,11 @@ async fn a_batch_that_does_not_fit_takes_none_of_its_neighbours_with_it() {
     );
     assert_eq!(c.unwrap_err().found_revision(), Some(Revision(0)));
     assert_eq!((a.unwrap(), d.unwrap()), (Revision(1), Revision(1)));
-    let kept = store
+    let stored = store
         .conversations(&ConversationFilter::all())
         .await
         .unwrap();
-    assert_eq!(kept, ["a", "d"].map(ConversationId::new));
+    assert_eq!(stored, ["a", "d"].map(ConversationId::new));
     let loaded = store
         .load(&conversation_ids[1], &Query::all())
         .await

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::apply::{Verdict, apply};
+use super::apply::{Applied, apply};
 use super::batch_log;
 use super::builder::Durability;
 use super::busy_retry::retry_while_busy;
@@ -163,8 +163,8 @@ impl Writer {
         if group.is_empty() {
             return;
         }
-        let flush = group.iter().any(|it| it.batch.begins_a_call());
-        let batches: Vec<&Encoded> = group.iter().map(|it| &it.batch).collect();
+        let flush = group.iter().any(|entry| entry.batch.begins_a_call());
+        let batches: Vec<&Encoded> = group.iter().map(|entry| &entry.batch).collect();
         let answers = match self.guarded(|writer| writer.together(&batches, flush)) {
             Ok(answers) => answers,
             // None of them was committed. One of them may be to blame: each by itself, then.
@@ -188,7 +188,7 @@ impl Writer {
 
     /// Commits batches together. One that is turned down has changed nothing, so that the others are as if it had not been. An
     /// error says that none of them was committed.
-    fn together(&mut self, batches: &[&Encoded], flush: bool) -> Result<Vec<Verdict>, Failure> {
+    fn together(&mut self, batches: &[&Encoded], flush: bool) -> Result<Vec<Applied>, Failure> {
         self.begin(flush)?;
         let now = now();
         if self

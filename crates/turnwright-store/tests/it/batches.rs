@@ -66,8 +66,8 @@ async fn deletions_are_bounded_and_go_with_the_conversation() {
     for id in ids() {
         store.delete(&chat, RecordKind::Memory, &id).await.unwrap();
     }
-    let kept = count(&folder, "SELECT count(*) FROM deletions");
-    assert_eq!(kept, i64::try_from(KEPT_DELETIONS).unwrap());
+    let present = count(&folder, "SELECT count(*) FROM deletions");
+    assert_eq!(present, i64::try_from(KEPT_DELETIONS).unwrap());
     let since = store.changed(&chat, Revision(1)).await.unwrap();
     assert!(matches!(since, Changes::Unknown));
 
@@ -79,4 +79,38 @@ async fn deletions_are_bounded_and_go_with_the_conversation() {
         .await
         .unwrap();
     assert!(matches!(since, Changes::Unknown));
+}
+
+#[tokio::test]
+async fn changes_that_are_no_longer_in_the_log_are_found_by_a_scan() {
+    let folder = Folder::new();
+    let chat = ConversationId::new("chat");
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    for (id, text) in [("a", "1"), ("b", "1"), ("a", "2"), ("c", "1")] {
+        store.put(&chat, note(id, text)).await.unwrap();
+    }
+    let put_since = async |revision: u64| {
+        let changes = store.changed(&chat, Revision(revision)).await.unwrap();
+        let Changes::Since { put, deleted } = changes else {
+            panic!("{changes:?}");
+        };
+        assert!(deleted.is_empty());
+        let records = put.records.iter();
+        let ids = records.map(|stored| stored.record.id().to_owned());
+        ids.collect::<Vec<_>>()
+    };
+    let expected: [&[&str]; 5] = [&["a", "b", "c"], &["a", "b", "c"], &["a", "c"], &["c"], &[]];
+    let conn = Connection::open(folder.file()).unwrap();
+    for damage in [
+        "UPDATE batches SET revision = revision",
+        "UPDATE batches SET records = '[' WHERE revision = 2",
+        "UPDATE batches SET records = NULL WHERE revision = 2",
+        "DELETE FROM batches WHERE revision = 3",
+        "DELETE FROM batches",
+    ] {
+        conn.execute(damage, []).unwrap();
+        for (revision, ids) in (0..).zip(expected) {
+            assert_eq!(put_since(revision).await, ids, "{damage}: since {revision}");
+        }
+    }
 }

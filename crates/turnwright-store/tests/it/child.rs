@@ -36,9 +36,9 @@ pub(crate) fn say(text: &str) {
 }
 
 /// What a child said in a line, if it is one of its own.
-pub(crate) fn said(line: &str) -> Option<&str> {
+pub(crate) fn reported(line: &str) -> Option<&str> {
     // The test's own words may stand before it in the line.
-    line.split_once("said ").map(|(_, said)| said)
+    line.split_once("said ").map(|(_, text)| text)
 }
 
 /// Not a test by itself: what the others start.

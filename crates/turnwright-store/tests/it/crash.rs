@@ -11,7 +11,7 @@ use turnwright_core::record::RecordKind;
 use turnwright_core::store::{Batch, ConversationId, Query, Revision, Store as _};
 use turnwright_store::sqlite::SqliteStore;
 
-use crate::child::{self, said, say};
+use crate::child::{self, reported, say};
 use crate::folder::Folder;
 use crate::{line, note};
 
@@ -54,13 +54,13 @@ pub(crate) async fn write(file: &Path) {
     running.remove(0).await.unwrap();
 }
 
-/// Reads what was acknowledged until the moment comes, kills, and reads what had been said by then.
+/// Reads what was acknowledged until the moment comes, kills, and reads what had been reported by then.
 fn kill_after(mut process: Child, acknowledgements: u64, acknowledged: &mut BTreeMap<usize, u64>) {
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
     let mut note = |line: std::io::Result<String>| {
         let line = line.unwrap_or_default();
         // The last line may be cut off: its number may be as well.
-        let (writer, revision) = said(&line)?.split_once(' ')?;
+        let (writer, revision) = reported(&line)?.split_once(' ')?;
         let entry = acknowledged.entry(writer.parse().ok()?).or_insert(0);
         *entry = (*entry).max(revision.parse().ok()?);
         Some(())
@@ -97,23 +97,30 @@ async fn check(file: &Path, acknowledged: &mut BTreeMap<usize, u64>) {
             loaded
                 .records
                 .iter()
-                .filter(move |it| it.record.kind() == kind)
+                .filter(move |item| item.record.kind() == kind)
         };
-        let halves: Vec<&str> = of(RecordKind::Memory).map(|it| it.record.id()).collect();
+        let halves: Vec<&str> = of(RecordKind::Memory)
+            .map(|item| item.record.id())
+            .collect();
         let mut promised: Vec<String> = (1..=revision).map(|n| format!("a-{n}")).collect();
         if revision > 0 {
             promised.insert(1, "last".to_owned());
         }
         assert_eq!(halves, promised);
-        let lines: Vec<&str> = of(RecordKind::Ledger).map(|it| it.record.id()).collect();
+        let lines: Vec<&str> = of(RecordKind::Ledger)
+            .map(|item| item.record.id())
+            .collect();
         let promised: Vec<String> = (1..=revision).map(|n| format!("b-{n}")).collect();
         assert_eq!(lines, promised);
-        let places = loaded.records.iter().map(|it| it.position.0);
+        let places = loaded.records.iter().map(|item| item.position.0);
         let last = (revision > 0).then_some(2 * revision + 1);
         assert!(places.clone().is_sorted_by(|a, b| a < b) && places.max() == last);
-        let counted = of(RecordKind::Memory).find(|it| it.record.id() == "last");
-        let counted = counted.and_then(|it| it.record.clone().into_memory());
-        assert_eq!(counted.map_or(0, |it| it.text().parse().unwrap()), revision);
+        let counted = of(RecordKind::Memory).find(|item| item.record.id() == "last");
+        let counted = counted.and_then(|item| item.record.clone().into_memory());
+        assert_eq!(
+            counted.map_or(0, |item| item.text().parse().unwrap()),
+            revision
+        );
     }
     store.close().await.unwrap();
 }

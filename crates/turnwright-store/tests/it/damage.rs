@@ -33,7 +33,10 @@ async fn filled(file: &Path) -> Vec<Value> {
 
 async fn values(store: &SqliteStore) -> Result<Vec<Value>, StoreError> {
     let records = store.records(&ConversationId::new("chat")).await?;
-    Ok(records.iter().map(|it| it.to_value().unwrap()).collect())
+    Ok(records
+        .iter()
+        .map(|entry| entry.to_value().unwrap())
+        .collect())
 }
 
 #[tokio::test]
@@ -74,7 +77,7 @@ async fn a_text_that_changed_on_the_disk_is_no_record() {
     let needle = b"needle 0200";
     let at = bytes
         .windows(needle.len())
-        .position(|it| it == needle)
+        .position(|entry| entry == needle)
         .unwrap();
     bytes[at] = b'N';
     fs::write(folder.file(), &bytes).unwrap();
@@ -145,7 +148,11 @@ async fn one_damaged_record_does_not_take_its_conversation_with_it() {
                 .unwrap();
         }
         let loaded = store.load(&conversation_id, &Query::all()).await.unwrap();
-        let ids: Vec<&str> = loaded.records.iter().map(|it| it.record.id()).collect();
+        let ids: Vec<&str> = loaded
+            .records
+            .iter()
+            .map(|entry| entry.record.id())
+            .collect();
         assert_eq!(ids, ["a", "c"], "{damage}");
         let [damaged] = &loaded.damaged[..] else {
             panic!("{damage}: {:?}", loaded.damaged);
@@ -211,7 +218,7 @@ async fn no_byte_changes_a_record_unseen() {
     let written = filled(&folder.file()).await;
     let bytes = fs::read(folder.file()).unwrap();
     let mut random = 7_u64;
-    let (mut told, mut missed) = (0, 0);
+    let (mut message, mut missed) = (0, 0);
     for _ in 0..150 {
         random = random
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -222,13 +229,16 @@ async fn no_byte_changes_a_record_unseen() {
         let file = folder.path().join("damaged.db");
         fs::write(&file, &damaged).unwrap();
         let Ok(store) = SqliteStore::open(&file).await else {
-            told += 1;
+            message += 1;
             continue;
         };
         match values(&store).await {
-            Err(_) => told += 1,
+            Err(_) => message += 1,
             Ok(found) => {
-                assert!(found.iter().all(|it| written.contains(it)), "byte {at}");
+                assert!(
+                    found.iter().all(|entry| written.contains(entry)),
+                    "byte {at}"
+                );
                 if found != written {
                     missed += 1;
                     let error = store.integrity_check().await.unwrap_err();
@@ -240,7 +250,7 @@ async fn no_byte_changes_a_record_unseen() {
         let _ = store.close().await;
     }
     assert!(
-        told > 50,
-        "only {told} of 150 were told, {missed} by the check alone"
+        message > 50,
+        "only {message} of 150 were told, {missed} by the check alone"
     );
 }

@@ -174,7 +174,7 @@ async fn the_file_shrinks_and_keeps_nothing_of_what_was_deleted() {
         assert!(
             !bytes
                 .windows(24)
-                .any(|it| it == b"a secret that nobody may"),
+                .any(|entry| entry == b"a secret that nobody may"),
             "{name}"
         );
     }
@@ -209,7 +209,10 @@ async fn while_somebody_reads_the_file_as_it_was_that_is_told() {
     assert_eq!((deleted.records, deleted.still_read), (0, false));
     for name in ["chat.db", "chat.db-wal"] {
         let bytes = fs::read(folder.path().join(name)).unwrap();
-        assert!(!bytes.windows(8).any(|it| it == b"a secret"), "{name}");
+        assert!(
+            !bytes.windows(8).any(|entry| entry == b"a secret"),
+            "{name}"
+        );
     }
 }
 

@@ -22,7 +22,11 @@ pub(crate) fn pair(number: u64) -> Batch {
 /// Everything that was acknowledged is there, in whole batches.
 pub(crate) async fn check(store: &SqliteStore, acknowledged: u64) {
     let loaded = store.load(&conversation_id(), &Query::all()).await.unwrap();
-    let ids: Vec<&str> = loaded.records.iter().map(|it| it.record.id()).collect();
+    let ids: Vec<&str> = loaded
+        .records
+        .iter()
+        .map(|entry| entry.record.id())
+        .collect();
     let promised: Vec<String> = (1..=acknowledged)
         .flat_map(|n| [format!("{n}-a"), format!("{n}-b")])
         .collect();

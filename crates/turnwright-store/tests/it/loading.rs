@@ -47,9 +47,9 @@ async fn many_records_come_in_order_however_they_are_asked_for() {
         let loaded = store.load(&conversation_id(), &query).await.unwrap();
         let found = loaded.records.iter();
         let found: Vec<u64> = found
-            .map(|it| {
-                assert_eq!(it.record.id(), it.position.0.to_string());
-                it.position.0
+            .map(|entry| {
+                assert_eq!(entry.record.id(), entry.position.0.to_string());
+                entry.position.0
             })
             .collect();
         assert_eq!(found, promised, "{query:?}");
@@ -72,9 +72,13 @@ async fn those_that_are_damaged_are_told_in_order_and_the_others_are_read() {
     ];
     for (query, damaged) in cases {
         let loaded = store.load(&conversation_id(), &query).await.unwrap();
-        let found: Vec<u64> = loaded.damaged.iter().map(|it| it.position.0).collect();
+        let found: Vec<u64> = loaded
+            .damaged
+            .iter()
+            .map(|entry| entry.position.0)
+            .collect();
         assert_eq!(found, damaged, "{query:?}");
-        let places = loaded.records.iter().map(|it| it.position);
+        let places = loaded.records.iter().map(|entry| entry.position);
         assert!(places.is_sorted());
         let most = query.limit.unwrap_or(RECORDS as usize);
         let after = query.after.map_or(0, |after| after.0 as usize);

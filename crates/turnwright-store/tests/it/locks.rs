@@ -157,7 +157,7 @@ async fn batches_that_wait_together_keep_their_own_verdicts_and_their_order() {
         .await
         .unwrap()
         .iter()
-        .map(|it| it.id().to_owned())
+        .map(|entry| entry.id().to_owned())
         .collect();
     assert_eq!(ids, ["first", "a", "d"]);
 }

@@ -136,7 +136,7 @@ fn changes(found: &Changes) -> Option<impl PartialEq + std::fmt::Debug + use<>> 
 
 fn seen(loaded: &Loaded) -> (Revision, Vec<(u64, Value)>) {
     let records = loaded.records.iter();
-    let records = records.map(|it| (it.position.0, it.record.to_value().unwrap()));
+    let records = records.map(|entry| (entry.position.0, entry.record.to_value().unwrap()));
     (loaded.revision, records.collect())
 }
 

@@ -17,8 +17,12 @@ const SECRET: &str = "ada@example.com about her divorce";
 /// Whether any file of the folder holds the text.
 fn is_found(folder: &Folder, text: &str) -> bool {
     let files = fs::read_dir(folder.path()).unwrap();
-    let mut files = files.map(|it| fs::read(it.unwrap().path()).unwrap());
-    files.any(|bytes| bytes.windows(text.len()).any(|it| it == text.as_bytes()))
+    let mut files = files.map(|entry| fs::read(entry.unwrap().path()).unwrap());
+    files.any(|bytes| {
+        bytes
+            .windows(text.len())
+            .any(|entry| entry == text.as_bytes())
+    })
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use turnwright_core::store::{Store as _, StoreError, StoreExt as _};
 use turnwright_core::{Body, ErrorCode};
 use turnwright_store::sqlite::{SqliteErrorKind, SqliteStore};
 
-use crate::child::{self, said, say};
+use crate::child::{self, reported, say};
 use crate::folder::Folder;
 use crate::full::{check, conversation_id, pair};
 use crate::kind;
@@ -32,11 +32,14 @@ fn within_limit(task: &str, file: &Path) -> Output {
 }
 
 /// The numbers that the child said.
-fn told(output: &Output) -> Vec<u64> {
+fn message(output: &Output) -> Vec<u64> {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
-    let said = text.lines().find_map(said).unwrap();
-    said.split(' ').map(|it| it.parse().unwrap()).collect()
+    let answer = text.lines().find_map(reported).unwrap();
+    answer
+        .split(' ')
+        .map(|entry| entry.parse().unwrap())
+        .collect()
 }
 
 /// The error says what happened, and nothing of it did.
@@ -103,17 +106,17 @@ pub(crate) async fn fill_the_file(file: &Path) {
 #[tokio::test]
 async fn a_log_that_may_not_grow_loses_nothing_that_was_acknowledged() {
     let folder = Folder::new();
-    let told = told(&within_limit("fill the log", &folder.file()));
-    goes_on(&folder.file(), told[0]).await;
+    let message = message(&within_limit("fill the log", &folder.file()));
+    goes_on(&folder.file(), message[0]).await;
 }
 
 #[tokio::test]
 async fn a_file_that_may_not_grow_loses_nothing_that_was_acknowledged() {
     let folder = Folder::new();
-    let told = told(&within_limit("fill the file", &folder.file()));
+    let message = message(&within_limit("fill the file", &folder.file()));
     // It was the file that met the limit: more of it stayed in the log than there is room for.
-    assert!([2_048_000, 4_096_000].contains(&told[1]), "{told:?}");
-    goes_on(&folder.file(), told[0]).await;
+    assert!([2_048_000, 4_096_000].contains(&message[1]), "{message:?}");
+    goes_on(&folder.file(), message[0]).await;
 }
 
 /// With room again, everything is there and more can be written.
@@ -137,10 +140,10 @@ fn results(file: &Path) -> PathBuf {
 async fn keep(store: &SqliteStore, spool: &dyn Spool, number: u64) -> Result<(), ErrorCode> {
     let text = "x".repeat(1_000 << number);
     let id = format!("result-{number}");
-    let kept = SpooledArtifact::keep(spool, &id, Body::Text(text), ArtifactKind::TEXT).await;
-    let kept = kept.map_err(|error| error.code())?;
+    let stored = SpooledArtifact::keep(spool, &id, Body::Text(text), ArtifactKind::TEXT).await;
+    let stored = stored.map_err(|error| error.code())?;
     let call = ToolCall::builder("look", "{}").id(id);
-    let call = call.results(ToolResults::Artifacts(vec![kept]));
+    let call = call.results(ToolResults::Artifacts(vec![stored]));
     store
         .put(&conversation_id(), call.build().unwrap())
         .await
@@ -170,29 +173,29 @@ async fn check_results(store: &SqliteStore, spool: &DiskSpool, count: u64) {
 /// Keeps results, each twice as large as the one before, until one does not fit.
 pub(crate) async fn fill_the_spool(file: &Path) {
     let (store, spool) = with_spool(file).await;
-    let mut kept = 0;
-    while keep(&store, &*spool, kept).await.is_ok() {
-        kept += 1;
+    let mut stored = 0;
+    while keep(&store, &*spool, stored).await.is_ok() {
+        stored += 1;
     }
-    assert_eq!(keep(&store, &*spool, kept).await, Err(ErrorCode::Spool));
-    check_results(&store, &spool, kept).await;
+    assert_eq!(keep(&store, &*spool, stored).await, Err(ErrorCode::Spool));
+    check_results(&store, &spool, stored).await;
     // What does not fit does not take the place of what is there either.
-    let large = Body::Text("y".repeat(1_000 << kept));
+    let large = Body::Text("y".repeat(1_000 << stored));
     assert!(spool.put("result-0", large).await.is_err());
-    check_results(&store, &spool, kept).await;
-    say(&kept.to_string());
+    check_results(&store, &spool, stored).await;
+    say(&stored.to_string());
 }
 
 #[tokio::test]
 async fn a_spool_that_may_not_grow_keeps_what_it_has_and_says_what_it_has_not() {
     let folder = Folder::new();
-    let told = told(&within_limit("fill the spool", &folder.file()));
-    let kept = told[0];
-    assert!(kept > 3);
+    let message = message(&within_limit("fill the spool", &folder.file()));
+    let stored = message[0];
+    assert!(stored > 3);
     let (store, spool) = with_spool(&folder.file()).await;
-    check_results(&store, &spool, kept).await;
-    keep(&store, &*spool, kept).await.unwrap();
-    check_results(&store, &spool, kept + 1).await;
+    check_results(&store, &spool, stored).await;
+    keep(&store, &*spool, stored).await.unwrap();
+    check_results(&store, &spool, stored + 1).await;
 }
 
 /// On a disk of its own: first the store until it is full, then with more room, then the spool.
@@ -237,12 +240,12 @@ pub(crate) async fn fill_the_disk(file: &Path) {
     store.close().await.unwrap();
 
     let (store, spool) = with_spool(&file.with_file_name("second.db")).await;
-    let mut kept = 0;
-    while keep(&store, &*spool, kept).await.is_ok() {
-        kept += 1;
+    let mut stored = 0;
+    while keep(&store, &*spool, stored).await.is_ok() {
+        stored += 1;
     }
-    check_results(&store, &spool, kept).await;
-    say(&format!("{acknowledged} {kept}"));
+    check_results(&store, &spool, stored).await;
+    say(&format!("{acknowledged} {stored}"));
 }
 
 /// A file system in memory, which nobody else sees.
@@ -256,7 +259,7 @@ async fn a_disk_that_is_full_loses_nothing_that_was_acknowledged() {
         .arg(format!("{disk} \"$0\""))
         .arg(folder.path())
         .output();
-    if !tried.is_ok_and(|it| it.status.success()) {
+    if !tried.is_ok_and(|entry| entry.status.success()) {
         crate::say("SKIPPED: no file system can be mounted here, so that none can be full");
         return;
     }
@@ -266,6 +269,6 @@ async fn a_disk_that_is_full_loses_nothing_that_was_acknowledged() {
     command.arg(folder.path());
     command.arg(std::env::current_exe().unwrap());
     child::with_task(&mut command, "fill the disk", &folder.file());
-    let told = told(&command.output().unwrap());
-    assert!(told[0] > 10 && told[1] > 3, "{told:?}");
+    let message = message(&command.output().unwrap());
+    assert!(message[0] > 10 && message[1] > 3, "{message:?}");
 }

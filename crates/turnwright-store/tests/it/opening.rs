@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use turnwright_core::store::{ConversationId, StoreExt as _};
 use turnwright_store::sqlite::{SqliteError, SqliteErrorKind, SqliteStore};
 
-use crate::child::{self, said, say};
+use crate::child::{self, reported, say};
 use crate::folder::{Folder, contents};
 use crate::{kind, note};
 
@@ -74,7 +74,7 @@ async fn a_later_format_is_left_as_it_is_and_its_log_too() {
     drop(later);
     let newer = SqliteErrorKind::NewerFormat {
         found: 99,
-        known: 5,
+        known: 6,
     };
     assert_eq!(refused(&folder).await, newer);
 
@@ -101,8 +101,8 @@ async fn a_file_that_is_upgraded_while_it_is_open_is_not_written_any_more() {
     let conversation_id = ConversationId::new("chat");
     store.put(&conversation_id, note("a", "x")).await.unwrap();
     let later = Connection::open(folder.file()).unwrap();
-    later.pragma_update(None, "user_version", 6).unwrap();
-    let newer = SqliteErrorKind::NewerFormat { found: 6, known: 5 };
+    later.pragma_update(None, "user_version", 7).unwrap();
+    let newer = SqliteErrorKind::NewerFormat { found: 7, known: 6 };
     let error = store
         .put(&conversation_id, note("b", "x"))
         .await
@@ -316,25 +316,25 @@ async fn what_may_not_be_written_is_told() {
         };
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{text}");
-        let told = text.lines().filter_map(said).map(str::to_owned);
-        Some(told.collect::<Vec<_>>())
+        let message = text.lines().filter_map(reported).map(str::to_owned);
+        Some(message.collect::<Vec<_>>())
     };
 
     let before = fs::read(folder.file()).unwrap();
     allow(&folder.file(), 0o444);
     allow(folder.path(), 0o777);
-    let Some(told) = ask(&folder.file()) else {
+    let Some(message) = ask(&folder.file()) else {
         crate::say(
             "SKIPPED: no other user can start this binary, so that nothing can be forbidden",
         );
         return;
     };
-    assert_eq!(told, ["ReadOnly", "opened"]);
+    assert_eq!(message, ["ReadOnly", "opened"]);
     allow(folder.path(), 0o555);
-    let told = ask(&folder.file()).unwrap();
-    assert_eq!(told, ["ReadOnly", "opened"]);
-    let told = ask(&folder.path().join("new.db")).unwrap();
-    assert_eq!(told[0], "ReadOnly");
+    let message = ask(&folder.file()).unwrap();
+    assert_eq!(message, ["ReadOnly", "opened"]);
+    let message = ask(&folder.path().join("new.db")).unwrap();
+    assert_eq!(message[0], "ReadOnly");
     assert_eq!(fs::read(folder.file()).unwrap(), before);
     allow(folder.path(), 0o755);
 }
@@ -353,7 +353,7 @@ async fn a_file_system_that_may_only_be_read_is_told_and_is_read() {
         .arg(bound)
         .arg(folder.path())
         .output();
-    if !tried.is_ok_and(|it| it.status.success()) {
+    if !tried.is_ok_and(|entry| entry.status.success()) {
         crate::say("SKIPPED: nothing can be mounted here, and so not for reading only");
         return;
     }
@@ -365,8 +365,8 @@ async fn a_file_system_that_may_only_be_read_is_told_and_is_read() {
     let output = command.output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
-    let told: Vec<&str> = text.lines().filter_map(said).collect();
-    assert_eq!(told, ["ReadOnly", "opened"]);
+    let message: Vec<&str> = text.lines().filter_map(reported).collect();
+    assert_eq!(message, ["ReadOnly", "opened"]);
     assert!(contents(folder.path()) == before);
 }
 
@@ -378,7 +378,7 @@ async fn a_file_that_nobody_may_change_is_told_and_is_read() {
     impl Unchanging {
         fn flag(path: &Path, flag: &str) -> bool {
             let done = Command::new("chattr").arg(flag).arg(path).output();
-            done.is_ok_and(|it| it.status.success())
+            done.is_ok_and(|entry| entry.status.success())
         }
     }
     impl Drop for Unchanging {
@@ -402,8 +402,8 @@ async fn a_file_that_nobody_may_change_is_told_and_is_read() {
         let unchanging = Unchanging(path);
         let output = child::command("open what may not be written", &folder.file()).output();
         let text = String::from_utf8(output.unwrap().stdout).unwrap();
-        let told: Vec<&str> = text.lines().filter_map(said).collect();
-        assert_eq!(told, ["ReadOnly", "opened"], "{text}");
+        let message: Vec<&str> = text.lines().filter_map(reported).collect();
+        assert_eq!(message, ["ReadOnly", "opened"], "{text}");
         drop(unchanging);
         assert_eq!(fs::read(folder.file()).unwrap(), before);
     }

@@ -10,7 +10,7 @@ use turnwright_core::store::{
 };
 use turnwright_store::sqlite::SqliteStore;
 
-use crate::child::{self, said, say};
+use crate::child::{self, reported, say};
 use crate::folder::Folder;
 use crate::{line, note};
 
@@ -21,7 +21,7 @@ const SECONDS: &str = "TURNWRIGHT_STORE_SECONDS";
 fn counted(loaded: &Loaded) -> u64 {
     let counter = loaded.records.first().map(|stored| stored.record.clone());
     let counter = counter.and_then(Record::into_memory);
-    counter.map_or(0, |it| it.text().parse().unwrap())
+    counter.map_or(0, |entry| entry.text().parse().unwrap())
 }
 
 /// Counts up in one conversation with the others, and writes to another without looking. Says which revision that gave.
@@ -34,7 +34,7 @@ pub(crate) async fn count(file: &Path) {
 }
 
 async fn count_once(store: &SqliteStore, round: u64) -> u64 {
-    let (together, beside) = (
+    let (together, parallel) = (
         ConversationId::new("together"),
         ConversationId::new("beside"),
     );
@@ -51,7 +51,7 @@ async fn count_once(store: &SqliteStore, round: u64) -> u64 {
         }
     }
     let id = format!("{}-{round}", std::process::id());
-    let Revision(revision) = store.put(&beside, note(&id, "x")).await.unwrap();
+    let Revision(revision) = store.put(&parallel, note(&id, "x")).await.unwrap();
     revision
 }
 
@@ -93,7 +93,7 @@ async fn count_in_two(seconds: u64) -> u64 {
         let output = process.wait_with_output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{text}");
-        let own: u64 = text.lines().find_map(said).unwrap().parse().unwrap();
+        let own: u64 = text.lines().find_map(reported).unwrap().parse().unwrap();
         assert!(own > 0, "one of them never came to it");
         all += own;
     }
@@ -142,8 +142,8 @@ async fn processes_on_one_file_lose_no_update_and_come_to_an_end() {
         assert!(output.status.success(), "{text}");
         revisions.extend(
             text.lines()
-                .filter_map(said)
-                .map(|it| it.parse::<u64>().unwrap()),
+                .filter_map(reported)
+                .map(|entry| entry.parse::<u64>().unwrap()),
         );
     }
     revisions.sort_unstable();
@@ -160,7 +160,11 @@ async fn processes_on_one_file_lose_no_update_and_come_to_an_end() {
         .load(&ConversationId::new("beside"), &Query::all())
         .await
         .unwrap();
-    let places: Vec<u64> = loaded.records.iter().map(|it| it.position.0).collect();
+    let places: Vec<u64> = loaded
+        .records
+        .iter()
+        .map(|entry| entry.position.0)
+        .collect();
     assert_eq!(places, (1..=PROCESSES * ROUNDS).collect::<Vec<_>>());
     store.integrity_check().await.unwrap();
 }

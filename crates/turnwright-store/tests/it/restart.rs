@@ -128,7 +128,9 @@ async fn media_from_memory_are_read_after_a_restart_and_deleted_with_their_conve
     run(&folder, "small", Vec::new()).await;
     assert_eq!(spool.list().await.unwrap().len(), 2);
     // What another conversation names stays.
-    let message = records.iter().find(|it| it.kind() == RecordKind::Message);
+    let message = records
+        .iter()
+        .find(|entry| entry.kind() == RecordKind::Message);
     store.put(&other, message.unwrap().clone()).await.unwrap();
     assert_eq!(
         store
@@ -138,8 +140,8 @@ async fn media_from_memory_are_read_after_a_restart_and_deleted_with_their_conve
             .spooled,
         1
     );
-    let kept = store.messages(&other).await.unwrap();
-    assert_eq!(kept[0].media()[0].bytes().await.unwrap(), "attached");
+    let stored = store.messages(&other).await.unwrap();
+    assert_eq!(stored[0].media()[0].bytes().await.unwrap(), "attached");
     assert_eq!(store.delete_conversation(&other).await.unwrap().spooled, 1);
     assert!(spool.list().await.unwrap().is_empty());
 }

@@ -8,7 +8,7 @@ use tokio::runtime::Builder;
 use turnwright_core::store::{ConversationId, StoreExt as _};
 use turnwright_store::sqlite::SqliteStore;
 
-use crate::child::{self, said, say};
+use crate::child::{self, reported, say};
 use crate::folder::Folder;
 use crate::note;
 
@@ -53,12 +53,12 @@ fn open_at_once(threads: usize) -> Vec<String> {
     runtime.block_on(async {
         let store = SqliteStore::open(folder.file()).await.unwrap();
         store.integrity_check().await.unwrap();
-        let kept = store
+        let stored = store
             .records(&ConversationId::new("chat"))
             .await
             .unwrap()
             .len();
-        assert_eq!(kept, threads - failed.len());
+        assert_eq!(stored, threads - failed.len());
     });
     failed
 }
@@ -75,7 +75,7 @@ fn open_in_processes(processes: usize) -> Vec<String> {
         let output = process.wait_with_output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success(), "{text}");
-        let lines: Vec<&str> = text.lines().filter_map(said).collect();
+        let lines: Vec<&str> = text.lines().filter_map(reported).collect();
         assert_eq!(lines.last(), Some(&"done"), "{text}");
         let wrong = lines.into_iter().filter(|line| *line != "done");
         failed.extend(wrong.map(str::to_owned));

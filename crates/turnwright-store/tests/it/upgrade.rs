@@ -87,7 +87,7 @@ async fn an_earlier_format_is_upgraded_with_all_that_is_in_it() {
 
     // Nor is a name kept that an earlier release kept; its numbers are.
     let conn = Connection::open(folder.file()).unwrap();
-    let kept: i64 = conn
+    let stored: i64 = conn
         .query_row(
             "SELECT count(*) FROM conversations WHERE conversation_id = 'emptied'",
             [],
@@ -97,7 +97,7 @@ async fn an_earlier_format_is_upgraded_with_all_that_is_in_it() {
     let emptied = store
         .load(&ConversationId::new("emptied"), &Query::all())
         .await;
-    assert_eq!((kept, emptied.unwrap().revision), (0, Revision(3)));
+    assert_eq!((stored, emptied.unwrap().revision), (0, Revision(3)));
 
     // What the new format knows is true of the old records.
     let report = store
@@ -113,7 +113,7 @@ async fn an_earlier_format_is_upgraded_with_all_that_is_in_it() {
     let format: i64 = conn
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(format, 5);
+    assert_eq!(format, 6);
 }
 
 #[tokio::test]
@@ -228,4 +228,30 @@ async fn a_conversation_of_the_fourth_format_is_found_and_resumed() {
         .unwrap();
     assert!(waiting.is_empty(), "{waiting:?}");
     store.integrity_check().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_integrity_check_finds_indexes_and_numbers_that_cannot_be_right() {
+    for damage in [
+        "UPDATE conversations SET revision = -1",
+        "UPDATE conversations SET changes_from = -5",
+        "UPDATE conversations SET last_batch_id = x'00'",
+        "UPDATE batches SET records = '['",
+        "UPDATE records SET turn_state = 'lost' WHERE kind = 'turn'",
+        "UPDATE records SET turn_state = NULL WHERE kind = 'turn'",
+        "UPDATE records SET began_at = NULL WHERE kind = 'turn'",
+    ] {
+        let folder = Folder::new();
+        let file = fourth_format(&folder);
+        let store = SqliteStore::open(&file).await.unwrap();
+        let other = ConversationId::new("other");
+        store.put(&other, note("a", "x")).await.unwrap();
+        store.integrity_check().await.unwrap();
+        Connection::open(&file)
+            .unwrap()
+            .execute(damage, [])
+            .unwrap();
+        let error = store.integrity_check().await.unwrap_err();
+        assert_eq!(kind(&error), SqliteErrorKind::Corrupt, "{damage}");
+    }
 }

@@ -12,74 +12,53 @@ const SHOWN: usize = 80;
 /// How many characters of a string are shown before the place where it differs.
 const BEFORE: usize = 20;
 
-/// One place where two values differ.
+/// One place where two values differ. `None` where there is nothing.
 #[derive(Debug, PartialEq)]
 pub(super) struct Difference<'v> {
     pub(super) pointer: String,
-    pub(super) what: What<'v>,
+    pub(super) recorded: Option<&'v Value>,
+    pub(super) now: Option<&'v Value>,
 }
 
-#[derive(Debug, PartialEq)]
-pub(super) enum What<'v> {
-    Added(&'v Value),
-    Removed(&'v Value),
-    Changed { recorded: &'v Value, now: &'v Value },
-}
-
-/// All differences, in the order of the recorded value. Recursive: values are what the parser read, which refuses what is
+/// All differences, in the order of the recorded value. Recursive: values are what the parser read, which rejects what is
 /// deeper than 128.
 pub(super) fn diff<'v>(recorded: &'v Value, now: &'v Value) -> Vec<Difference<'v>> {
     let mut found = Vec::new();
-    compare("", recorded, now, &mut found);
+    compare(String::new(), Some(recorded), Some(now), &mut found);
     found
 }
 
 fn compare<'v>(
-    pointer: &str,
-    recorded: &'v Value,
-    now: &'v Value,
+    pointer: String,
+    recorded: Option<&'v Value>,
+    now: Option<&'v Value>,
     found: &mut Vec<Difference<'v>>,
 ) {
     match (recorded, now) {
-        (Value::Object(before), Value::Object(after)) => {
-            for (name, recorded) in before {
-                let at = join(pointer, name);
-                match after.get(name) {
-                    Some(now) => compare(&at, recorded, now, found),
-                    None => found.push(Difference {
-                        pointer: at,
-                        what: What::Removed(recorded),
-                    }),
-                }
+        (Some(Value::Object(before)), Some(Value::Object(after))) => {
+            let added = after.keys().filter(|name| !before.contains_key(*name));
+            for name in before.keys().chain(added) {
+                compare(
+                    join(&pointer, name),
+                    before.get(name),
+                    after.get(name),
+                    found,
+                );
             }
-            let added = after.iter().filter(|(name, _)| !before.contains_key(*name));
-            found.extend(added.map(|(name, now)| Difference {
-                pointer: join(pointer, name),
-                what: What::Added(now),
-            }));
         }
-        (Value::Array(before), Value::Array(after)) => {
+        (Some(Value::Array(before)), Some(Value::Array(after))) => {
             for at in 0..before.len().max(after.len()) {
-                let pointer = format!("{pointer}/{at}");
-                let what = match (before.get(at), after.get(at)) {
-                    (Some(recorded), Some(now)) => {
-                        compare(&pointer, recorded, now, found);
-                        continue;
-                    }
-                    (Some(recorded), None) => What::Removed(recorded),
-                    (None, Some(now)) => What::Added(now),
-                    (None, None) => break,
-                };
-                found.push(Difference { pointer, what });
+                compare(join(&pointer, at), before.get(at), after.get(at), found);
             }
         }
         // Numbers are the same by what they are, not by how they are spelled, as in the keys of requests.
-        (Value::Number(_), Value::Number(_))
-            if checksum_of_value("", recorded) == checksum_of_value("", now) => {}
+        (Some(a @ Value::Number(_)), Some(b @ Value::Number(_)))
+            if checksum_of_value("", a) == checksum_of_value("", b) => {}
         _ if recorded == now => {}
         _ => found.push(Difference {
-            pointer: pointer.to_owned(),
-            what: What::Changed { recorded, now },
+            pointer,
+            recorded,
+            now,
         }),
     }
 }
@@ -87,10 +66,7 @@ fn compare<'v>(
 impl Difference<'_> {
     /// How much differs: the number of values within.
     pub(super) fn weight(&self) -> usize {
-        match self.what {
-            What::Added(value) | What::Removed(value) => size(value),
-            What::Changed { recorded, now } => size(recorded).max(size(now)),
-        }
+        self.recorded.map_or(0, size).max(self.now.map_or(0, size))
     }
 }
 
@@ -108,16 +84,19 @@ impl fmt::Display for Difference<'_> {
             "" => "the body",
             pointer => pointer,
         };
-        match self.what {
-            What::Added(value) => write!(f, "+ {pointer}: {}", shown(value, 0)),
-            What::Removed(value) => write!(f, "- {pointer}: {}", shown(value, 0)),
-            What::Changed { recorded, now } => {
+        match (self.recorded, self.now) {
+            (Some(recorded), Some(now)) => {
                 let from = match (recorded, now) {
                     (Value::String(a), Value::String(b)) => common(a, b).saturating_sub(BEFORE),
                     _ => 0,
                 };
                 let (recorded, now) = (shown(recorded, from), shown(now, from));
                 write!(f, "{pointer}: recorded {recorded}, now {now}")
+            }
+            (recorded, now) => {
+                let sign = if now.is_some() { '+' } else { '-' };
+                let value = now.or(recorded).unwrap_or(&Value::Null);
+                write!(f, "{sign} {pointer}: {}", shown(value, 0))
             }
         }
     }
@@ -133,24 +112,13 @@ fn shown(value: &Value, from: usize) -> String {
     let Value::String(text) = value else {
         return cut(&value.to_string(), 0);
     };
-    let from = if text.chars().nth(SHOWN).is_some() {
-        from
-    } else {
-        0
-    };
-    Value::String(cut(text, from)).to_string()
+    let long = text.chars().nth(SHOWN).is_some();
+    Value::String(cut(text, if long { from } else { 0 })).to_string()
 }
 
 fn cut(text: &str, from: usize) -> String {
     let mut rest = text.chars().skip(from);
-    let mut cut: String = if from > 0 {
-        "…".into()
-    } else {
-        String::new()
-    };
-    cut.extend(rest.by_ref().take(SHOWN));
-    if rest.next().is_some() {
-        cut.push('…');
-    }
-    cut
+    let cut: String = rest.by_ref().take(SHOWN).collect();
+    let mark = |cut_off: bool| if cut_off { "…" } else { "" };
+    format!("{}{cut}{}", mark(from > 0), mark(rest.next().is_some()))
 }

@@ -46,7 +46,7 @@ impl Exchange {
     /// The first header of the response of that name, in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(it, _)| it == name);
+        let found = self.headers.iter().find(|(header, _)| header == name);
         found.map(|(_, value)| value.as_str())
     }
 }

@@ -82,22 +82,22 @@ fn create_private(path: &Path) -> io::Result<File> {
 pub(super) fn save(path: &Path, entries: &[&Entry]) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(entries)?;
     text.push(b'\n');
-    let beside = beside(path);
+    let temporary = temporary(path);
     check_target(path)?;
-    let written = create_private(&beside).and_then(|mut file| {
+    let written = create_private(&temporary).and_then(|mut file| {
         file.write_all(&text)?;
         file.sync_all()
     });
-    let replaced = written.and_then(|()| fs::rename(&beside, path));
+    let replaced = written.and_then(|()| fs::rename(&temporary, path));
     if replaced.is_err() {
         // What failed is told; what is left of it is not worth another error.
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&temporary);
     }
     replaced
 }
 
 /// A name in the same folder that nobody else uses.
-fn beside(path: &Path) -> PathBuf {
+fn temporary(path: &Path) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let next = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut name = path.file_name().unwrap_or_default().to_owned();

@@ -19,9 +19,19 @@ pub(super) fn miss(name: &str, asked: &Asked, recordings: &[Recording]) -> Error
         asked.route(),
         recordings.len()
     );
-    match nearest(asked, recordings) {
+    let all = recordings.iter().enumerate();
+    let compared =
+        all.map(|(at, recording)| (at, recording, diff(&recording.asked.body, &asked.body)));
+    let nearest = compared.min_by_key(|(at, recording, differences)| {
+        let elsewhere = recording.asked.route() != asked.route();
+        let weight: usize = differences.iter().map(Difference::weight).sum();
+        (elsewhere, weight, recording.played, *at)
+    });
+    match nearest {
         None => text.push_str("so there is none that is near"),
-        Some(nearest) => tell(&mut text, asked, &nearest),
+        Some((at, recording, differences)) => {
+            describe(&mut text, asked, at, recording, &differences);
+        }
     }
     text.push_str(
         "\nIf the request is right, record anew: `TURNWRIGHT_RECORD=1` where `Cassette::auto` is used, else `Cassette::record`.",
@@ -29,48 +39,25 @@ pub(super) fn miss(name: &str, asked: &Asked, recordings: &[Recording]) -> Error
     Error::new(ErrorCode::InvalidModelConfig, text)
 }
 
-struct Nearest<'r> {
+fn describe(
+    text: &mut String,
+    asked: &Asked,
     at: usize,
-    recording: &'r Recording,
-    differences: Vec<Difference<'r>>,
-}
-
-fn nearest<'r>(asked: &'r Asked, recordings: &'r [Recording]) -> Option<Nearest<'r>> {
-    let all = recordings
-        .iter()
-        .enumerate()
-        .map(|(at, recording)| Nearest {
-            at,
-            recording,
-            differences: diff(&recording.asked.body, &asked.body),
-        });
-    all.min_by_key(|it| {
-        let elsewhere = it.recording.asked.route() != asked.route();
-        let weight: usize = it.differences.iter().map(Difference::weight).sum();
-        (elsewhere, weight, it.recording.played, it.at)
-    })
-}
-
-fn tell(text: &mut String, asked: &Asked, nearest: &Nearest<'_>) {
+    recording: &Recording,
+    differences: &[Difference<'_>],
+) {
     // Writing into a string cannot fail.
-    let Nearest {
-        at,
-        recording,
-        differences,
-    } = nearest;
     let of = &recording.asked;
     let elsewhere = (of.route(), &of.method) != (asked.route(), &asked.method);
     if !elsewhere && differences.is_empty() {
-        let _ = write!(
-            text,
+        text.push_str(&format!(
             "and each that is equal (number {at}) was played already"
-        );
+        ));
         return;
     }
-    let played = if recording.played {
-        " and was played already"
-    } else {
-        ""
+    let played = match recording.played {
+        true => " and was played already",
+        false => "",
     };
     let _ = write!(text, "of which number {at} is nearest{played}:");
     if elsewhere {

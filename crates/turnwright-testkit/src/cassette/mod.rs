@@ -81,7 +81,6 @@ use turnwright_models::http::{Request, Response, Transport};
 pub use exchange::Exchange;
 use record::Recorder;
 use replay::Player;
-use scrub::Scrubber;
 
 /// Says that [`Cassette::auto`] records.
 const RECORD: &str = "TURNWRIGHT_RECORD";
@@ -133,7 +132,7 @@ impl Cassette {
     }
 
     /// Records into this file what goes through `inner`. A file that is there is replaced when the first response is
-    /// complete, not before. Each time it is written anew as a whole: there is no moment at which it is half written. Only its
+    /// complete, not before. Each time all of it is written again: there is no moment at which it is half written. Only its
     /// owner can read it (mode 0600), also where the file that it replaces could be read by others.
     ///
     /// # Errors
@@ -237,17 +236,17 @@ impl Cassette {
 #[async_trait]
 impl Transport for Cassette {
     async fn send(&self, request: Request) -> Result<Response, Error> {
-        let scrubber = Scrubber::new(&self.scrub, &request);
+        let redactor = scrub::redactor(&self.scrub, &request);
         match &self.mode {
             Mode::Replay(player) if self.in_order => player.play_next(),
-            Mode::Replay(player) => player.play(&request, &scrubber),
-            Mode::Record(recorder) => recorder.send(request, scrubber).await,
+            Mode::Replay(player) => player.play(&request, &redactor),
+            Mode::Record(recorder) => recorder.send(request, redactor).await,
         }
     }
 }
 
-fn wants_to_record(said: Option<&OsStr>) -> bool {
-    said.is_some_and(|said| !said.is_empty() && said != "0")
+fn wants_to_record(setting: Option<&OsStr>) -> bool {
+    setting.is_some_and(|setting| !setting.is_empty() && setting != "0")
 }
 
 impl fmt::Debug for Cassette {

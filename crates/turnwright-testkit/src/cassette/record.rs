@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,9 +12,9 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use turnwright_core::{Error, ErrorCode};
 use turnwright_models::http::{Body, Request, Response, Transport};
+use turnwright_models::redact::Redactor;
 
 use super::file::{self, Answered, Asked, Entry, content};
-use super::scrub::Scrubber;
 
 /// The headers of a response that are written.
 const HEADERS: [&str; 5] = [
@@ -34,41 +35,34 @@ pub(super) struct Recorder {
 struct Tape {
     /// A place for each request, in their order; empty until its response is complete.
     entries: Vec<Option<Entry>>,
-    /// Whether all of them are in the file.
-    saved: bool,
+    /// Whether some of them are not in the file.
+    unsaved: bool,
 }
 
 impl Recorder {
     pub(super) fn new(path: &Path, inner: Arc<dyn Transport>) -> Result<Arc<Self>, Error> {
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|error| {
-                let message = format!(
-                    "the folder of the recording {} cannot be made",
-                    path.display()
-                );
-                Error::new(ErrorCode::Store, message).with_source(error)
-            })?;
+            let message = format!(
+                "the folder of the recording {} cannot be made",
+                path.display()
+            );
+            fs::create_dir_all(folder).map_err(|error| failed(message, error))?;
         }
-        file::check_target(path).map_err(|error| {
-            let message = format!("{} cannot be recorded to", path.display());
-            Error::new(ErrorCode::Store, message).with_source(error)
-        })?;
+        let message = format!("{} cannot be recorded to", path.display());
+        file::check_target(path).map_err(|error| failed(message, error))?;
         Ok(Arc::new(Recorder {
             path: path.to_owned(),
             inner,
-            tape: Mutex::new(Tape {
-                entries: Vec::new(),
-                saved: true,
-            }),
+            tape: Mutex::default(),
         }))
     }
 
     pub(super) async fn send(
         self: &Arc<Self>,
         request: Request,
-        scrubber: Scrubber,
+        redactor: Redactor,
     ) -> Result<Response, Error> {
-        let asked = Asked::of(&request, &scrubber);
+        let asked = Asked::of(&request, &redactor);
         let place = {
             let mut tape = self.tape.lock();
             tape.entries.push(None);
@@ -81,9 +75,9 @@ impl Recorder {
             place,
             asked: Some(asked),
             status,
-            headers: kept(&headers, &scrubber),
+            headers: recorded(&headers, &redactor),
             taken: Vec::new(),
-            scrubber,
+            redactor,
         };
         let body = pass_on(response.body, taking);
         Ok(Response::new(status, headers, body))
@@ -98,31 +92,34 @@ impl Recorder {
         if let Some(slot) = tape.entries.get_mut(place) {
             *slot = Some(entry);
         }
-        tape.saved = false;
+        tape.unsaved = true;
         self.write(&mut tape)
     }
 
     fn write(&self, tape: &mut Tape) -> Result<(), Error> {
-        if tape.saved {
+        if !tape.unsaved {
             return Ok(());
         }
         let entries: Vec<&Entry> = tape.entries.iter().flatten().collect();
-        file::save(&self.path, &entries).map_err(|error| {
-            let message = format!("the recording {} cannot be written", self.path.display());
-            Error::new(ErrorCode::Store, message).with_source(error)
-        })?;
-        tape.saved = true;
+        let message = format!("the recording {} cannot be written", self.path.display());
+        file::save(&self.path, &entries).map_err(|error| failed(message, error))?;
+        tape.unsaved = false;
         Ok(())
     }
 }
 
-fn kept(headers: &[(String, String)], scrubber: &Scrubber) -> Map<String, Value> {
-    let kept = headers.iter().filter_map(|(name, value)| {
+fn failed(message: String, error: io::Error) -> Error {
+    Error::new(ErrorCode::Store, message).with_source(error)
+}
+
+/// The headers that are written.
+fn recorded(headers: &[(String, String)], redactor: &Redactor) -> Map<String, Value> {
+    let headers = headers.iter().filter_map(|(name, value)| {
         let name = name.to_ascii_lowercase();
-        let kept = HEADERS.contains(&name.as_str());
-        kept.then(|| (name, Value::String(scrubber.text(value))))
+        let written = HEADERS.contains(&name.as_str());
+        written.then(|| (name, Value::String(redactor.text(value))))
     });
-    kept.collect()
+    headers.collect()
 }
 
 /// A response that is being read.
@@ -134,7 +131,7 @@ struct Taking {
     status: u16,
     headers: Map<String, Value>,
     taken: Vec<u8>,
-    scrubber: Scrubber,
+    redactor: Redactor,
 }
 
 impl Taking {
@@ -145,7 +142,7 @@ impl Taking {
         let response = Answered {
             status: self.status,
             headers: std::mem::take(&mut self.headers),
-            body: content(self.scrubber.bytes(&self.taken)),
+            body: content(self.redactor.bytes(&self.taken)),
             truncated,
         };
         self.recorder.keep(self.place, Entry { request, response })

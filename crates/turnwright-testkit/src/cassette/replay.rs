@@ -3,16 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::stream;
 use parking_lot::Mutex;
 use turnwright_core::{Error, ErrorCode};
 use turnwright_models::http::{Body, Request, Response};
+use turnwright_models::redact::Redactor;
 
 use super::exchange::Exchange;
 use super::file::{Asked, Entry};
 use super::miss::miss;
-use super::scrub::Scrubber;
 
 pub(super) struct Player {
     name: String,
@@ -24,10 +23,7 @@ pub(super) struct Recording {
     pub(super) asked: Asked,
     pub(super) key: String,
     pub(super) played: bool,
-    status: u16,
-    headers: Vec<(String, String)>,
-    body: Bytes,
-    truncated: bool,
+    exchange: Exchange,
 }
 
 impl Player {
@@ -48,80 +44,78 @@ impl Player {
         Ok(Player::new(name, exchanges))
     }
 
-    pub(super) fn play(&self, request: &Request, scrubber: &Scrubber) -> Result<Response, Error> {
-        let asked = Asked::of(request, scrubber);
+    pub(super) fn play(&self, request: &Request, redactor: &Redactor) -> Result<Response, Error> {
+        let asked = Asked::of(request, redactor);
         let key = asked.key();
         let mut recordings = self.recordings.lock();
-        let mut left = recordings.iter_mut().filter(|it| !it.played);
-        match left.find(|it| it.key == key) {
-            Some(recording) => {
-                recording.played = true;
-                Ok(recording.response())
-            }
-            None => Err(miss(&self.name, &asked, &recordings)),
-        }
+        let played = play_first(&mut recordings, |recording| recording.key == key);
+        played.ok_or_else(|| miss(&self.name, &asked, &recordings))
     }
 
     /// The next that was not played, whatever is asked.
     pub(super) fn play_next(&self) -> Result<Response, Error> {
         let mut recordings = self.recordings.lock();
-        match recordings.iter_mut().find(|it| !it.played) {
-            Some(recording) => {
-                recording.played = true;
-                Ok(recording.response())
-            }
-            None => {
-                let (name, all) = (&self.name, recordings.len());
-                let message = format!("no recording is left: {name} holds {all}, all were played");
-                Err(Error::new(ErrorCode::InvalidModelConfig, message))
-            }
-        }
+        play_first(&mut recordings, |_| true).ok_or_else(|| {
+            let (name, all) = (&self.name, recordings.len());
+            let message = format!("no recording is left: {name} holds {all}, all were played");
+            Error::new(ErrorCode::InvalidModelConfig, message)
+        })
     }
 
     pub(super) fn unused(&self) -> Vec<String> {
         let recordings = self.recordings.lock();
-        let unused = recordings.iter().enumerate().filter(|(_, it)| !it.played);
-        let named = unused.map(|(at, it)| {
-            let Asked { method, path, .. } = &it.asked;
+        let all = recordings.iter().enumerate();
+        let unused = all.filter(|(_, recording)| !recording.played);
+        let named = unused.map(|(at, recording)| {
+            let Asked { method, path, .. } = &recording.asked;
             format!("number {at} of {}: {method} {path}", self.name)
         });
         named.collect()
     }
 }
 
+/// Plays the first that fits and was not played.
+fn play_first(recordings: &mut [Recording], fits: impl Fn(&Recording) -> bool) -> Option<Response> {
+    let mut all = recordings.iter_mut();
+    let recording = all.find(|recording| !recording.played && fits(recording))?;
+    recording.played = true;
+    Some(recording.response())
+}
+
 impl Recording {
     fn new(exchange: Exchange) -> Self {
         let asked = Asked {
-            method: exchange.method,
-            path: exchange.path,
-            body: exchange.request,
+            method: exchange.method.clone(),
+            path: exchange.path.clone(),
+            body: exchange.request.clone(),
         };
         Recording {
             key: asked.key(),
             asked,
             played: false,
-            status: exchange.status,
-            headers: exchange.headers,
-            body: exchange.body,
-            truncated: exchange.truncated,
+            exchange,
         }
     }
 
     fn response(&self) -> Response {
-        let broken = self.truncated.then(|| {
+        let exchange = &self.exchange;
+        let broken = exchange.truncated.then(|| {
             let message = "the connection to the model server broke: the recording ends here";
             Err(Error::new(ErrorCode::ModelUnreachable, message))
         });
-        let whole = (!self.body.is_empty()).then(|| Ok(self.body.clone()));
-        let body = Body::new(stream::iter(whole.into_iter().chain(broken)));
-        Response::new(self.status, self.headers.clone(), body)
+        let body = (!exchange.body.is_empty()).then(|| Ok(exchange.body.clone()));
+        let body = Body::new(stream::iter(body.into_iter().chain(broken)));
+        Response::new(exchange.status, exchange.headers.clone(), body)
     }
 }
 
 impl fmt::Debug for Player {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let recordings = self.recordings.lock();
-        let played = recordings.iter().filter(|it| it.played).count();
+        let played = recordings
+            .iter()
+            .filter(|recording| recording.played)
+            .count();
         write!(f, "playing {}, {played} of {}", self.name, recordings.len())
     }
 }

@@ -3,16 +3,17 @@
 use serde_json::Value;
 use turnwright_core::checksum_of_value;
 use turnwright_models::http::Request;
+use turnwright_models::redact::Redactor;
 
 use super::fences;
 use super::file::{Asked, content};
-use super::scrub::Scrubber;
+use super::scrub::scrub;
 
 /// Deeper bodies count as text: within the file they would be too deep to be read again.
 const DEEPEST: usize = 100;
 
 impl Asked {
-    pub(super) fn of(request: &Request, scrubber: &Scrubber) -> Self {
+    pub(super) fn of(request: &Request, redactor: &Redactor) -> Self {
         let mut path = request.url.path().to_owned();
         for (at, (name, _)) in request.url.query_pairs().enumerate() {
             path.push(if at == 0 { '?' } else { '&' });
@@ -21,8 +22,8 @@ impl Asked {
         }
         Asked {
             method: "POST".to_owned(),
-            path: scrubber.text(&path),
-            body: body(&request.body, scrubber),
+            path: redactor.text(&path),
+            body: body(&request.body, redactor),
         }
     }
 
@@ -38,17 +39,17 @@ impl Asked {
     }
 }
 
-fn body(bytes: &[u8], scrubber: &Scrubber) -> Value {
+fn body(bytes: &[u8], redactor: &Redactor) -> Value {
     if bytes.is_empty() {
         return Value::Null;
     }
     match serde_json::from_slice(bytes) {
         Ok(mut body) if depth(&body) <= DEEPEST => {
-            scrubber.value(&mut body);
+            scrub(redactor, &mut body);
             fences::plain(&mut body);
             body
         }
-        _ => content(scrubber.bytes(bytes)),
+        _ => content(redactor.bytes(bytes)),
     }
 }
 

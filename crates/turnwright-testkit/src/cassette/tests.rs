@@ -7,7 +7,7 @@ use url::Url;
 
 use super::diff::diff;
 use super::file::{Asked, bytes, content};
-use super::scrub::{MARK, Scrubber};
+use super::scrub::{MARK, redactor, redactor_of, scrub};
 use super::wants_to_record;
 
 fn json_values() -> impl Strategy<Value = Value> {
@@ -43,7 +43,7 @@ fn turned(value: &Value) -> Value {
 
 fn asked(body: impl Into<Vec<u8>>) -> Asked {
     let url = Url::parse("https://models.example/v1/chat/completions").unwrap();
-    Asked::of(&Request::new(url, body.into()), &Scrubber::of([]))
+    Asked::of(&Request::new(url, body.into()), &redactor_of([]))
 }
 
 proptest! {
@@ -64,14 +64,8 @@ proptest! {
     #[test]
     fn what_differs_stands_where_it_is_said_to(a in json_values(), b in json_values()) {
         for found in diff(&a, &b) {
-            use super::diff::What;
-            let (before, now) = match found.what {
-                What::Added(value) => (None, Some(value)),
-                What::Removed(value) => (Some(value), None),
-                What::Changed { recorded, now } => (Some(recorded), Some(now)),
-            };
-            prop_assert_eq!(a.pointer(&found.pointer), before);
-            prop_assert_eq!(b.pointer(&found.pointer), now);
+            prop_assert_eq!(a.pointer(&found.pointer), found.recorded);
+            prop_assert_eq!(b.pointer(&found.pointer), found.now);
         }
     }
 
@@ -81,17 +75,17 @@ proptest! {
         pieces in prop::collection::vec("\\PC{0,4}|[ab]{0,6}", 0..4),
     ) {
         let text = pieces.join(&secrets[0]) + &secrets.concat();
-        let scrubber = Scrubber::of(secrets.clone());
-        let scrubbed = scrubber.text(&text);
+        let redactor = redactor_of(secrets.clone());
+        let scrubbed = redactor.text(&text);
         let mut value = json!({ text.as_str(): [text.as_str()] });
-        scrubber.value(&mut value);
+        scrub(&redactor, &mut value);
         let (name, within) = value.as_object().unwrap().iter().next().unwrap();
         for secret in &secrets {
             prop_assert!(!scrubbed.contains(secret));
             prop_assert!(!name.contains(secret) && !within[0].as_str().unwrap().contains(secret));
         }
         // As it stands in the JSON text of a response.
-        let response = scrubber.bytes(json!(text).to_string().as_bytes());
+        let response = redactor.bytes(json!(text).to_string().as_bytes());
         if let Ok(read) = serde_json::from_slice::<String>(&response) {
             for secret in &secrets {
                 prop_assert!(!read.contains(secret), "{read:?}");
@@ -123,9 +117,9 @@ fn differences_are_lines_that_can_be_read() {
             "+ /seed: 7".to_owned(),
         ]
     );
-    let whole = diff(&Value::Null, &recorded);
+    let complete = diff(&Value::Null, &recorded);
     assert!(
-        whole[0]
+        complete[0]
             .to_string()
             .starts_with("the body: recorded null, now {\"a/b\":1,")
     );
@@ -149,7 +143,7 @@ fn keys_in_headers_and_queries_are_secrets() {
     let request = Request::new(url, body)
         .header("Authorization", "Bearer header-key")
         .header("x-api-key", "short");
-    let asked = Asked::of(&request, &Scrubber::new(&[], &request));
+    let asked = Asked::of(&request, &redactor(&[], &request));
     assert_eq!(asked.path, "/v1/x?key=&api-version=");
     assert_eq!(asked.route(), "/v1/x");
     let bearer = format!("Bearer {MARK}");
@@ -161,12 +155,16 @@ fn keys_in_headers_and_queries_are_secrets() {
 
 #[test]
 fn only_a_word_makes_it_record() {
-    for (said, records) in [
+    for (message, records) in [
         (None, false),
         (Some(""), false),
         (Some("0"), false),
         (Some("1"), true),
     ] {
-        assert_eq!(wants_to_record(said.map(OsStr::new)), records, "{said:?}");
+        assert_eq!(
+            wants_to_record(message.map(OsStr::new)),
+            records,
+            "{message:?}"
+        );
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::document::{Address, Document, Object, children, constrained_type, is_covered_inside};
 use super::report::{KeywordCount, Skipped};
-use super::validator::Refusal;
+use super::validator::Violations;
 use crate::pointer;
 
 /// A keyword of the document that applied to a place of a value.
@@ -26,7 +26,7 @@ pub(crate) enum Unbroken {
     /// The keyword only applies schemas. Their keywords are broken instead.
     OnlyApplies,
     /// No value was found that the keyword refuses.
-    NothingRefused,
+    NothingBroken,
     /// The values that it refuses are accepted: by another branch of a union, or after a repair.
     Rescued,
 }
@@ -69,10 +69,10 @@ impl<'a, 'd> Coverage<'a, 'd> {
 
     /// The keywords that applied to an accepted value, given the schemas that did.
     pub(crate) fn sites(&self, applied: &[(&'d Object, String)], value: &Value) -> Vec<Site<'d>> {
-        let addresses: HashSet<Address> = applied
+        let addresses = applied
             .iter()
-            .map(|(schema, _)| std::ptr::from_ref(*schema))
-            .collect();
+            .map(|(schema, _)| std::ptr::from_ref(*schema));
+        let addresses: HashSet<Address> = addresses.collect();
         let mut sites = Vec::new();
         for (schema, at) in applied {
             let Some(part) = value.pointer(at) else {
@@ -104,27 +104,22 @@ impl<'a, 'd> Coverage<'a, 'd> {
     }
 
     /// Counts the keywords that refuse a value, and those that apply them.
-    pub(crate) fn count_broken(&mut self, refusal: &Refusal) {
+    pub(crate) fn count_broken(&mut self, violations: &Violations) {
         let mut refusing: HashSet<&str> = HashSet::new();
-        for pointer in &refusal.keywords {
+        for pointer in &violations.keywords {
             let ends = pointer.match_indices('/').map(|(index, _)| index).skip(1);
-            refusing.extend(
-                ends.chain([pointer.len()])
-                    .filter_map(|end| pointer.get(..end)),
-            );
+            let ends = ends.chain([pointer.len()]);
+            refusing.extend(ends.filter_map(|end| pointer.get(..end)));
         }
         // What a condition applies is refused by the condition too.
         let conditional = |pointer: &&str| {
-            let schema = pointer
-                .strip_suffix("/then")
-                .or(pointer.strip_suffix("/else"))?;
+            let branch = pointer.strip_suffix("/then");
+            let schema = branch.or(pointer.strip_suffix("/else"))?;
             Some(pointer::join(schema, "if"))
         };
         let conditions: HashSet<String> = refusing.iter().filter_map(conditional).collect();
-        for pointer in refusing
-            .into_iter()
-            .chain(conditions.iter().map(String::as_str))
-        {
+        refusing.extend(conditions.iter().map(String::as_str));
+        for pointer in refusing {
             if let Some(count) = self.counts.get_mut(pointer) {
                 count.broken += 1;
             }
@@ -148,9 +143,8 @@ impl<'a, 'd> Coverage<'a, 'd> {
     pub(crate) fn unreached(&self) -> HashSet<Address> {
         let mut found = HashSet::new();
         let missing = self.counts.values().filter(|count| count.accepted == 0);
-        let mut open: Vec<Address> = missing
-            .map(|count| std::ptr::from_ref(count.schema))
-            .collect();
+        let missing = missing.map(|count| std::ptr::from_ref(count.schema));
+        let mut open: Vec<Address> = missing.collect();
         while let Some(schema) = open.pop() {
             if found.insert(schema) {
                 open.extend(self.doc.users(schema));
@@ -171,20 +165,18 @@ impl<'a, 'd> Coverage<'a, 'd> {
     }
 
     pub(crate) fn skipped(&self) -> Vec<Skipped> {
-        let lacking = |count: &Count<'_>| count.accepted == 0 || count.broken == 0;
-        self.counts
-            .iter()
-            .filter(|(_, count)| lacking(count))
-            .map(|(pointer, count)| Skipped {
+        let counts = self.counts.iter();
+        let lacking = counts.filter(|(_, count)| count.accepted == 0 || count.broken == 0);
+        let skipped = lacking.map(|(pointer, count)| {
+            let unreadable = self.doc.unreadable(count.schema, count.keyword);
+            Skipped {
                 pointer: pointer.clone(),
                 accepted: count.accepted,
                 broken: count.broken,
-                reason: self
-                    .doc
-                    .unreadable(count.schema, count.keyword)
-                    .unwrap_or_else(|| reason(count).to_owned()),
-            })
-            .collect()
+                reason: unreadable.unwrap_or_else(|| reason(count).to_owned()),
+            }
+        });
+        skipped.collect()
     }
 }
 
@@ -224,7 +216,7 @@ fn reason(count: &Count<'_>) -> &'static str {
             "what it refuses is accepted all the same: by another branch of a union, or after a repair (a default, a \
              coercion)"
         }
-        (_, Some(Unbroken::NothingRefused)) => "no value was found that it refuses",
+        (_, Some(Unbroken::NothingBroken)) => "no value was found that it refuses",
         (_, Some(Unbroken::OnlyApplies) | None) => "nothing inside it could be broken",
     }
 }

@@ -59,9 +59,8 @@ impl<'d> Document<'d> {
 
     /// Where a schema is in the document.
     pub(crate) fn pointer(&self, schema: &Object) -> &str {
-        self.pointers
-            .get(&std::ptr::from_ref(schema))
-            .map_or("", String::as_str)
+        let pointer = self.pointers.get(&std::ptr::from_ref(schema));
+        pointer.map_or("", String::as_str)
     }
 
     pub(crate) fn pattern(&self, text: &str) -> Result<&Pattern, &str> {
@@ -139,10 +138,10 @@ impl<'d> Document<'d> {
             let ambiguous = object.iter().any(|(keyword, rule)| match keyword.as_str() {
                 "format" | "$dynamicRef" | "contentEncoding" | "contentMediaType" => true,
                 "multipleOf" => !rule.is_u64(),
-                "pattern" => rule
-                    .as_str()
-                    .and_then(|text| self.pattern(text).ok())
-                    .is_none_or(|pattern| pattern.has_classes),
+                "pattern" => {
+                    let pattern = rule.as_str().and_then(|text| self.pattern(text).ok());
+                    pattern.is_none_or(|pattern| pattern.has_classes)
+                }
                 _ => self.unreadable(object, keyword).is_some(),
             });
             if ambiguous {
@@ -204,9 +203,8 @@ impl<'d> Document<'d> {
     }
 
     fn read_pattern(&mut self, text: &'d str) {
-        self.patterns
-            .entry(text)
-            .or_insert_with(|| Pattern::parse(text));
+        let pattern = self.patterns.entry(text);
+        pattern.or_insert_with(|| Pattern::parse(text));
     }
 
     fn reach(&mut self) {
@@ -250,11 +248,8 @@ impl<'d> Document<'d> {
                 open.extend(self.target(object).ok());
                 let same_place = ["allOf", "anyOf", "oneOf"];
                 let applied = children(object).filter(|(keyword, _)| same_place.contains(keyword));
-                open.extend(
-                    applied
-                        .map(|(_, child)| child)
-                        .filter(|child| child.is_object()),
-                );
+                let applied = applied.map(|(_, child)| child);
+                open.extend(applied.filter(|child| child.is_object()));
             }
         }
         found
@@ -340,10 +335,8 @@ pub(crate) fn property_schemas<'d>(
     }
     if found.is_empty() {
         let rest = schema.get("additionalProperties");
-        let unevaluated = schema
-            .get("unevaluatedProperties")
-            .filter(|rule| rule.is_object());
-        found.extend(rest.or(unevaluated));
+        let unevaluated = schema.get("unevaluatedProperties");
+        found.extend(rest.or(unevaluated.filter(|rule| rule.is_object())));
     }
     found
 }
@@ -358,16 +351,14 @@ pub(crate) fn item_schema<'d>(
         true => ("items", "additionalItems"),
         false => ("prefixItems", "items"),
     };
-    let unevaluated = schema
-        .get("unevaluatedItems")
-        .filter(|rule| rule.is_object());
+    let unevaluated = schema.get("unevaluatedItems");
     match schema.get(prefix) {
         Some(Value::Array(list)) => list.get(index).or(schema.get(rest)),
         Some(child) => Some(child),
         None if doc.draft7 => None,
         None => schema.get(rest),
     }
-    .or(unevaluated)
+    .or(unevaluated.filter(|rule| rule.is_object()))
 }
 
 /// A size that a keyword names; `2.0` is 2.

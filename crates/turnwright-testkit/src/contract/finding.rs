@@ -27,9 +27,9 @@ pub struct Finding {
 #[non_exhaustive]
 pub enum FindingKind {
     /// The schema accepts what the type refuses: the model is promised more than the handler takes.
-    TypeRefuses,
+    TypeDisagrees,
     /// The check refuses what the document allows.
-    CheckRefuses,
+    ValidValueInvalid,
     /// The check, and the type, accept what the document forbids.
     BrokenAccepted,
     /// The check accepts what the document forbids; only the type stopped it.
@@ -45,8 +45,8 @@ pub enum FindingKind {
 impl FindingKind {
     fn title(self) -> &'static str {
         match self {
-            Self::TypeRefuses => "the schema accepts what the type refuses",
-            Self::CheckRefuses => "the check refuses what the document allows",
+            Self::TypeDisagrees => "the schema accepts what the type refuses",
+            Self::ValidValueInvalid => "the check refuses what the document allows",
             Self::BrokenAccepted => "a value that the document forbids is accepted",
             Self::BrokenPassedCheck => {
                 "a value that the document forbids passes the check; only the type stopped it"
@@ -61,11 +61,11 @@ impl FindingKind {
 
     fn advice(self) -> &'static str {
         match self {
-            Self::TypeRefuses => {
+            Self::TypeDisagrees => {
                 "narrow the schema to what the type takes (a bound, a pattern, an enum: `#[schemars(…)]` on the field), \
                  or let the type's `Deserialize` take every value that the schema promises"
             }
-            Self::CheckRefuses => {
+            Self::ValidValueInvalid => {
                 "the document and the check disagree; if the document is your own, look for rules that only hold \
                  after defaults are filled in"
             }
@@ -92,10 +92,9 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.kind.title())?;
         writeln!(f, "   value:  {}", shortened(&self.value.to_string()))?;
-        let place = if self.pointer.is_empty() {
-            "the whole value"
-        } else {
-            &self.pointer
+        let place = match self.pointer.as_str() {
+            "" => "the whole value",
+            pointer => pointer,
         };
         writeln!(f, "   place:  {place}")?;
         if let Some(keyword) = &self.keyword {

@@ -45,7 +45,6 @@ mod mutation;
 mod pattern;
 mod repair;
 mod report;
-mod rng;
 mod run;
 mod shrink;
 mod validator;
@@ -144,10 +143,11 @@ impl Fuzz {
     /// If the contract does not hold, or if fewer than a third of the values were accepted.
     pub fn run(&self, tool: &Tool) -> Result<Report, Failure> {
         let report = run::run(tool, self.cases, self.seed);
-        if report.is_ok() {
-            Ok(report)
-        } else {
-            Err(Failure::new(report))
+        match report.is_ok() {
+            true => Ok(report),
+            false => Err(Failure {
+                report: Box::new(report),
+            }),
         }
     }
 }

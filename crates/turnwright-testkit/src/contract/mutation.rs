@@ -72,13 +72,12 @@ fn unlisted(rule: &Value, part: &Value) -> Vec<Value> {
             json!(format!("¿{}", text.to_uppercase())),
         ]);
     }
-    let listed = rule
-        .as_array()
-        .map_or(std::slice::from_ref(rule), Vec::as_slice);
-    let highest = listed
+    let single = std::slice::from_ref(rule);
+    let listed = rule.as_array().map_or(single, Vec::as_slice);
+    let numbers = listed
         .iter()
-        .filter_map(|value| Some(floor(value.as_number()?)))
-        .max();
+        .filter_map(|value| Some(floor(value.as_number()?)));
+    let highest = numbers.max();
     parts.extend(highest.and_then(|highest| integer_value(highest.saturating_add(1))));
     parts.extend([json!(false), json!(0)]);
     parts
@@ -91,17 +90,13 @@ fn numbers(keyword: &str, rule: &Number, number: &Number) -> Vec<Value> {
         return more.chain(shares).collect();
     }
     let sign = if keyword.ends_with("inimum") { -1 } else { 1 };
-    let near = [0, 1, 2, 1_000]
-        .into_iter()
-        .filter_map(|more| integer_value(floor(rule).saturating_add(sign * more)));
+    let near = [0, 1, 2, 1_000].into_iter();
+    let near = near.filter_map(|more| integer_value(floor(rule).saturating_add(sign * more)));
     let (bound, sign) = (float(rule), if sign < 0 { -1.0 } else { 1.0 });
     // Integers at the end of their range have no neighbour in 64 bits; floats do.
-    let floats = [
-        bound,
-        bound + sign * 0.5,
-        bound + sign * bound.abs().max(1.0),
-    ];
-    near.chain(floats.map(|float| json!(float))).collect()
+    let steps = [0.0, 0.5, bound.abs().max(1.0)];
+    let floats = steps.map(|step| json!(bound + sign * step));
+    near.chain(floats).collect()
 }
 
 fn strings<'d>(
@@ -128,9 +123,7 @@ fn strings<'d>(
         ("pattern", _) => unmatched(generator, text),
         ("format", _) => {
             let format = rule.as_str().and_then(|name| generator.doc.format(name));
-            format
-                .map(|format| format.invalid.clone())
-                .unwrap_or_default()
+            format.map_or_else(Vec::new, |format| format.invalid.clone())
         }
         _ => Vec::new(),
     };
@@ -167,19 +160,15 @@ fn arrays<'d>(
     let mut more = items.to_vec();
     let number = size(Some(rule)).unwrap_or(0);
     Some(match site.keyword {
-        "minItems" => vec![
-            items
-                .iter()
-                .take(number.saturating_sub(1))
-                .cloned()
-                .collect(),
-        ],
+        "minItems" => {
+            more.truncate(number.saturating_sub(1));
+            vec![more]
+        }
         "maxItems" => {
             while more.len() <= number.min(MOST) {
                 let rule = item_schema(generator.doc, site.schema, more.len());
-                let made = generator
-                    .part(rule.as_slice())
-                    .filter(|item| !more.contains(item));
+                let made = generator.part(rule.as_slice());
+                let made = made.filter(|item| !more.contains(item));
                 more.push(made.or_else(|| items.last().cloned()).unwrap_or_default());
             }
             vec![more]
@@ -211,12 +200,8 @@ fn arrays<'d>(
         "maxContains" => {
             for _ in 0..=number.min(MOST) {
                 let rule = item_schema(generator.doc, site.schema, more.len());
-                let rules: Vec<&Value> = site
-                    .schema
-                    .get("contains")
-                    .into_iter()
-                    .chain(rule)
-                    .collect();
+                let wanted = site.schema.get("contains");
+                let rules: Vec<&Value> = wanted.into_iter().chain(rule).collect();
                 more.extend(generator.part(&rules));
             }
             vec![more]
@@ -243,9 +228,7 @@ fn objects<'d>(
     let number = size(Some(rule)).unwrap_or(0);
     let forbidden = || {
         let named = rule.as_object().into_iter().flatten();
-        named
-            .filter(|(_, schema)| *schema == &Value::Bool(false))
-            .map(|(name, _)| name)
+        named.filter_map(|(name, schema)| (schema == &Value::Bool(false)).then_some(name))
     };
     let names: Vec<String> = match site.keyword {
         "required" | "dependentRequired" | "dependencies" => {
@@ -258,13 +241,14 @@ fn objects<'d>(
         }
         "minProperties" => {
             let required = site.schema.get("required").and_then(Value::as_array);
-            let mut names: Vec<&String> = object.keys().collect();
-            names.sort_by_key(|name| {
-                !required.is_some_and(|all| all.iter().any(|one| one == *name))
-            });
-            let kept = names.into_iter().take(number.saturating_sub(1));
-            let entry = |name: &String| Some((name.clone(), object.get(name)?.clone()));
-            return Some(vec![kept.filter_map(entry).collect()]);
+            let is_required =
+                |name: &String| required.is_some_and(|all| all.contains(&json!(name)));
+            let mut entries: Vec<(&String, &Value)> = object.iter().collect();
+            entries.sort_by_key(|(name, _)| !is_required(name));
+            entries.truncate(number.saturating_sub(1));
+            let entries = entries.into_iter();
+            let less = entries.map(|(name, value)| (name.clone(), value.clone()));
+            return Some(vec![less.collect()]);
         }
         "maxProperties" => {
             let mut more = object.clone();
@@ -292,18 +276,7 @@ fn objects<'d>(
                 .into()
         }
         "propertyNames" => {
-            let odd = [
-                "",
-                "¿",
-                "a",
-                "A",
-                "0",
-                "!",
-                "two words",
-                "UPPER",
-                "lower",
-                "\n",
-            ];
+            let odd = ["", "¿", "a", "A", "0", "!", "two words", "UPPER", "\n"];
             let long = [2, 5, 9, 17, 33, 65, 129, 257].map(|length| "x".repeat(length));
             odd.map(str::to_owned).into_iter().chain(long).collect()
         }
@@ -317,8 +290,6 @@ fn objects<'d>(
         _ => one_of_each(),
     };
     let all = names.iter().filter(|name| !object.contains_key(*name));
-    Some(
-        all.flat_map(|name| values.iter().map(|value| with(name, value)))
-            .collect(),
-    )
+    let changed = all.flat_map(|name| values.iter().map(|value| with(name, value)));
+    Some(changed.collect())
 }

@@ -1,8 +1,9 @@
 //! Regular expressions of a document, reversed to make strings.
 
+use regex::Regex;
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look};
 
-use super::rng::Rng;
+use crate::random::Rng;
 
 /// Characters of several bytes, to be used where a class has them in every dialect.
 const WIDE: [char; 4] = ['é', 'ü', '漢', '字'];
@@ -11,7 +12,7 @@ const WIDE: [char; 4] = ['é', 'ü', '漢', '字'];
 #[derive(Debug)]
 pub(crate) struct Pattern {
     hir: Hir,
-    regex: regex::Regex,
+    regex: Regex,
     /// Whether text around a match may undo it.
     pub(crate) anchored: bool,
     /// Whether it has `\w` or another class that is ASCII in ECMAScript and Unicode elsewhere.
@@ -22,13 +23,12 @@ impl Pattern {
     /// Reads the pattern, or returns why not.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if let Some(syntax) = dialect_syntax(text) {
-            return Err(format!(
-                "the pattern uses {syntax}, which engines read differently"
-            ));
+            let why = "which engines read differently";
+            return Err(format!("the pattern uses {syntax}, {why}"));
         }
         let unreadable = "the pattern cannot be read";
         let hir = regex_syntax::parse(text).map_err(|_| unreadable)?;
-        let regex = regex::Regex::new(text).map_err(|_| unreadable)?;
+        let regex = Regex::new(text).map_err(|_| unreadable)?;
         let look = hir.properties().look_set();
         let classes = ["\\w", "\\W", "\\d", "\\D", "\\s", "\\S", "\\b", "\\B"];
         Ok(Self {
@@ -103,48 +103,28 @@ impl Pattern {
     }
 }
 
-/// Syntax that ECMAScript and the engine used here read differently.
+/// Syntax that ECMAScript and the engine used here read differently, without escapes.
+const DIALECTS: [(&str, &str); 4] = [
+    (r"\[\^?\]", "an empty class"),
+    (r"\[[^\]]*\[", "a bracket inside a class"),
+    (r"\[[^\]]*(&&|~~|--)", "a doubled sign inside a class"),
+    (r"\(\?[^:<]", "a group with flags"),
+];
+
 fn dialect_syntax(text: &str) -> Option<&'static str> {
-    let mut in_class = false;
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        let next = chars.peek().copied();
-        match c {
-            '\\' => {
-                match next {
-                    Some(
-                        'A' | 'z' | 'Z' | 'a' | 'Q' | 'E' | 'U' | '<' | '>' | 'c' | 'G' | 'h' | 'H'
-                        | 'R' | 'K',
-                    ) => {
-                        return Some("an escape of its own dialect");
-                    }
-                    Some(_) => {}
-                    None => return Some("a trailing backslash"),
-                }
-                chars.next();
-            }
-            '[' if in_class => return Some("a bracket inside a class"),
-            '[' => {
-                in_class = true;
-                if next == Some('^') {
-                    chars.next();
-                }
-                if chars.peek() == Some(&']') {
-                    return Some("an empty class");
-                }
-            }
-            ']' => in_class = false,
-            '&' | '~' | '-' if in_class && next == Some(c) => {
-                return Some("a doubled sign inside a class");
-            }
-            '(' if !in_class && next == Some('?') => {
-                chars.next();
-                if !matches!(chars.peek(), Some(':' | '<')) {
-                    return Some("a group with flags");
-                }
-            }
-            _ => {}
-        }
+    let escapes = Regex::new(r"(?s)\\.?").ok()?;
+    let is_own = |escape: &str| {
+        let escaped = escape.chars().nth(1);
+        escaped.is_none_or(|c| "AzZaQEU<>cGhHRK".contains(c))
+    };
+    if escapes
+        .find_iter(text)
+        .any(|escape| is_own(escape.as_str()))
+    {
+        return Some("an escape of its own dialect");
     }
-    None
+    let plain = escapes.replace_all(text, "_");
+    let uses = |pattern: &str| Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(&plain));
+    let found = DIALECTS.iter().find(|(pattern, _)| uses(pattern));
+    found.map(|(_, syntax)| *syntax)
 }

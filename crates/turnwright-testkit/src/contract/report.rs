@@ -77,11 +77,8 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "contract of `{}`: {} values accepted",
-            self.tool, self.accepted
-        )?;
+        let (tool, accepted) = (&self.tool, self.accepted);
+        write!(f, "contract of `{tool}`: {accepted} values accepted")?;
         if self.by_trial > 0 {
             write!(f, " ({} of them by trial)", self.by_trial)?;
         }
@@ -93,35 +90,27 @@ impl fmt::Display for Report {
             write!(f, ", {} attempts without a value", self.missed)?;
         }
         writeln!(f, " (seed {})", self.seed)?;
-        let width = self
-            .per_keyword
-            .keys()
-            .map(String::len)
-            .max()
-            .unwrap_or(0)
-            .max("keyword".len());
-        writeln!(
-            f,
-            "  {:width$}  {:>6}  {:>8}  {:>6}",
-            "keyword", "places", "accepted", "broken"
-        )?;
+        let widths = self.per_keyword.keys().map(String::len);
+        let width = widths.chain(["keyword".len()]).max().unwrap_or(0);
+        let (places, accepted, broken) = ("places", "accepted", "broken");
+        writeln!(f, "  {:width$}  {places}  {accepted}  {broken}", "keyword")?;
         for (keyword, count) in &self.per_keyword {
+            let (places, accepted, broken) = (count.places, count.accepted, count.broken);
             writeln!(
                 f,
-                "  {keyword:width$}  {:>6}  {:>8}  {:>6}",
-                count.places, count.accepted, count.broken
+                "  {keyword:width$}  {places:>6}  {accepted:>8}  {broken:>6}"
             )?;
         }
         if !self.skipped.is_empty() {
             writeln!(f, "not fully tried:")?;
-            for skipped in &self.skipped {
-                let lacks = match (skipped.accepted, skipped.broken) {
-                    (0, 0) => "no values",
-                    (0, _) => "no accepted values",
-                    _ => "no broken values",
-                };
-                writeln!(f, "  {}: {lacks}: {}", skipped.pointer, skipped.reason)?;
-            }
+        }
+        for skipped in &self.skipped {
+            let lacks = match (skipped.accepted, skipped.broken) {
+                (0, 0) => "no values",
+                (0, _) => "no accepted values",
+                _ => "no broken values",
+            };
+            writeln!(f, "  {}: {lacks}: {}", skipped.pointer, skipped.reason)?;
         }
         Ok(())
     }
@@ -130,16 +119,10 @@ impl fmt::Display for Report {
 /// A contract that does not hold. Its `Display` and its `Debug` say which value, where, and what to change.
 #[derive(Clone)]
 pub struct Failure {
-    report: Box<Report>,
+    pub(crate) report: Box<Report>,
 }
 
 impl Failure {
-    pub(crate) fn new(report: Report) -> Self {
-        Self {
-            report: Box::new(report),
-        }
-    }
-
     /// The whole report, findings included.
     pub fn report(&self) -> &Report {
         &self.report

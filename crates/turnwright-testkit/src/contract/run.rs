@@ -1,6 +1,7 @@
 //! One run: values are made, tried and counted.
 
 use std::collections::{BTreeMap, HashSet};
+use std::panic::resume_unwind;
 
 use serde_json::Value;
 use turnwright_core::{Error, Tool};
@@ -8,14 +9,14 @@ use turnwright_core::{Error, Tool};
 use super::coverage::{Coverage, Site, Unbroken};
 use super::document::{Address, Document, Object};
 use super::finding::{Finding, FindingKind};
-use super::generator::Generator;
+use super::generator::{FUEL, Generator};
 use super::mutation::mutations;
 use super::repair::{is_promised, is_repairable};
 use super::report::Report;
-use super::rng::Rng;
 use super::shrink::shrunk;
-use super::validator::{Refusal, Validator};
+use super::validator::{Validator, Violations};
 use crate::pointer;
+use crate::random::Rng;
 
 /// Attempts to make one accepted value.
 const ATTEMPTS: usize = 10;
@@ -34,9 +35,7 @@ pub(crate) fn run(tool: &Tool, cases: usize, seed: u64) -> Report {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK);
         match thread.spawn_scoped(scope, || run_here(tool, cases, seed)) {
-            Ok(thread) => thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
             Err(_) => run_here(tool, cases, seed),
         }
     })
@@ -100,13 +99,8 @@ impl<'d> Run<'_, 'd> {
             }
             Ok(checked) if !is_promised(self.doc, &value, checked.value(), true) => {
                 let answer = format!("it was changed to {}", checked.value());
-                self.note(
-                    FindingKind::Changed,
-                    value.clone(),
-                    String::new(),
-                    None,
-                    answer,
-                );
+                let (kind, place) = (FindingKind::Changed, String::new());
+                self.note(kind, value.clone(), place, None, answer);
             }
             Ok(_) => {}
         }
@@ -133,7 +127,15 @@ impl<'d> Run<'_, 'd> {
     }
 
     fn generator(&mut self) -> Generator<'_, 'd> {
-        Generator::new(self.validator, self.doc, &mut self.rng, &self.unreached)
+        Generator {
+            doc: self.doc,
+            validator: self.validator,
+            rng: &mut self.rng,
+            unreached: &self.unreached,
+            fuel: FUEL,
+            applied: Vec::new(),
+            uncertain: false,
+        }
     }
 
     /// A value that the document accepts, and the schemas that applied to its parts.
@@ -147,7 +149,7 @@ impl<'d> Run<'_, 'd> {
             };
             match self.validator.validate(&value) {
                 Ok(()) if !uncertain => return Some((value, applied)),
-                Err(refusal) if refusal.certain => {}
+                Err(violations) if violations.certain => {}
                 _ if self.tool.schema().accepts(&value) => {
                     self.report.by_trial += 1;
                     return Some((value, applied));
@@ -164,14 +166,14 @@ impl<'d> Run<'_, 'd> {
         let mut parts =
             mutations(&mut self.generator(), site, part).ok_or(Unbroken::OnlyApplies)?;
         self.rng.shuffle(&mut parts);
-        let mut reason = Unbroken::NothingRefused;
+        let mut reason = Unbroken::NothingBroken;
         for part in parts {
             let Some(broken) = pointer::replaced(value, &site.at, part) else {
                 continue;
             };
             match self.validator.validate(&broken) {
-                Err(refusal) if refusal.certain && refusal.is_by(&site.pointer) => {
-                    if self.judge(&broken, site, &refusal) {
+                Err(violations) if violations.certain && violations.is_by(&site.pointer) => {
+                    if self.judge(&broken, site, &violations) {
                         return Ok(());
                     }
                     reason = Unbroken::Rescued;
@@ -179,9 +181,8 @@ impl<'d> Run<'_, 'd> {
                 Err(_) => {}
                 Ok(()) => {
                     let part = broken.pointer(&site.at).unwrap_or(&broken);
-                    if !self.validator.part_accepts(site.schema, part) {
-                        reason = Unbroken::Rescued;
-                    }
+                    let rescued = !self.validator.part_accepts(site.schema, part);
+                    reason = if rescued { Unbroken::Rescued } else { reason };
                 }
             }
         }
@@ -189,21 +190,19 @@ impl<'d> Run<'_, 'd> {
     }
 
     /// Tries a value that the document refuses. False if a promised repair makes it valid.
-    fn judge(&mut self, value: &Value, site: &Site<'d>, refusal: &Refusal) -> bool {
+    fn judge(&mut self, value: &Value, site: &Site<'d>, violations: &Violations) -> bool {
         let repaired = |after: &Value| {
-            self.validator
-                .validate(after)
-                .map_or_else(|refusal| !refusal.certain, |()| true)
+            let broken = self.validator.validate(after);
+            !broken.is_err_and(|violations| violations.certain)
                 && is_promised(self.doc, value, after, false)
         };
         let fault = match self.tool.probe(value) {
             Ok(checked) if repaired(checked.value()) => return false,
-            Ok(checked) if checked.value() == value => Some((
-                FindingKind::BrokenAccepted,
-                "nothing: it was accepted".to_owned(),
-            )),
             Ok(checked) => {
-                let answer = format!("it was accepted as {}", checked.value());
+                let answer = match checked.value() == value {
+                    true => "nothing: it was accepted".to_owned(),
+                    false => format!("it was accepted as {}", checked.value()),
+                };
                 Some((FindingKind::BrokenAccepted, answer))
             }
             Err(error) if error.code().as_str() != "E_INVALID_TOOL_ARGS" => {
@@ -217,37 +216,30 @@ impl<'d> Run<'_, 'd> {
                 Some((FindingKind::BrokenPassedCheck, describe(&error)))
             }
             Err(error) => {
+                let mut places = error.faults().iter().map(|fault| &fault.pointer);
                 let found = error.faults().len() >= MOST_FAULTS
-                    || error
-                        .faults()
-                        .iter()
-                        .any(|fault| is_expected(&fault.pointer, self.doc, value, site, refusal));
+                    || places.any(|at| is_expected(at, self.doc, value, site, violations));
                 (!found).then(|| (FindingKind::FaultElsewhere, describe(&error)))
             }
         };
         self.report.broken += 1;
-        self.coverage.count_broken(refusal);
+        self.coverage.count_broken(violations);
         if let Some((kind, answer)) = fault {
-            let pointer = refusal.places.first().unwrap_or(&site.at).clone();
-            self.note(
-                kind,
-                value.clone(),
-                pointer,
-                Some(site.pointer.clone()),
-                answer,
-            );
+            let place = violations.places.first().unwrap_or(&site.at).clone();
+            let keyword = Some(site.pointer.clone());
+            self.note(kind, value.clone(), place, keyword, answer);
         }
         true
     }
 
     fn note_refused(&mut self, value: &Value, error: &Error) {
-        let kind = refusal_kind(error);
+        let kind = kind_of_error(error);
         let shows = |value: &Value| {
             let accepted = match self.validator.validate(value) {
                 Ok(()) => true,
-                Err(refusal) => !refusal.certain && self.tool.schema().accepts(value),
+                Err(violations) => !violations.certain && self.tool.schema().accepts(value),
             };
-            let refused = |error: Error| refusal_kind(&error) == kind;
+            let refused = |error: Error| kind_of_error(&error) == kind;
             accepted && self.tool.probe(value).is_err_and(refused)
         };
         let value = shrunk(value, shows);
@@ -273,15 +265,10 @@ impl<'d> Run<'_, 'd> {
             pointer,
             keyword,
             answer,
-            times: 1,
+            times: 0,
         };
-        let known = self
-            .findings
-            .entry((kind, place))
-            .or_insert_with(|| Finding {
-                times: 0,
-                ..finding.clone()
-            });
+        let known = self.findings.entry((kind, place));
+        let known = known.or_insert_with(|| finding.clone());
         let times = known.times + 1;
         if finding.value.to_string().len() < known.value.to_string().len() {
             *known = finding;
@@ -296,7 +283,7 @@ fn is_expected(
     doc: &Document<'_>,
     value: &Value,
     site: &Site<'_>,
-    refusal: &Refusal,
+    violations: &Violations,
 ) -> bool {
     // The validator counts the items behind a prefix from 0.
     let comparable = |place: &str| match doc.has_prefixes {
@@ -307,9 +294,9 @@ fn is_expected(
     // A repair may have changed the value before the faults were found.
     let repairable = value.pointer(&site.at).is_none_or(is_repairable);
     let in_branch = repairable || is_in_union(&site.pointer);
-    let mut places = refusal.places.iter().map(|place| comparable(place));
+    let mut places = violations.places.iter().map(|place| comparable(place));
     let (_, name) = fault.rsplit_once('/').unwrap_or_default();
-    refusal
+    violations
         .names
         .iter()
         .any(|refused| pointer::join("", refused).get(1..) == Some(name))
@@ -322,20 +309,20 @@ fn is_expected(
 
 /// A place in which all items of an array are one.
 fn without_indices(place: &str) -> String {
-    let is_index = |token: &str| token.parse::<usize>().is_ok();
-    let tokens = place
-        .split('/')
-        .map(|token| if is_index(token) { "*" } else { token });
+    let tokens = place.split('/').map(|token| match token.parse::<usize>() {
+        Ok(_) => "*",
+        Err(_) => token,
+    });
     tokens.collect::<Vec<_>>().join("/")
 }
 
-fn refusal_kind(error: &Error) -> FindingKind {
+fn kind_of_error(error: &Error) -> FindingKind {
     if error.code().as_str() != "E_INVALID_TOOL_ARGS" {
         FindingKind::OtherError
     } else if is_deserialisation(error) {
-        FindingKind::TypeRefuses
+        FindingKind::TypeDisagrees
     } else {
-        FindingKind::CheckRefuses
+        FindingKind::ValidValueInvalid
     }
 }
 
@@ -348,26 +335,17 @@ fn is_in_union(keyword: &str) -> bool {
 
 /// Whether the check accepted the value and the argument type refused it.
 fn is_deserialisation(error: &Error) -> bool {
-    !error.faults().is_empty()
-        && error
-            .faults()
-            .iter()
-            .all(|fault| fault.rule == "deserialize")
+    let mut faults = error.faults().iter();
+    !error.faults().is_empty() && faults.all(|fault| fault.rule == "deserialize")
 }
 
 fn describe(error: &Error) -> String {
     // The message of a type is for operators only, and so in the error's own text.
-    if is_deserialisation(error) {
+    if error.faults().is_empty() || is_deserialisation(error) {
         return error.to_string();
     }
-    let faults: Vec<String> = error
-        .faults()
-        .iter()
-        .map(|fault| format!("{}: {} ({})", fault.pointer, fault.message, fault.rule))
-        .collect();
-    if faults.is_empty() {
-        error.to_string()
-    } else {
-        faults.join("; ")
-    }
+    let faults = error.faults().iter();
+    let faults =
+        faults.map(|fault| format!("{}: {} ({})", fault.pointer, fault.message, fault.rule));
+    faults.collect::<Vec<_>>().join("; ")
 }

@@ -6,8 +6,8 @@ use super::document::Document;
 use super::format;
 use super::pattern::Pattern;
 use super::repair::is_promised;
-use super::rng::Rng;
 use super::validator::Validator;
+use crate::random::Rng;
 
 #[test]
 fn a_pattern_makes_strings_that_it_matches() {
@@ -46,7 +46,7 @@ fn verdict(schema: Value, value: Value) -> Option<bool> {
     let doc = Document::new(&document);
     match Validator::new(&doc).validate(&json!({ "v": value })) {
         Ok(()) => Some(true),
-        Err(refusal) => refusal.certain.then_some(false),
+        Err(violations) => violations.certain.then_some(false),
     }
 }
 
@@ -125,19 +125,19 @@ fn a_refusal_names_its_keywords_and_places() {
     });
     let doc = Document::new(&document);
     let validator = Validator::new(&doc);
-    let refusal = |value| validator.validate(&value).unwrap_err();
-    let number = refusal(json!({ "a/b": 1, "list": [] }));
+    let violations = |value| validator.validate(&value).unwrap_err();
+    let number = violations(json!({ "a/b": 1, "list": [] }));
     assert!(
         number.certain && number.is_by("/$defs/100%/minimum") && number.is_by("/properties"),
         "{number:?}"
     );
     assert_eq!(number.places, ["/a~1b"]);
-    let missing = refusal(json!({}));
+    let missing = violations(json!({}));
     assert_eq!(
         (missing.keywords, missing.places),
         (vec!["/required".to_owned()], vec!["/list".to_owned()])
     );
-    let item = refusal(json!({ "list": [1, "x"] }));
+    let item = violations(json!({ "list": [1, "x"] }));
     assert!(
         item.is_by("/properties/list/items/anyOf")
             && item.is_by("/properties/list/items/anyOf/1/minLength")

@@ -21,9 +21,9 @@ pub(crate) struct Validator<'a, 'd> {
     parts: HashMap<Address, SchemaIndex>,
 }
 
-/// Why the document refuses a value.
+/// The rules of the document that a value breaks.
 #[derive(Debug, Default)]
-pub(crate) struct Refusal {
+pub(crate) struct Violations {
     /// Whether every reader of the document must refuse it. Otherwise the reason is a pattern, a format or a fraction on
     /// which readers differ.
     pub(crate) certain: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Refusal {
     pub(crate) names: Vec<String>,
 }
 
-impl Refusal {
+impl Violations {
     /// Whether a keyword, or one inside it, is among those that refuse.
     pub(crate) fn is_by(&self, keyword: &str) -> bool {
         let mut keywords = self.keywords.iter();
@@ -90,21 +90,21 @@ impl<'a, 'd> Validator<'a, 'd> {
     }
 
     /// Validates against the document. Without a verdict the value counts as refused, uncertainly.
-    pub(crate) fn validate(&self, value: &Value) -> Result<(), Refusal> {
+    pub(crate) fn validate(&self, value: &Value) -> Result<(), Violations> {
         let Some(root) = self.root else {
-            return Err(Refusal::default());
+            return Err(Violations::default());
         };
         self.schemas.validate(value, root).map_err(|error| {
-            let mut refusal = Refusal {
+            let mut violations = Violations {
                 certain: self.is_certain(&error),
-                ..Refusal::default()
+                ..Violations::default()
             };
-            self.collect(&error, &mut refusal);
-            refusal
+            self.collect(&error, &mut violations);
+            violations
         })
     }
 
-    fn collect(&self, error: &ValidationError<'_, '_>, refusal: &mut Refusal) {
+    fn collect(&self, error: &ValidationError<'_, '_>, violations: &mut Violations) {
         let at = error.instance_location.to_string();
         let schema = schema_pointer(error);
         let keyword = match error.kind.keyword_path().map(|path| path.keyword) {
@@ -124,7 +124,7 @@ impl<'a, 'd> Validator<'a, 'd> {
             _ => Vec::new(),
         };
         let children = names.iter().map(|name| pointer::join(&at, name));
-        refusal.places.extend(children);
+        violations.places.extend(children);
         match &error.kind {
             // The faults are at the properties, or in the causes.
             ErrorKind::Required { .. }
@@ -134,22 +134,22 @@ impl<'a, 'd> Validator<'a, 'd> {
             | ErrorKind::Reference { .. }
             | ErrorKind::AllOf => {}
             // The validator does not say of which object.
-            ErrorKind::PropertyName { prop } => refusal.names.push(prop.clone()),
+            ErrorKind::PropertyName { prop } => violations.names.push(prop.clone()),
             _ => {
                 if schema.ends_with("/unevaluatedItems") {
                     let array = at.rsplit_once('/').map_or("", |(array, _)| array);
-                    refusal.places.push(array.to_owned());
+                    violations.places.push(array.to_owned());
                 }
-                refusal.places.push(at.clone());
+                violations.places.push(at.clone());
             }
         }
         if keyword.is_some() || matches!(error.kind, ErrorKind::FalseSchema) {
             let pointer = keyword.map(|keyword| pointer::join(&schema, keyword));
-            refusal.keywords.push(pointer.unwrap_or(schema));
+            violations.keywords.push(pointer.unwrap_or(schema));
         }
         if !matches!(error.kind, ErrorKind::PropertyName { .. }) {
             for cause in &error.causes {
-                self.collect(cause, refusal);
+                self.collect(cause, violations);
             }
         }
     }
@@ -241,9 +241,8 @@ impl UrlLoader for Offline {
 
 fn schema_pointer(error: &ValidationError<'_, '_>) -> String {
     let (_, fragment) = error.schema_url.split_once('#').unwrap_or_default();
-    percent_decode_str(fragment)
-        .decode_utf8_lossy()
-        .into_owned()
+    let pointer = percent_decode_str(fragment).decode_utf8_lossy();
+    pointer.into_owned()
 }
 
 /// The document without the patterns and formats that give no verdict.
@@ -253,15 +252,15 @@ fn readable(doc: &Document<'_>) -> Value {
         let Some(Value::Object(schema)) = doc.root.pointer(pointer) else {
             continue;
         };
-        let Some(Value::Object(kept)) = copy.pointer_mut(pointer) else {
+        let Some(Value::Object(readable)) = copy.pointer_mut(pointer) else {
             continue;
         };
         for keyword in ["pattern", "format"] {
             if doc.unreadable(schema, keyword).is_some() {
-                kept.shift_remove(keyword);
+                readable.shift_remove(keyword);
             }
         }
-        if let Some(Value::Object(patterns)) = kept.get_mut("patternProperties") {
+        if let Some(Value::Object(patterns)) = readable.get_mut("patternProperties") {
             patterns.retain(|text, _| doc.pattern(text).is_ok());
         }
     }

@@ -51,6 +51,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
@@ -61,7 +62,7 @@ use turnwright_core::{BoxError, DispatchContext, Executor};
 use prompt::Transcripts;
 
 pub use prompt::{ShownPart, ShownRole};
-pub use shown::{Shown, ShownCall, ShownMessage, ShownRetrievable, ShownTool};
+pub use shown::{Rendered, Shown, ShownCall, ShownMessage, ShownRetrievable, ShownTool};
 pub use step::Step;
 
 /// An [`Executor`] that plays a script, one [`Step`] for each iteration. Clones share the script, and what it was shown.
@@ -71,9 +72,9 @@ pub use step::Step;
 pub struct ScriptedModel(Arc<Mutex<State>>);
 
 struct State {
-    /// What is still to be played is there; what was played is gone.
-    steps: Vec<Option<Step>>,
-    next: usize,
+    /// What is still to be played.
+    steps: VecDeque<Step>,
+    played: usize,
     shown: Vec<Arc<Shown>>,
 }
 
@@ -82,15 +83,15 @@ impl ScriptedModel {
     #[must_use]
     pub fn new(steps: impl IntoIterator<Item = Step>) -> Self {
         ScriptedModel(Arc::new(Mutex::new(State {
-            steps: steps.into_iter().map(Some).collect(),
-            next: 0,
+            steps: steps.into_iter().collect(),
+            played: 0,
             shown: Vec::new(),
         })))
     }
 
     /// Adds a step at the end, also while the script is played.
     pub fn push(&self, step: Step) {
-        self.0.lock().steps.push(Some(step));
+        self.0.lock().steps.push_back(step);
     }
 
     /// What it was shown when it played that step, counted from 0 over all turns.
@@ -127,9 +128,7 @@ impl ScriptedModel {
     #[must_use]
     pub fn unplayed(&self) -> Vec<usize> {
         let state = self.0.lock();
-        let left = state.steps.iter().enumerate();
-        left.filter_map(|(at, step)| step.as_ref().map(|_| at))
-            .collect()
+        (state.played..state.played + state.steps.len()).collect()
     }
 
     /// Asserts that every step was played.
@@ -139,16 +138,13 @@ impl ScriptedModel {
     #[track_caller]
     pub fn assert_finished(&self) {
         let state = self.0.lock();
-        let left: Vec<String> = state
-            .steps
-            .iter()
-            .enumerate()
-            .filter_map(|(at, step)| Some(format!("step {at} ({:?})", step.as_ref()?)))
-            .collect();
+        let left = (state.played..).zip(&state.steps);
+        let left = left.map(|(at, step)| format!("step {at} ({step:?})"));
+        let left: Vec<String> = left.collect();
         assert!(
             left.is_empty(),
             "of {} steps these were not played: {}",
-            state.steps.len(),
+            state.played + left.len(),
             left.join(", ")
         );
     }
@@ -156,14 +152,12 @@ impl ScriptedModel {
 
 impl State {
     fn take(&mut self) -> Result<Step, BoxError> {
-        let (at, of) = (self.next, self.steps.len());
-        match self.steps.get_mut(at).and_then(Option::take) {
-            Some(step) => {
-                self.next += 1;
-                Ok(step)
-            }
-            None => Err(format!("the script ran out: there is no step {at}, it has {of}").into()),
-        }
+        let played = self.played;
+        let step = self.steps.pop_front().ok_or_else(|| {
+            format!("the script ran out: there is no step {played}, it has {played}")
+        })?;
+        self.played += 1;
+        Ok(step)
     }
 }
 
@@ -195,11 +189,7 @@ impl Executor for ScriptedModel {
 impl fmt::Debug for ScriptedModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.0.lock();
-        write!(
-            f,
-            "ScriptedModel({} of {} played)",
-            state.next,
-            state.steps.len()
-        )
+        let (played, all) = (state.played, state.played + state.steps.len());
+        write!(f, "ScriptedModel({played} of {all} played)")
     }
 }

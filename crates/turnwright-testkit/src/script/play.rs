@@ -33,11 +33,9 @@ impl Act {
                     false => message.finish().await?,
                 };
             }
-            Act::Think(pieces) => {
+            Act::Think(text) => {
                 let mut thought = ctx.reporter().thought();
-                for piece in pieces {
-                    thought.push(piece).await;
-                }
+                thought.push(text).await;
                 thought.finish().await?;
             }
             Act::Call(calls) => {

@@ -69,7 +69,9 @@ pub(super) struct Transcripts(Mutex<Vec<(ScriptedModel, Transcript<ShownPart>)>>
 impl Transcripts {
     pub(super) fn take(&self, model: &ScriptedModel) -> Transcript<ShownPart> {
         let mut all = self.0.lock();
-        let place = all.iter().position(|(it, _)| Arc::ptr_eq(&it.0, &model.0));
+        let place = all
+            .iter()
+            .position(|(owner, _)| Arc::ptr_eq(&owner.0, &model.0));
         place.map(|at| all.swap_remove(at).1).unwrap_or_default()
     }
 
@@ -108,21 +110,22 @@ impl Writer for PlainWriter<'_> {
 
     async fn entry(&mut self, entry: &Entry) -> Result<Vec<ShownPart>, Error> {
         Ok(match entry {
-            Entry::Message(said) => {
-                let role = match said.author() {
+            Entry::Message(message) => {
+                let role = match message.author() {
                     Author::Framework => ShownRole::Note,
                     _ => ShownRole::User,
                 };
-                vec![ShownPart::new(role, said.text())]
+                vec![ShownPart::new(role, message.text())]
             }
             Entry::Retrievable(found) => {
                 let text = text_of(&self.0.retrievable(found).await);
                 vec![ShownPart::new(ShownRole::Retrieved, text)]
             }
-            Entry::Instruction(it) => vec![ShownPart::new(ShownRole::Note, it.text())],
-            Entry::Memory(it) => vec![ShownPart::new(ShownRole::Note, it.text())],
+            Entry::Instruction(record) => vec![ShownPart::new(ShownRole::Note, record.text())],
+            Entry::Memory(record) => vec![ShownPart::new(ShownRole::Note, record.text())],
             Entry::Response(response) => {
-                let words: Vec<&str> = response.messages.iter().map(|it| it.text()).collect();
+                let messages = response.messages.iter();
+                let words: Vec<&str> = messages.map(|message| message.text()).collect();
                 if words.is_empty() && response.calls.is_empty() {
                     return Ok(Vec::new());
                 }

@@ -1,6 +1,5 @@
 //! What a model was shown.
 
-use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use serde_json::Value;
 use turnwright_core::record::{Author, Retrievable, ToolCall};
 use turnwright_core::render::{Part, Renderer};
 use turnwright_core::transcript::Transcript;
-use turnwright_core::{BoxError, DispatchContext, Tool};
+use turnwright_core::{BoxError, DispatchContext};
 
 use super::prompt::{self, ShownPart};
 
@@ -50,18 +49,39 @@ pub struct ShownMessage {
     pub text: String,
 }
 
-/// A call as it stood in the turn then. It is the record, and what a model reads of it.
-#[derive(Clone)]
-pub struct ShownCall {
-    record: Arc<ToolCall>,
+/// A record as it stood in the turn then, and what a model reads of it.
+#[derive(Clone, Debug)]
+pub struct Rendered<R> {
+    record: Arc<R>,
     rendered: String,
 }
 
-/// Something retrieved. It is the record, and what a model reads of it.
-#[derive(Clone)]
-pub struct ShownRetrievable {
-    record: Arc<Retrievable>,
-    rendered: String,
+/// A call that a model was shown.
+pub type ShownCall = Rendered<ToolCall>;
+
+/// Something retrieved that a model was shown.
+pub type ShownRetrievable = Rendered<Retrievable>;
+
+impl<R> Rendered<R> {
+    /// What a model reads of it, in its envelope.
+    #[must_use]
+    pub fn rendered(&self) -> &str {
+        &self.rendered
+    }
+
+    /// The record.
+    #[must_use]
+    pub fn record(&self) -> &Arc<R> {
+        &self.record
+    }
+}
+
+impl<R> Deref for Rendered<R> {
+    type Target = R;
+
+    fn deref(&self) -> &R {
+        &self.record
+    }
 }
 
 impl Shown {
@@ -75,27 +95,44 @@ impl Shown {
         let mut tool_calls = Vec::new();
         for record in ctx.tool_calls() {
             let rendered = text_of(&renderer.tool_call(&record).await);
-            tool_calls.push(ShownCall { record, rendered });
+            tool_calls.push(Rendered { record, rendered });
         }
         let mut retrievables = Vec::new();
         for record in ctx.retrievables() {
             let rendered = text_of(&renderer.retrievable(&record).await);
-            retrievables.push(ShownRetrievable { record, rendered });
+            retrievables.push(Rendered { record, rendered });
         }
         let messages = ctx.messages().into_iter().map(|message| ShownMessage {
             author: message.author().clone(),
             text: message.text().to_owned(),
         });
-        let texts = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
+        let visible = ctx.tools().visible();
+        let tools = visible.iter().map(|tool| ShownTool {
+            name: tool.name().to_owned(),
+            description: tool.description().to_owned(),
+            document: tool.schema().document().clone(),
+        });
         Ok(Shown {
             turn_id: ctx.turn_id().to_owned(),
             iteration: ctx.iteration(),
-            tools: ctx.tools().visible().iter().map(ShownTool::of).collect(),
-            instructions: texts(ctx.instructions().iter().map(|it| it.text()).collect()),
-            memories: texts(ctx.memories().iter().map(|it| it.text()).collect()),
+            tools: tools.collect(),
+            instructions: ctx
+                .instructions()
+                .iter()
+                .map(|record| record.text().to_owned())
+                .collect(),
+            memories: ctx
+                .memories()
+                .iter()
+                .map(|record| record.text().to_owned())
+                .collect(),
             retrievables,
             messages: messages.collect(),
-            thoughts: texts(ctx.thoughts().iter().map(|it| it.text()).collect()),
+            thoughts: ctx
+                .thoughts()
+                .iter()
+                .map(|record| record.text().to_owned())
+                .collect(),
             tool_calls,
             prompt: transcript.messages().cloned().collect(),
             answer_schema: ctx
@@ -193,61 +230,10 @@ impl Shown {
     }
 }
 
-impl ShownTool {
-    fn of(tool: &Tool) -> Self {
-        ShownTool {
-            name: tool.name().to_owned(),
-            description: tool.description().to_owned(),
-            document: tool.schema().document().clone(),
-        }
-    }
-}
-
 pub(super) fn text_of(parts: &[Part]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_str()),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
-}
-
-/// One table: both are a record, and what a model reads of it.
-macro_rules! rendered {
-    ($($shown:ident: $record:ident;)+) => {$(
-        impl $shown {
-            /// What a model reads of it, in its envelope.
-            #[must_use]
-            pub fn rendered(&self) -> &str {
-                &self.rendered
-            }
-
-            /// The record.
-            #[must_use]
-            pub fn record(&self) -> &Arc<$record> {
-                &self.record
-            }
-        }
-
-        impl Deref for $shown {
-            type Target = $record;
-
-            fn deref(&self) -> &$record {
-                &self.record
-            }
-        }
-
-        impl fmt::Debug for $shown {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($shown))
-                    .field("record", &self.record)
-                    .field("rendered", &self.rendered)
-                    .finish()
-            }
-        }
-    )+};
-}
-
-rendered! {
-    ShownCall: ToolCall;
-    ShownRetrievable: Retrievable;
 }

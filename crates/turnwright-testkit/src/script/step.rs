@@ -35,7 +35,7 @@ pub(super) type Work = Box<
 
 pub(super) enum Act {
     Say(Vec<String>),
-    Think(Vec<String>),
+    Think(String),
     Call(Vec<ScriptedCall>),
     Use(Usage),
     Wait(Duration),
@@ -74,7 +74,7 @@ acts! {
     stream, then_stream, (pieces: impl IntoIterator<Item = impl Into<String>>)
         => Act::Say(pieces.into_iter().map(Into::into).collect());
     /// Thinks something.
-    think, then_think, (text: impl Into<String>) => Act::Think(vec![text.into()]);
+    think, then_think, (text: impl Into<String>) => Act::Think(text.into());
     /// Takes this long, by tokio's clock.
     wait, then_wait, (time: Duration) => Act::Wait(time);
     /// Fails, as a model does that cannot be reached: the turn fails with this error as its source.
@@ -172,7 +172,7 @@ impl fmt::Debug for Step {
             }
             match act {
                 Act::Say(pieces) => write!(f, "say {:?}", pieces.concat())?,
-                Act::Think(pieces) => write!(f, "think {:?}", pieces.concat())?,
+                Act::Think(text) => write!(f, "think {text:?}")?,
                 Act::Call(calls) => {
                     let tools: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
                     write!(f, "call {}", tools.join(" and "))?;

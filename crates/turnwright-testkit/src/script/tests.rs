@@ -108,8 +108,8 @@ async fn a_script_that_runs_out_fails_the_turn_and_names_the_step() {
         panic!()
     };
     assert_eq!(error.code(), ErrorCode::Executor);
-    let told = "the script ran out: there is no step 1, it has 1";
-    assert!(error.message().contains(told), "{error}");
+    let expected = "the script ran out: there is no step 1, it has 1";
+    assert!(error.message().contains(expected), "{error}");
     assert_eq!(model.times_asked(), 2);
 }
 
@@ -130,7 +130,7 @@ async fn failures_refusals_and_work_of_ones_own_are_played() {
         matches!(&failed.ended, TurnStatus::Failed(error) if error.message().contains("no network"))
     );
     let refused = runner.run("x").await;
-    assert!(matches!(&refused.ended, TurnStatus::Refused(error) if error.message() == "not this"));
+    assert!(matches!(&refused.ended, TurnStatus::Nacked(error) if error.message() == "not this"));
     assert_eq!(runner.run("x").await.text, "by hand");
     model.assert_finished();
 }
@@ -149,10 +149,10 @@ fn it_says_which_steps_were_not_played_and_which_was_not_reached() {
     let model = ScriptedModel::new([Step::say("a"), Step::call_tool("echo", "{}")]);
     assert_eq!(model.unplayed(), [0, 1]);
     let panic = catch_unwind(AssertUnwindSafe(|| model.assert_finished())).unwrap_err();
-    let said = said_by(panic);
+    let content = said_by(panic);
     assert!(
-        said.contains(r#"step 0 (say "a"), step 1 (call echo)"#),
-        "{said}"
+        content.contains(r#"step 0 (say "a"), step 1 (call echo)"#),
+        "{content}"
     );
     let panic = catch_unwind(AssertUnwindSafe(|| model.shown(1))).unwrap_err();
     assert_eq!(

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// An answer: a status, headers, and the [`Step`]s of its body. Without a step that ends it otherwise, the body ends as it
 /// should.
@@ -77,6 +77,12 @@ impl Answer {
         Answer::status(status)
             .header("content-type", "application/json")
             .body(body.to_string())
+    }
+
+    /// An error of the protocol.
+    pub(super) fn error(status: u16, kind: &str, message: &str) -> Self {
+        let error = json!({ "message": message, "type": kind });
+        Answer::json(status, json!({ "error": error }))
     }
 
     /// A stream of server-sent events: each is sent as `data: …` and a blank line, in a chunk of its own. Events of several
@@ -173,8 +179,8 @@ impl Answer {
 
     /// How long the body is, where that is to be said.
     pub(super) fn length(&self) -> Option<u64> {
-        let told = |name: &str| name.eq_ignore_ascii_case("content-length");
-        if self.chunked || self.headers.iter().any(|(name, _)| told(name)) {
+        let mut names = self.headers.iter().map(|(name, _)| name);
+        if self.chunked || names.any(|name| name.eq_ignore_ascii_case("content-length")) {
             return None;
         }
         let mut lengths = self.steps.iter().map(Step::length);
@@ -214,10 +220,7 @@ impl fmt::Debug for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Step::Send(bytes) => write!(f, "Send({} bytes)", bytes.len()),
-            Step::Repeat(bytes, Some(times)) => {
-                write!(f, "Repeat({} bytes, {times} times)", bytes.len())
-            }
-            Step::Repeat(bytes, None) => write!(f, "Repeat({} bytes, endless)", bytes.len()),
+            Step::Repeat(bytes, times) => write!(f, "Repeat({} bytes, {times:?})", bytes.len()),
             Step::Pause(time) => write!(f, "Pause({time:?})"),
             Step::Hang => f.write_str("Hang"),
             Step::Reset => f.write_str("Reset"),

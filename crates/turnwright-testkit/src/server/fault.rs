@@ -207,21 +207,19 @@ impl Fault {
             Fault::Truncated => stream.begun().step(Step::Close),
             Fault::Silence => stream.begun().step(Step::Hang),
             Fault::HalfFrame => stream.half_frame(),
-            Fault::HugeFrame => stream.with_frame(stream.frame_around(filling())),
+            Fault::HugeFrame => stream.with_frame(stream.frame_with(filling())),
             Fault::EndlessComments => {
                 let comments = Bytes::from_static(b": still at it\n\n");
                 stream.begun().step(Step::Repeat(comments, None))
             }
             Fault::ErrorFrame => {
-                let said =
-                    json!({ "error": { "message": "The provider went away.", "code": 502 } });
-                stream
-                    .begun()
-                    .body(format!("data: {said}\n\ndata: [DONE]\n\n"))
+                let error = json!({ "message": "The provider went away.", "code": 502 });
+                let error = json!({ "error": error });
+                stream.begun().body(format!("data: {error}\n\n{DONE}"))
             }
             Fault::NotJson => stream.with_frame([Step::send("data: {\"choices\": [oops\n\n")]),
             Fault::InvalidUtf8 => {
-                stream.with_frame(stream.frame_around(Step::send(&b"\xc3\x28\xff\xfe"[..])))
+                stream.with_frame(stream.frame_with(Step::send(&b"\xc3\x28\xff\xfe"[..])))
             }
             Fault::NoFinishReason => {
                 // The last event is the one that gives it.
@@ -229,16 +227,16 @@ impl Fault {
                 framed(events, "\n").body(DONE)
             }
             Fault::DoneMissing => framed(&stream.events, "\n"),
-            Fault::DoneTwice => stream.whole("\n").body(DONE),
-            Fault::CrLf => stream.whole("\r\n"),
-            Fault::Cr => stream.whole("\r"),
+            Fault::DoneTwice => stream.complete("\n").body(DONE),
+            Fault::CrLf => stream.complete("\r\n"),
+            Fault::Cr => stream.complete("\r"),
             Fault::ByteOrderMark => {
-                let mut answer = stream.whole("\n");
+                let mut answer = stream.complete("\n");
                 answer.steps.insert(0, Step::send("\u{feff}"));
                 answer
             }
             Fault::NoLastBlankLine => framed(&stream.events, "\n").body("data: [DONE]"),
-            Fault::SlowDrip => stream.whole("\n").drip(48, Duration::from_millis(1)),
+            Fault::SlowDrip => stream.complete("\n").drip(48, Duration::from_millis(1)),
         }
     }
 }
@@ -251,7 +249,7 @@ struct Stream {
     /// How many events come before the fault.
     begun: usize,
     /// The delta of a further event, up to the text in it, and what comes after that.
-    around: (&'static str, &'static str),
+    wrapper: (&'static str, &'static str),
 }
 
 impl Stream {
@@ -262,7 +260,7 @@ impl Stream {
             r#""}}]}"#,
         );
         // The role, the name of the call and some pieces: more than half of it comes after the fault.
-        let (reply, begun, around): (Reply, usize, _) = match place {
+        let (reply, begun, wrapper): (Reply, usize, _) = match place {
             Where::BeforeFirstByte => (chat::text(TEXT, 8), 0, of_text),
             Where::InText => (chat::text(TEXT, 8), 4, of_text),
             Where::InArguments => {
@@ -273,7 +271,7 @@ impl Stream {
         Stream {
             events: reply.events(),
             begun,
-            around,
+            wrapper,
         }
     }
 
@@ -286,7 +284,7 @@ impl Stream {
         framed(self.halves().0, "\n")
     }
 
-    fn whole(&self, line_end: &str) -> Answer {
+    fn complete(&self, line_end: &str) -> Answer {
         let done = format!("data: [DONE]{line_end}{line_end}");
         framed(&self.events, line_end).body(done)
     }
@@ -298,8 +296,8 @@ impl Stream {
     }
 
     /// The steps of a frame whose text is what that step sends.
-    fn frame_around(&self, filling: Step) -> [Step; 3] {
-        let (before, after) = self.around;
+    fn frame_with(&self, filling: Step) -> [Step; 3] {
+        let (before, after) = self.wrapper;
         let head = r#"data: {"id":"chatcmpl-0","object":"chat.completion.chunk","choices":[{"index":0,"delta":"#;
         let tail = r#","finish_reason":null}]}"#;
         [

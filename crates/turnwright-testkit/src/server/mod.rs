@@ -1,5 +1,4 @@
-//! HTTP servers on loopback, for tests of model clients in any language: they answer as they are told, and break as they
-//! are told.
+//! HTTP servers on loopback, for tests of model clients in any language: they answer as configured, and break on request.
 //!
 //! ```
 //! use serde_json::json;
@@ -29,7 +28,6 @@
 //! - [`fault`]: the table of everything that goes wrong with model servers
 
 mod answer;
-mod build;
 pub mod chat;
 pub mod fault;
 mod play;
@@ -38,6 +36,5 @@ mod run;
 mod wire;
 
 pub use answer::{Answer, Step};
-pub use build::ServerBuilder;
 pub use received::ReceivedRequest;
-pub use run::{BODY_LIMIT, Server};
+pub use run::{BODY_LIMIT, Server, ServerBuilder};

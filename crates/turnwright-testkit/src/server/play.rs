@@ -25,10 +25,10 @@ pub(super) async fn head(answer: Answer, end: End) -> io::Result<Response<Playin
     match answer.early {
         None => {}
         Some(Early::Hang) => return std::future::pending().await,
-        Some(Early::Close) => return Err(told_to_end()),
+        Some(Early::Close) => return Err(ended()),
         Some(Early::Reset) => {
             end.reset();
-            return Err(told_to_end());
+            return Err(ended());
         }
     }
     let answer = check(answer);
@@ -98,7 +98,7 @@ impl Playing {
         if self.steps.front() == Some(&Step::Reset) {
             self.end.reset();
         }
-        Poll::Ready(Some(Err(told_to_end())))
+        Poll::Ready(Some(Err(ended())))
     }
 }
 
@@ -146,6 +146,6 @@ impl Body for Playing {
     }
 }
 
-fn told_to_end() -> io::Error {
-    io::Error::other("the connection was told to end here")
+fn ended() -> io::Error {
+    io::Error::other("the connection ends here on request")
 }

@@ -25,7 +25,7 @@ impl ReceivedRequest {
     /// The first header of that name, in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(it, _)| it == name);
+        let found = self.headers.iter().find(|(header, _)| header == name);
         found.map(|(_, value)| value.as_str())
     }
 

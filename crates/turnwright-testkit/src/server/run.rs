@@ -13,15 +13,13 @@ use hyper::body::{Body as _, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
-use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::answer::Answer;
-use super::build::ServerBuilder;
 use super::play;
 use super::received::ReceivedRequest;
-use super::wire::Wire;
+use super::wire::{End, Wire};
 
 /// The most that a request's body may hold: 64 MiB. Larger ones are answered with 413, and are not noted.
 pub const BODY_LIMIT: usize = 64 << 20;
@@ -35,11 +33,59 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// What answers a request.
-pub(super) type Answers = Box<dyn Fn(&ReceivedRequest) -> Answer + Send + Sync>;
+/// Configures a server: see [`Server::builder`].
+#[derive(Clone, Debug)]
+#[must_use = "a builder does nothing until `start` is called"]
+pub struct ServerBuilder {
+    port: u16,
+    most: usize,
+}
+
+impl ServerBuilder {
+    /// Sets the port. Default: a free one.
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = port;
+        self
+    }
+
+    /// Sets how many of the last requests [`Server::requests`] returns. Default: all, which is not for a server that runs
+    /// for long.
+    pub fn keep_requests(mut self, most: usize) -> Self {
+        self.most = most;
+        self
+    }
+
+    /// Starts the server: see [`Server::start`].
+    ///
+    /// # Errors
+    /// The port is not available.
+    pub async fn start(
+        self,
+        answers: impl Fn(&ReceivedRequest) -> Answer + Send + Sync + 'static,
+    ) -> io::Result<Server> {
+        let listener = TcpListener::bind(("127.0.0.1", self.port)).await?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            answers: Box::new(answers),
+            noted: Mutex::new(Noted {
+                connections: 0,
+                came: 0,
+                requests: VecDeque::new(),
+                most: self.most,
+                open: Some(JoinSet::new()),
+            }),
+        });
+        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
+        Ok(Server {
+            address,
+            accepting,
+            shared,
+        })
+    }
+}
 
 struct Shared {
-    answers: Answers,
+    answers: Box<dyn Fn(&ReceivedRequest) -> Answer + Send + Sync>,
     noted: Mutex<Noted>,
 }
 
@@ -49,7 +95,7 @@ struct Noted {
     came: usize,
     /// The last of them, at most so many.
     requests: VecDeque<ReceivedRequest>,
-    kept: usize,
+    most: usize,
     /// Gone when the server has stopped.
     open: Option<JoinSet<()>>,
 }
@@ -79,28 +125,10 @@ impl Server {
     /// # Ok::<(), std::io::Error>(()) }).unwrap();
     /// ```
     pub fn builder() -> ServerBuilder {
-        ServerBuilder::new()
-    }
-
-    pub(super) async fn start_as(told: &ServerBuilder, answers: Answers) -> io::Result<Server> {
-        let listener = TcpListener::bind(("127.0.0.1", told.port)).await?;
-        let address = listener.local_addr()?;
-        let shared = Arc::new(Shared {
-            answers,
-            noted: Mutex::new(Noted {
-                connections: 0,
-                came: 0,
-                requests: VecDeque::new(),
-                kept: told.kept,
-                open: Some(JoinSet::new()),
-            }),
-        });
-        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
-        Ok(Server {
-            address,
-            accepting,
-            shared,
-        })
+        ServerBuilder {
+            port: 0,
+            most: usize::MAX,
+        }
     }
 
     /// Starts a server that gives these answers, one for each request in order. A request beyond the last is answered with
@@ -167,8 +195,7 @@ impl Drop for Server {
 pub(super) fn script_ended(of: usize) -> Answer {
     let message =
         format!("the script has ended: it has {of} answers, and this is one request more");
-    let error = json!({ "message": message, "type": "script_ended" });
-    Answer::json(400, json!({ "error": error }))
+    Answer::error(400, "script_ended", &message)
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
@@ -190,9 +217,11 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 async fn serve(stream: TcpStream, shared: Arc<Shared>) {
-    let (wire, end) = Wire::new(stream);
+    let end = End::default();
+    let shared_end = end.clone();
+    let wire = Wire { stream, end };
     let service = service_fn(move |request| {
-        let (shared, end) = (Arc::clone(&shared), end.clone());
+        let (shared, end) = (Arc::clone(&shared), shared_end.clone());
         async move {
             let answer = match receive(request).await? {
                 Some(request) => (shared.answers)(&shared.note(request)),
@@ -216,11 +245,9 @@ impl Shared {
         let mut noted = self.noted.lock();
         request.number = noted.came;
         noted.came += 1;
-        if noted.kept > 0 {
-            if noted.requests.len() >= noted.kept {
-                noted.requests.pop_front();
-            }
-            noted.requests.push_back(request.clone());
+        noted.requests.push_back(request.clone());
+        if noted.requests.len() > noted.most {
+            noted.requests.pop_front();
         }
         request
     }
@@ -241,13 +268,11 @@ async fn receive(request: hyper::Request<Incoming>) -> io::Result<Option<Receive
         let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
         (name.as_str().to_owned(), value)
     });
+    let path = head.uri.path_and_query();
     Ok(Some(ReceivedRequest {
         number: 0,
         method: head.method.as_str().to_owned(),
-        path: head
-            .uri
-            .path_and_query()
-            .map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned()),
+        path: path.map_or("/", |path| path.as_str()).to_owned(),
         headers: headers.collect(),
         body,
     }))
@@ -255,8 +280,7 @@ async fn receive(request: hyper::Request<Incoming>) -> io::Result<Option<Receive
 
 fn too_large() -> Answer {
     let message = format!("the body holds more than {BODY_LIMIT} bytes");
-    let error = json!({ "message": message, "type": "body_too_large" });
-    Answer::json(413, json!({ "error": error })).header("connection", "close")
+    Answer::error(413, "body_too_large", &message).header("connection", "close")
 }
 
 impl fmt::Debug for Server {

@@ -9,10 +9,10 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// A connection whose [`End`] somebody else decides.
+/// A connection whose [`End`] the answer decides.
 pub(super) struct Wire {
-    stream: TcpStream,
-    end: End,
+    pub(super) stream: TcpStream,
+    pub(super) end: End,
 }
 
 /// How a connection ends: shared between the connection and the answer that is played over it.
@@ -24,17 +24,6 @@ struct State {
     reset: bool,
     flushed: bool,
     waiting: Option<Waker>,
-}
-
-impl Wire {
-    pub(super) fn new(stream: TcpStream) -> (Self, End) {
-        let end = End::default();
-        let wire = Wire {
-            stream,
-            end: end.clone(),
-        };
-        (wire, end)
-    }
 }
 
 impl End {
@@ -101,18 +90,6 @@ impl AsyncWrite for Wire {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, buf)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

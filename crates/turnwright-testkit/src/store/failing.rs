@@ -53,7 +53,7 @@ struct Requests {
 }
 
 impl Failing {
-    /// Wraps a store. It does not fail before it is told to.
+    /// Wraps a store. It fails only once that is switched on.
     pub fn store<S: Store>(store: S) -> FailingStore<S> {
         Layered::new(Failing::default(), store)
     }
@@ -111,7 +111,7 @@ impl Failing {
 
 #[async_trait]
 impl StoreLayer for Failing {
-    async fn around<T: Send>(
+    async fn wrap<T: Send>(
         &self,
         operation: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
@@ -132,7 +132,7 @@ impl StoreLayer for Failing {
         conversation: &ConversationId,
         batch: Batch,
     ) -> Result<Revision, StoreError> {
-        self.around(async {
+        self.wrap(async {
             let applied = store.apply(conversation, batch).await?;
             self.0.lock().applied += 1;
             Ok(applied)

@@ -16,6 +16,7 @@
 //!
 //! [`FailingStore`] wraps a store and fails on request.
 
+mod chat;
 mod checks;
 mod damage;
 mod failing;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 
 use turnwright_core::store::Store;
 
+use chat::Chat;
 pub use damage::damage_conformance;
 pub use failing::{Fail, Failing, FailingStore};
 pub use report::{Finding, Report};
@@ -41,24 +43,16 @@ pub use report::{Finding, Report};
 ///
 /// If the store breaks a promise. The text names each that was broken, and what was seen instead. [`try_conformance`] returns
 /// it.
-#[expect(
-    clippy::panic,
-    reason = "documented: a test that calls this is meant to fail here"
-)]
 pub async fn conformance<S: Store + 'static>(make: impl AsyncFn() -> S) -> Report {
-    let report = try_conformance(make).await;
-    if !report.is_ok() {
-        panic!("{report}");
-    }
-    report
+    try_conformance(make).await.expect_ok()
 }
 
 /// Runs all checks against a store, and says what came of it: see [`conformance`].
 pub async fn try_conformance<S: Store + 'static>(make: impl AsyncFn() -> S) -> Report {
     let mut report = Report::default();
     for check in checks::ALL {
-        let store: Arc<dyn Store> = Arc::new(make().await);
-        report.note(check.promise, (check.run)(store).await);
+        let chat = Chat::new(Arc::new(make().await), "s");
+        report.note(check.promise.to_owned(), (check.run)(chat).await);
     }
     report
 }

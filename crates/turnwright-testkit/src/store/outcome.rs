@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use serde_json::Value;
 use turnwright_core::record::Record;
-use turnwright_core::store::{ConversationId, Query, Store, StoreError};
+use turnwright_core::store::StoreError;
 
 /// What a check saw instead of what was promised.
 #[derive(Debug)]
@@ -29,10 +29,13 @@ impl From<turnwright_core::Error> for Broken {
     clippy::needless_pass_by_value,
     reason = "what is compared is mostly made for it"
 )]
-pub(super) fn same<T: PartialEq + Debug>(what: &str, found: T, promised: T) -> Outcome {
-    ensure(found == promised, || {
-        format!("{what}: expected {promised:?}, found {found:?}")
-    })
+pub(super) fn same<F, P>(what: &str, found: F, promised: P) -> Outcome
+where
+    F: PartialEq<P> + Debug,
+    P: Debug,
+{
+    let message = || format!("{what}: expected {promised:?}, found {found:?}");
+    ensure(found == promised, message)
 }
 
 pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Outcome {
@@ -42,20 +45,7 @@ pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Outcome
     }
 }
 
-/// The ids that a query finds.
-pub(super) async fn ids(
-    store: &dyn Store,
-    conversation_id: &ConversationId,
-    query: &Query,
-) -> Result<Vec<String>, Broken> {
-    let loaded = store.load(conversation_id, query).await?;
-    Ok(loaded
-        .into_records()
-        .map(|record| record.id().to_owned())
-        .collect())
-}
-
-/// Whether two records are the same, whoever keeps the bytes of their artifacts.
+/// Whether two records are the same, wherever the bytes of their artifacts are.
 pub(super) async fn same_record(found: &Record, written: &Record) -> Outcome {
     let what = format!("the {} {:?}", written.kind(), written.id());
     same(&what, without_bytes(found)?, without_bytes(written)?)?;
@@ -73,13 +63,9 @@ fn without_bytes(record: &Record) -> Result<Value, Broken> {
         }
     }
     let mut value = record.to_value()?;
-    if let Some(artifact) = value.pointer_mut("/artifact") {
-        strip(artifact);
-    }
+    value.pointer_mut("/artifact").into_iter().for_each(strip);
     let all = value.pointer_mut("/results/artifacts");
-    all.and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten()
-        .for_each(strip);
+    let all = all.and_then(Value::as_array_mut).into_iter().flatten();
+    all.for_each(strip);
     Ok(value)
 }

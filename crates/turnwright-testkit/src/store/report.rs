@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use super::outcome::Broken;
+use super::outcome::{Broken, Outcome};
 
 /// What the checks found.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
     /// The promises that were kept.
-    pub kept: Vec<&'static str>,
+    pub passed: Vec<String>,
     /// Those that were broken.
     pub broken: Vec<Finding>,
 }
@@ -19,7 +19,7 @@ pub struct Report {
 #[non_exhaustive]
 pub struct Finding {
     /// The promise.
-    pub promise: &'static str,
+    pub promise: String,
     /// What was seen instead.
     pub seen: String,
 }
@@ -31,9 +31,20 @@ impl Report {
         self.broken.is_empty()
     }
 
-    pub(super) fn note(&mut self, promise: &'static str, outcome: Result<(), Broken>) {
+    #[expect(
+        clippy::panic,
+        reason = "documented: a test that calls this is meant to fail here"
+    )]
+    pub(super) fn expect_ok(self) -> Self {
+        match self.is_ok() {
+            true => self,
+            false => panic!("{self}"),
+        }
+    }
+
+    pub(super) fn note(&mut self, promise: String, outcome: Outcome) {
         match outcome {
-            Ok(()) => self.kept.push(promise),
+            Ok(()) => self.passed.push(promise),
             Err(Broken(seen)) => self.broken.push(Finding { promise, seen }),
         }
     }
@@ -41,8 +52,8 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (kept, broken) = (self.kept.len(), self.broken.len());
-        write!(f, "the store keeps {kept} of {} promises", kept + broken)?;
+        let (passed, all) = (self.passed.len(), self.passed.len() + self.broken.len());
+        write!(f, "the store keeps {passed} of {all} promises")?;
         for Finding { promise, seen } in &self.broken {
             write!(f, "\n- broken: {promise}\n  {seen}")?;
         }

@@ -41,18 +41,15 @@ pub(super) fn of_kind(kind: RecordKind, id: &str) -> Result<Record, Broken> {
 
 /// A line of the ledger. Its id is any text at all.
 pub(super) fn ledger(id: &str, state: &str) -> Result<Record, Broken> {
-    let mut entry = json!({
+    let entry = json!({
         "v": 1, "kind": "ledger", "id": id,
         "turnId": "turn/1", "toolCall": "0123456789", "callId": "c".repeat(64),
         "tool": "pay", "fingerprint": "f".repeat(64),
         "args": "{\"amount\":1.5e300,\"to\":\"\\u0000ß\"}",
         "state": state,
         "begunAt": "2026-02-28T23:59:59.999999999Z",
+        "endedAt": (state != "begun").then_some("1969-12-31T23:59:59.000000001Z"),
     });
-    if let (true, Some(map)) = (state != "begun", entry.as_object_mut()) {
-        let at = Value::from("1969-12-31T23:59:59.000000001Z");
-        map.insert("endedAt".to_owned(), at);
-    }
     read(RecordKind::Ledger, &entry)
 }
 
@@ -74,36 +71,27 @@ pub(super) fn turn_in(id: &str, state: TurnState, second: u32) -> Result<Record,
     let usage = json!({
         "requests": 0, "inputTokens": 0, "cachedInputTokens": 0, "outputTokens": 0, "reasoningTokens": 0,
     });
-    let mut turn = json!({
+    let turn = json!({
         "v": 1, "kind": "turn", "id": id, "state": state.as_str(), "runs": 1, "iterations": 0, "usage": usage, "stash": [],
-        "beganAt": at(second),
+        "beganAt": at(second), "endedAt": (state != TurnState::Running).then(|| at(second)),
     });
-    if let (true, Some(map)) = (state != TurnState::Running, turn.as_object_mut()) {
-        map.insert("endedAt".to_owned(), at(second).into());
-    }
     read(RecordKind::Turn, &turn)
 }
 
 /// A gate of a turn.
 pub(super) fn gate_of(id: &str, turn_id: &str, open: bool) -> Result<Record, Broken> {
-    let mut gate = json!({
+    let gate = json!({
         "v": 1, "kind": "gate", "id": id, "turnId": turn_id, "gateId": id, "name": "approval", "question": "{}",
-        "state": if open { "open" } else { "unanswered" }, "openedAt": at(0),
+        "state": if open { "open" } else { "unanswered" }, "openedAt": at(0), "closedAt": (!open).then(|| at(0)),
     });
-    if let (false, Some(map)) = (open, gate.as_object_mut()) {
-        map.insert("closedAt".to_owned(), at(0).into());
-    }
     read(RecordKind::Gate, &gate)
 }
 
 /// The lease of a conversation, until so many seconds after the start of 2026. Released without a turn.
 pub(super) fn lease_of(turn_id: Option<&str>, until: u32) -> Result<Record, Broken> {
-    let mut lease = json!({
-        "v": 1, "kind": "lease", "id": Lease::ID, "owner": "o", "fence": 1, "until": at(until), "termMs": 30_000,
+    let lease = json!({
+        "v": 1, "kind": "lease", "id": Lease::ID, "turnId": turn_id, "owner": "o", "fence": 1, "until": at(until), "termMs": 30_000,
     });
-    if let (Some(turn_id), Some(map)) = (turn_id, lease.as_object_mut()) {
-        map.insert("turnId".to_owned(), turn_id.into());
-    }
     read(RecordKind::Lease, &lease)
 }
 
@@ -152,16 +140,10 @@ pub(super) fn every_kind() -> Result<Vec<Record>, Broken> {
     let odd = "'; DROP TABLE records; -- \u{0}\u{202e} ß 漢 🎉\r\n\"{}\\";
     let old = SystemTime::UNIX_EPOCH - Duration::new(1, 1);
     let state = || ProviderState::new("a protocol", vec![0, 0xff, b'{']);
-    let picture = Media::retrieved_public(
-        MediaKind::Image,
-        "image/png",
-        odd,
-        MemoryReader::new("pixels"),
-    );
-    let picture = picture
-        .source(odd)
-        .derived("caption", odd, TrustTier::FirstParty);
-    let picture = picture.build()?;
+    let pixels = MemoryReader::new("pixels");
+    let picture = Media::retrieved_public(MediaKind::Image, "image/png", odd, pixels);
+    let picture = picture.derived("caption", odd, TrustTier::FirstParty);
+    let picture = picture.source(odd).build()?;
     let text = SpooledArtifact::in_memory(odd, ArtifactKind::TEXT);
     let bytes = SpooledArtifact::in_memory(vec![0, 0xfe, 0xff], ArtifactKind::JSON);
     let call = |id: &str| {
@@ -169,69 +151,12 @@ pub(super) fn every_kind() -> Result<Vec<Record>, Broken> {
         call.created_at(old).provider_state(state())
     };
     let edited = json!({ "b": [1.0, u64::MAX, i64::MIN, 0.1], "a": null });
+    let odd_text = |text: fn(String) -> ToolResults| text(odd.to_owned());
     let passage = Retrievable::text(odd, TrustTier::ThirdPartyPrivate);
     let asked = Retrievable::artifact(text.clone(), TrustTier::ThirdPartyPublic);
-    Ok(vec![
+    let mut all: Vec<Record> = vec![
         StandingInstruction::new(odd).id("i").build()?.into(),
         Memory::new(odd).id("m").created_at(old).build()?.into(),
-        Message::user(odd)
-            .id("m-1")
-            .media(picture.clone())
-            .build()?
-            .into(),
-        Message::assistant("")
-            .id("m-2")
-            .provider_state(state())
-            .build()?
-            .into(),
-        Message::agent(odd, odd)
-            .id("m-3")
-            .tier(TrustTier::ThirdPartyPrivate)
-            .build()?
-            .into(),
-        Thought::new("")
-            .id("t")
-            .provider_state(state())
-            .build()?
-            .into(),
-        passage.source(odd).id("r-1").build()?.into(),
-        asked.id("r-2").build()?.into(),
-        Retrievable::media(picture.clone())
-            .id("r-3")
-            .build()?
-            .into(),
-        call("c-1").build()?.into(),
-        call("c-2")
-            .edited_args(edited)
-            .results(ToolResults::Artifacts(vec![text, bytes]))
-            .trusted(true)
-            .build()?
-            .into(),
-        call("c-3")
-            .results(ToolResults::Text(odd.to_owned()))
-            .from_artifact_tool(true)
-            .build()?
-            .into(),
-        call("c-4")
-            .results(ToolResults::Media(vec![picture]))
-            .build()?
-            .into(),
-        call("c-5")
-            .results(ToolResults::Failure(odd.to_owned()))
-            .build()?
-            .into(),
-        call("c-6")
-            .results(ToolResults::Refusal(odd.to_owned()))
-            .build()?
-            .into(),
-        ToolCall::builder("tool", json!({ "x": 1.0 }))
-            .id("c-7")
-            .build()?
-            .into(),
-        ToolCall::builder("tool", vec![b'{', 0xff])
-            .id("c-8")
-            .build()?
-            .into(),
         ledger("turn/1/0", "begun")?,
         ledger("turn/1/1", "done")?,
         ledger("turn/1/2", "failed")?,
@@ -239,6 +164,42 @@ pub(super) fn every_kind() -> Result<Vec<Record>, Broken> {
         turn("turn/1")?,
         gate("turn/1/approval-1")?,
         lease("lease")?,
-        call("c-9").ordinal(u64::MAX).cut_off(true).build()?.into(),
-    ])
+    ];
+    let thought = Thought::new("").id("t").provider_state(state());
+    all.push(thought.build()?.into());
+    let agent = Message::agent(odd, odd).tier(TrustTier::ThirdPartyPrivate);
+    for message in [
+        Message::user(odd).id("m-1").media(picture.clone()),
+        Message::assistant("").id("m-2").provider_state(state()),
+        agent.id("m-3"),
+    ] {
+        all.push(message.build()?.into());
+    }
+    for found in [
+        passage.source(odd).id("r-1"),
+        asked.id("r-2"),
+        Retrievable::media(picture.clone()).id("r-3"),
+    ] {
+        all.push(found.build()?.into());
+    }
+    let artifacts = ToolResults::Artifacts(vec![text, bytes]);
+    for call in [
+        call("c-1"),
+        call("c-2")
+            .edited_args(edited)
+            .results(artifacts)
+            .trusted(true),
+        call("c-3")
+            .results(odd_text(ToolResults::Text))
+            .from_artifact_tool(true),
+        call("c-4").results(ToolResults::Media(vec![picture])),
+        call("c-5").results(odd_text(ToolResults::Failure)),
+        call("c-6").results(odd_text(ToolResults::Refusal)),
+        ToolCall::builder("tool", json!({ "x": 1.0 })).id("c-7"),
+        ToolCall::builder("tool", vec![b'{', 0xff]).id("c-8"),
+        call("c-9").ordinal(u64::MAX).cut_off(true),
+    ] {
+        all.push(call.build()?.into());
+    }
+    Ok(all)
 }

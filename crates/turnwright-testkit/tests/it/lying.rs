@@ -38,7 +38,7 @@ fn a_type_that_takes_less_than_its_schema_promises_is_found() {
     let [finding] = failure.findings() else {
         panic!("{failure}")
     };
-    assert_eq!(finding.kind, FindingKind::TypeRefuses);
+    assert_eq!(finding.kind, FindingKind::TypeDisagrees);
     assert!(finding.answer.contains("is not even"), "{finding}");
     // Made small: no label, and one number.
     let numbers = finding.value["numbers"].as_array().unwrap();
@@ -87,7 +87,7 @@ fn a_field_that_is_described_as_something_wider_is_found() {
             failure
                 .findings()
                 .iter()
-                .all(|finding| finding.kind == FindingKind::TypeRefuses),
+                .all(|finding| finding.kind == FindingKind::TypeDisagrees),
             "{failure}"
         );
         assert!(!failure.findings().is_empty());

@@ -91,9 +91,9 @@ fn cells(code: ErrorCode) -> [String; 5] {
 fn written() -> String {
     let mut text = format!("| {} |\n|{}\n", HEAD.join(" | "), " --- |".repeat(5));
     for code in ErrorCode::ALL {
-        let [name, fatal, kind, meaning, told] = cells(*code);
+        let [name, fatal, kind, meaning, message] = cells(*code);
         text.push_str(&format!(
-            "| `{name}` | {fatal} | `{kind}` | {meaning} | {told} |\n"
+            "| `{name}` | {fatal} | `{kind}` | {meaning} | {message} |\n"
         ));
     }
     text
@@ -102,7 +102,7 @@ fn written() -> String {
 #[test]
 fn the_table_of_error_codes_is_that_of_the_code() {
     let mut page = read("errors.md");
-    if std::env::var_os("TURNWRIGHT_UPDATE").is_some_and(|said| said == "1") {
+    if std::env::var_os("TURNWRIGHT_UPDATE").is_some_and(|value| value == "1") {
         let (_, place) = table(&page, &HEAD).expect("errors.md has a table to write anew");
         page.replace_range(place, &written());
         fs::write(pages_folder().join("errors.md"), &page).unwrap();

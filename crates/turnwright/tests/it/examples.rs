@@ -17,7 +17,7 @@ const SAYS: [(&str, &str); 12] = [
         "csv_artifact",
         "There is no such column, but these: id, city, total.",
     ),
-    ("custom_executor", "refused: E_LLM_EXECUTION_REFUSED"),
+    ("custom_executor", "nacked: E_LLM_EXECUTION_NACKED"),
     ("dynamic_tools", "today: a Monday"),
     ("first_tool", "There is no forecast for this city."),
     (

@@ -26,11 +26,11 @@ struct Described {
     parameters: Value,
     command: Vec<String>,
     #[serde(default)]
-    effects: Does,
+    effects: DeclaredEffects,
     #[serde(default = "a_minute")]
     timeout_secs: u64,
     #[serde(default)]
-    kind: Gives,
+    kind: OutputKind,
     /// Environment variables to pass to the program, by name.
     #[serde(default)]
     env: Vec<String>,
@@ -38,7 +38,7 @@ struct Described {
 
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Does {
+enum DeclaredEffects {
     ReadOnly,
     #[default]
     Writes,
@@ -46,7 +46,7 @@ enum Does {
 
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Gives {
+enum OutputKind {
     #[default]
     Text,
     Json,
@@ -91,13 +91,13 @@ impl Described {
                 .map_err(|why| format!("the `env` of `{}`: {why}", self.name))?,
         });
         let effects = match self.effects {
-            Does::ReadOnly => Effects::ReadOnly,
-            Does::Writes => Effects::Writes,
+            DeclaredEffects::ReadOnly => Effects::ReadOnly,
+            DeclaredEffects::Writes => Effects::Writes,
         };
         let kind = match self.kind {
-            Gives::Text => ArtifactKind::TEXT,
-            Gives::Json => ArtifactKind::JSON,
-            Gives::Markdown => ArtifactKind::MARKDOWN,
+            OutputKind::Text => ArtifactKind::TEXT,
+            OutputKind::Json => ArtifactKind::JSON,
+            OutputKind::Markdown => ArtifactKind::MARKDOWN,
         };
         Tool::dynamic(self.name, self.parameters)
             .description(self.description)

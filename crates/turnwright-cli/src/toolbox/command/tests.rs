@@ -9,7 +9,7 @@ use turnwright::prelude::*;
 
 use super::tools;
 use crate::exit::Misuse;
-use crate::toolbox::tests::{Scratch, said};
+use crate::toolbox::tests::{Scratch, result_of};
 
 /// A tool that is a script for a shell, with more said of it.
 fn script(text: &str, more: &Value) -> Value {
@@ -50,7 +50,7 @@ async fn a_program_gets_its_arguments_as_json_and_its_output_is_the_result() {
     assert_eq!(tools[0].artifact_kind(), ArtifactKind::JSON);
     assert_eq!(tools[0].timeout(), Some(Duration::from_secs(60)));
     assert_eq!(
-        said(tools, "it", json!({ "n": "7" })).await.unwrap(),
+        result_of(tools, "it", json!({ "n": "7" })).await.unwrap(),
         r#"{"n":7}"#
     );
 }
@@ -60,10 +60,10 @@ async fn what_breaks_the_schema_reaches_no_program() {
     let folder = Scratch::new("command-contract");
     let tools = made(&folder, &script("touch ran; exit 0", &json!({})));
     turnwright_testkit::contract::fuzz(&tools[0]);
-    let told = said(tools, "it", json!({ "n": "seven" }))
+    let message = result_of(tools, "it", json!({ "n": "seven" }))
         .await
         .unwrap_err();
-    assert!(told.contains("/n"), "{told}");
+    assert!(message.contains("/n"), "{message}");
     assert!(!Path::new("ran").exists());
 }
 
@@ -83,26 +83,26 @@ async fn a_failure_says_how_it_ended_and_what_was_said_last() {
         &folder,
         &script("echo half; echo no disk >&2; exit 3", &json!({})),
     );
-    let told = said(tools, "it", json!({})).await.unwrap_err();
+    let message = result_of(tools, "it", json!({})).await.unwrap_err();
     assert_eq!(
-        told,
+        message,
         "The tool failed: it ended with code 3. It said last:\nno disk"
     );
     let tools = made(&folder, &script("exit 1", &json!({})));
-    let told = said(tools, "it", json!({})).await.unwrap_err();
-    assert!(told.ends_with("and said nothing."), "{told}");
+    let message = result_of(tools, "it", json!({})).await.unwrap_err();
+    assert!(message.ends_with("and said nothing."), "{message}");
     let tools = made(
         &folder,
         &script("yes 0123456789 | head -c 100000 >&2; exit 1", &json!({})),
     );
-    let told = said(tools, "it", json!({})).await.unwrap_err();
-    assert!(told.len() < 2_200, "{}", told.len());
+    let message = result_of(tools, "it", json!({})).await.unwrap_err();
+    assert!(message.len() < 2_200, "{}", message.len());
     let mut described = script("", &json!({}));
     described[0]["command"] = json!(["no-such-program-anywhere"]);
-    let told = said(made(&folder, &described), "it", json!({}))
+    let message = result_of(made(&folder, &described), "it", json!({}))
         .await
         .unwrap_err();
-    assert_eq!(told, "The program behind this tool cannot be started.");
+    assert_eq!(message, "The program behind this tool cannot be started.");
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn a_program_that_does_not_read_is_no_trouble() {
     let tools = made(&folder, &script("exec <&-; echo done", &json!({})));
     let mut args = json!({});
     args["more"] = json!("x".repeat(500_000));
-    assert_eq!(said(tools, "it", args).await.unwrap(), "done\n");
+    assert_eq!(result_of(tools, "it", args).await.unwrap(), "done\n");
 }
 
 #[tokio::test]
@@ -123,7 +123,10 @@ async fn a_program_is_found_beside_its_file() {
     let mut described = script("", &json!({}));
     described[0]["command"] = json!(["bin/say.sh", "a b; c"]);
     let tools = made(&folder, &described);
-    assert_eq!(said(tools, "it", json!({})).await.unwrap(), "said a b; c\n");
+    assert_eq!(
+        result_of(tools, "it", json!({})).await.unwrap(),
+        "said a b; c\n"
+    );
 }
 
 #[tokio::test]
@@ -160,7 +163,7 @@ async fn what_it_leaves_behind_ends_with_it_though_all_went_well() {
     let folder = Scratch::new("command-behind");
     let leaves = "sleep 60 > /dev/null 2>&1 < /dev/null & echo $!";
     let tools = made(&folder, &script(leaves, &json!({})));
-    let left = said(tools, "it", json!({})).await.unwrap();
+    let left = result_of(tools, "it", json!({})).await.unwrap();
     until_gone(left.trim()).await;
 }
 

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
 
-use super::folder::{Folder, unreadable};
+use super::folder::Folder;
 use super::one_name;
-use super::walk::{Kind, Walk, Wanted, glob};
+use super::walk::{Kind, Walk, Wanted};
 
 /// How many lines are given.
 const MOST: usize = 1_000;
@@ -51,29 +51,22 @@ pub(super) fn tool(folder: Folder) -> Result<Tool, Error> {
 }
 
 fn list(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, ToolError> {
-    let pattern = args.glob.as_deref().map(glob).transpose();
-    let glob = pattern.map_err(|error| bad_glob(&error))?;
-    let only_files = glob.is_some();
-    let depth = match (args.depth, &glob) {
-        (Some(depth), _) => Some(usize::from(depth)),
-        (None, None) => Some(USUAL_DEPTH),
-        (None, Some(_)) => None,
-    };
+    let glob = args.glob.as_deref();
+    let usual = glob.is_none().then_some(USUAL_DEPTH);
     let wanted = Wanted {
-        depth,
+        path: &args.path,
+        depth: args.depth.map(usize::from).or(usual),
         hidden: args.hidden,
         glob,
     };
-    let start = folder.resolve(&args.path)?;
-    let mut walk =
-        Walk::new(folder, &start, wanted).map_err(|error| unreadable(&args.path, &error))?;
+    let mut walk = Walk::new(folder, &wanted)?;
     let mut text = String::new();
     let mut listed = 0;
     for found in walk.by_ref() {
         if ctx.cancellation().is_cancelled() {
             return Err(ToolError::cancelled("it was called off"));
         }
-        if only_files && found.kind == Kind::Folder {
+        if glob.is_some() && found.kind == Kind::Folder {
             continue;
         }
         if listed == MOST {
@@ -90,16 +83,11 @@ fn list(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, ToolE
         let _ = writeln!(text, "{}{mark}", one_name(&found.path));
         listed += 1;
     }
-    if walk.is_cut() {
+    if walk.is_cut {
         text.push_str("… not everything was looked at: name a folder below this one");
     }
     if text.is_empty() {
         text.push_str("Nothing was found.");
     }
     Ok(text)
-}
-
-pub(super) fn bad_glob(error: &ignore::Error) -> ToolError {
-    let for_model = format!("The glob cannot be read: {error}");
-    ToolError::invalid_arguments(error.to_string()).for_model(for_model)
 }

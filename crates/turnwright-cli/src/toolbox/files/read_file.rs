@@ -89,22 +89,16 @@ async fn piece(file: &mut Bounded) -> io::Result<Vec<u8>> {
 }
 
 async fn feed(first: Vec<u8>, mut file: Bounded, sender: ByteSender) {
-    let mut next = Ok(first);
-    loop {
-        match next {
-            Ok(bytes) if bytes.is_empty() => return,
-            // Nobody reads any more: the call was called off.
-            Ok(bytes) => {
-                if sender.send(bytes).await.is_err() {
-                    return;
-                }
-            }
+    let mut next = first;
+    // Sending fails if the call was called off.
+    while !next.is_empty() && sender.send(next).await.is_ok() {
+        next = match piece(&mut file).await {
+            Ok(bytes) => bytes,
             Err(error) => {
                 let _ = sender.fail(error).await;
                 return;
             }
-        }
-        next = piece(&mut file).await;
+        };
     }
 }
 

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::sinks::Lossy;
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use grep_searcher::{BinaryDetection, SearcherBuilder};
 use serde::Deserialize;
 use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
 
-use super::folder::{Folder, unreadable};
-use super::list_files::bad_glob;
-use super::walk::{Kind, Walk, Wanted, glob};
+use super::folder::Folder;
+use super::walk::{Kind, Walk, Wanted};
+use crate::toolbox::content::shortened;
 
 /// How much of a file is searched.
 const MOST_BYTES: u64 = 1 << 30;
@@ -88,11 +88,7 @@ impl Lines {
             return false;
         }
         self.room -= 1;
-        let mut signs = line.trim_end_matches(['\n', '\r']).chars();
-        let mut line: String = signs.by_ref().take(SHOWN).collect();
-        if signs.next().is_some() {
-            line.push('…');
-        }
+        let line = shortened(line.trim_end_matches(['\n', '\r']), SHOWN);
         // Writing into a string cannot fail.
         let _ = writeln!(self.text, "{}:{number}: {line}", path.display());
         true
@@ -101,15 +97,13 @@ impl Lines {
 
 fn search(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, ToolError> {
     let matcher = matcher(args)?;
-    let pattern = args.glob.as_deref().map(glob).transpose();
     let wanted = Wanted {
+        path: &args.path,
         depth: None,
         hidden: args.hidden,
-        glob: pattern.map_err(|error| bad_glob(&error))?,
+        glob: args.glob.as_deref(),
     };
-    let start = folder.resolve(&args.path)?;
-    let mut walk =
-        Walk::new(folder, &start, wanted).map_err(|error| unreadable(&args.path, &error))?;
+    let mut walk = Walk::new(folder, &wanted)?;
     let mut searcher = SearcherBuilder::new()
         .binary_detection(BinaryDetection::quit(0))
         .heap_limit(Some(LONGEST_LINE))
@@ -128,12 +122,26 @@ fn search(folder: &Folder, args: &Args, ctx: &ToolContext) -> Result<String, Too
             continue;
         }
         files += 1;
-        search_one(folder, &found.path, &mut searcher, &matcher, &mut lines);
+        let path = found.path.as_path();
+        // A file that cannot be read, or is gone, has no lines.
+        if let Ok(file) = folder.file(path) {
+            let sink = Lossy(|number, line| Ok(lines.add(path, number, line)));
+            let _ = searcher.search_reader(&matcher, file.take(MOST_BYTES), sink);
+        }
         if lines.more {
             break;
         }
     }
-    Ok(format_matches(lines, files, walk.is_cut()))
+    let mut text = lines.text;
+    if text.is_empty() {
+        text = format!("No line of {files} files fits.");
+    }
+    if lines.more {
+        text.push_str("… and more: use a narrower pattern, a glob or a path, or a larger limit");
+    } else if walk.is_cut {
+        text.push_str("\n… not everything was searched: name a folder below this one");
+    }
+    Ok(text)
 }
 
 fn matcher(args: &Args) -> Result<RegexMatcher, ToolError> {
@@ -147,32 +155,4 @@ fn matcher(args: &Args) -> Result<RegexMatcher, ToolError> {
             let for_model = format!("The pattern cannot be read: {error}");
             ToolError::invalid_arguments(error.to_string()).for_model(for_model)
         })
-}
-
-/// A file that cannot be read, or is gone, has no lines.
-fn search_one(
-    folder: &Folder,
-    path: &Path,
-    searcher: &mut Searcher,
-    matcher: &RegexMatcher,
-    lines: &mut Lines,
-) {
-    let Ok(file) = folder.file(path) else {
-        return;
-    };
-    let sink = Lossy(|number, line| Ok(lines.add(path, number, line)));
-    let _ = searcher.search_reader(matcher, file.take(MOST_BYTES), sink);
-}
-
-fn format_matches(lines: Lines, files: u64, cut: bool) -> String {
-    let mut text = lines.text;
-    if text.is_empty() {
-        text = format!("No line of {files} files fits.");
-    }
-    if lines.more {
-        text.push_str("… and more: use a narrower pattern, a glob or a path, or a larger limit");
-    } else if cut {
-        text.push_str("\n… not everything was searched: name a folder below this one");
-    }
-    text
 }

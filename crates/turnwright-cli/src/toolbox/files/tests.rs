@@ -5,16 +5,16 @@ use turnwright::ArtifactKind;
 use turnwright::record::ToolResults;
 
 use super::tools;
-use crate::toolbox::tests::{Scratch, call, said};
+use crate::toolbox::tests::{Scratch, call, result_of};
 
 async fn done(folder: &Scratch, name: &str, args: Value) -> String {
     let tools = tools(folder.path()).unwrap();
-    said(tools, name, args).await.unwrap()
+    result_of(tools, name, args).await.unwrap()
 }
 
-async fn told(folder: &Scratch, name: &str, args: Value) -> String {
+async fn failure(folder: &Scratch, name: &str, args: Value) -> String {
     let tools = tools(folder.path()).unwrap();
-    said(tools, name, args).await.unwrap_err()
+    result_of(tools, name, args).await.unwrap_err()
 }
 
 #[tokio::test]
@@ -32,12 +32,12 @@ async fn a_file_is_read_whole() {
         done(&folder, "read_file", json!({ "path": "empty" })).await,
         ""
     );
-    let none = told(&folder, "read_file", json!({ "path": "a/c.txt" })).await;
+    let none = failure(&folder, "read_file", json!({ "path": "a/c.txt" })).await;
     assert_eq!(
         none,
         "There is no `a/c.txt` here. list_files shows what there is."
     );
-    let is_folder = told(&folder, "read_file", json!({ "path": "a" })).await;
+    let is_folder = failure(&folder, "read_file", json!({ "path": "a" })).await;
     assert!(is_folder.contains("not an ordinary file"), "{is_folder}");
 }
 
@@ -73,10 +73,10 @@ async fn a_file_that_is_too_large_is_refused_before_it_is_read() {
     // It takes no room: it is all hole.
     let file = std::fs::File::options().write(true).open(path).unwrap();
     file.set_len((64 << 20) + 1).unwrap();
-    let told = told(&folder, "read_file", json!({ "path": "huge" })).await;
+    let message = failure(&folder, "read_file", json!({ "path": "huge" })).await;
     assert!(
-        told.contains("67.1 MB") && told.contains("too large"),
-        "{told}"
+        message.contains("67.1 MB") && message.contains("too large"),
+        "{message}"
     );
 }
 
@@ -85,12 +85,12 @@ async fn what_is_not_text_is_refused_by_its_name() {
     let folder = Scratch::new("binary");
     folder.write("a.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     folder.write("b.txt", b"abc\0def");
-    let png = told(&folder, "read_file", json!({ "path": "a.txt" })).await;
+    let png = failure(&folder, "read_file", json!({ "path": "a.txt" })).await;
     assert_eq!(
         png,
         "`a.txt` is not text but image/png, which cannot be read here."
     );
-    let data = told(&folder, "read_file", json!({ "path": "b.txt" })).await;
+    let data = failure(&folder, "read_file", json!({ "path": "b.txt" })).await;
     assert!(data.contains("binary data"), "{data}");
 }
 
@@ -119,8 +119,8 @@ async fn no_path_leads_out() {
                 json!({ "path": path, "pattern": "SECRET|root" }),
             ),
         ] {
-            let told = told(&folder, tool, args).await;
-            assert!(!told.contains("SECRET"), "{tool} {path}: {told}");
+            let message = failure(&folder, tool, args).await;
+            assert!(!message.contains("SECRET"), "{tool} {path}: {message}");
         }
     }
 }
@@ -152,9 +152,9 @@ mod unix {
         to(Path::new("in"), "within");
         to(Path::new("../.."), "in/up");
         to(&folder.path().join("in"), "whole");
-        let beside = outside.path().file_name().unwrap().to_str().unwrap();
+        let sibling = outside.path().file_name().unwrap().to_str().unwrap();
         let steps = [
-            "..", ".", "", "/", "in", "out", "up", "within", "whole", "a.txt", "tmp", beside,
+            "..", ".", "", "/", "in", "out", "up", "within", "whole", "a.txt", "tmp", sibling,
         ];
         let opened = Folder::open(folder.path()).unwrap();
         let mut reached = 0;
@@ -190,13 +190,13 @@ mod unix {
         symlink(outside.path(), folder.path().join("folder")).unwrap();
         symlink("../..", folder.path().join("in/up")).unwrap();
         for path in ["file", "folder/secret.txt", "in/up/etc/passwd"] {
-            let told = told(&folder, "read_file", json!({ "path": path })).await;
-            assert!(told.contains("may not be read"), "{path}: {told}");
+            let message = failure(&folder, "read_file", json!({ "path": path })).await;
+            assert!(message.contains("may not be read"), "{path}: {message}");
         }
         for path in ["folder", "in/up"] {
-            told(&folder, "list_files", json!({ "path": path })).await;
+            failure(&folder, "list_files", json!({ "path": path })).await;
             let search = json!({ "path": path, "pattern": "SECRET" });
-            told(&folder, "search_files", search).await;
+            failure(&folder, "search_files", search).await;
         }
         let listed = done(&folder, "list_files", json!({})).await;
         assert_eq!(
@@ -227,7 +227,7 @@ mod unix {
             done(&folder, "read_file", json!({ "path": "real/back/a" })).await,
             "inside"
         );
-        told(&folder, "read_file", json!({ "path": "circle" })).await;
+        failure(&folder, "read_file", json!({ "path": "circle" })).await;
         let listed = done(&folder, "list_files", json!({ "depth": 64 })).await;
         assert_eq!(
             listed,
@@ -272,16 +272,17 @@ mod unix {
                 ("search_files", json!({ "path": named, "pattern": "KEY" })),
                 ("list_files", json!({ "path": named })),
             ] {
-                let told = said(tools(folder.path()).unwrap(), tool, args).await;
+                let message = result_of(tools(folder.path()).unwrap(), tool, args).await;
                 // A file is no folder: such a path leads nowhere on most systems.
                 if named.contains("plain.txt/..") {
-                    told.unwrap_err();
+                    message.unwrap_err();
                     continue;
                 }
-                let told = told.unwrap_err();
+                let message = message.unwrap_err();
                 assert!(
-                    told.contains(&format!("hidden path `{target}`")) && !told.contains("KEY"),
-                    "{tool} {named}: {told}"
+                    message.contains(&format!("hidden path `{target}`"))
+                        && !message.contains("KEY"),
+                    "{tool} {named}: {message}"
                 );
             }
         }
@@ -290,8 +291,8 @@ mod unix {
             if tool == "search_files" {
                 args["pattern"] = json!("KEY");
             }
-            let told = told(&folder, tool, args).await;
-            assert!(told.contains("hidden path `.git`"), "{tool}: {told}");
+            let message = failure(&folder, tool, args).await;
+            assert!(message.contains("hidden path `.git`"), "{tool}: {message}");
         }
         let all = json!({ "pattern": "KEY" });
         assert_eq!(
@@ -315,8 +316,8 @@ mod unix {
         }
         // Hidden itself, but it leads to another hidden file than the one that was shown to the approver.
         let other = ctx.call("read_file", json!({ "path": ".git/other" })).await;
-        let told = other.text().await.unwrap();
-        assert!(other.is_error() && told.contains("`.env`"), "{told}");
+        let message = other.text().await.unwrap();
+        assert!(other.is_error() && message.contains("`.env`"), "{message}");
     }
 
     #[tokio::test]
@@ -355,11 +356,11 @@ mod unix {
         for _ in 0..300 {
             let tools = tools(folder.path()).unwrap();
             let args = json!({ "path": "now/a.txt" });
-            if let Ok(text) = said(tools.clone(), "read_file", args).await {
+            if let Ok(text) = result_of(tools.clone(), "read_file", args).await {
                 assert_eq!(text, "inside");
             }
             let args = json!({ "pattern": "SECRET|inside" });
-            let found = said(tools, "search_files", args).await.unwrap();
+            let found = result_of(tools, "search_files", args).await.unwrap();
             assert!(!found.contains("SECRET"), "{found}");
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -380,8 +381,8 @@ mod unix {
             .unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("sock")).unwrap();
         for path in ["pipe", "sock"] {
-            let told = told(&folder, "read_file", json!({ "path": path })).await;
-            assert!(told.contains("not an ordinary file"), "{told}");
+            let message = failure(&folder, "read_file", json!({ "path": path })).await;
+            assert!(message.contains("not an ordinary file"), "{message}");
         }
         let found = done(&folder, "search_files", json!({ "pattern": "needle" })).await;
         assert_eq!(found, "a.txt:1: needle\n");
@@ -412,11 +413,11 @@ mod unix {
         for _ in 0..300 {
             let tools = tools(folder.path()).unwrap();
             let args = json!({ "path": "now/a.txt" });
-            if let Ok(text) = said(tools.clone(), "read_file", args).await {
+            if let Ok(text) = result_of(tools.clone(), "read_file", args).await {
                 assert_eq!(text, "inside");
             }
             let args = json!({ "pattern": "SECRET|inside", "path": "." });
-            let found = said(tools, "search_files", args).await.unwrap();
+            let found = result_of(tools, "search_files", args).await.unwrap();
             assert!(!found.contains("SECRET"), "{found}");
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -479,7 +480,7 @@ async fn a_glob_and_a_depth_narrow_what_is_listed() {
     assert_eq!(list(json!({ "glob": "!*.rs" })).await, "a.md\n");
     assert_eq!(list(json!({ "depth": 1 })).await, "a.md\na.rs\nx/\n");
     assert_eq!(list(json!({ "glob": "*.py" })).await, "Nothing was found.");
-    let bad = told(&folder, "list_files", json!({ "glob": "[" })).await;
+    let bad = failure(&folder, "list_files", json!({ "glob": "[" })).await;
     assert!(bad.starts_with("The glob cannot be read"), "{bad}");
 }
 
@@ -521,10 +522,10 @@ async fn lines_are_found_where_they_are() {
     assert!(cut.starts_with("a.txt:1: one\n… and more"), "{cut}");
     let none = search(json!({ "pattern": "four" })).await;
     assert_eq!(none, "No line of 4 files fits.");
-    let bad = told(&folder, "search_files", json!({ "pattern": "(" })).await;
+    let bad = failure(&folder, "search_files", json!({ "pattern": "(" })).await;
     assert!(bad.starts_with("The pattern cannot be read"), "{bad}");
     let bomb = json!({ "pattern": "((((a{99}){99}){99}){99})" });
-    let bomb = told(&folder, "search_files", bomb).await;
+    let bomb = failure(&folder, "search_files", bomb).await;
     assert!(bomb.contains("pattern"), "{bomb}");
 }
 
@@ -535,14 +536,14 @@ async fn what_is_hidden_is_read_only_if_somebody_allows_it() {
     folder.write("a/.git/config", "KEY=1\n");
     folder.write("a.b/c.txt", "KEY=1\n");
     for path in [".env", "./.env", "a/.git/config", "a.b/../.env"] {
-        let refused = told(&folder, "read_file", json!({ "path": path })).await;
+        let refused = failure(&folder, "read_file", json!({ "path": path })).await;
         assert!(refused.contains("not approved"), "{path}: {refused}");
         let search = json!({ "pattern": "KEY", "path": path });
-        let refused = told(&folder, "search_files", search).await;
+        let refused = failure(&folder, "search_files", search).await;
         assert!(refused.contains("not approved"), "{path}: {refused}");
     }
     let search = json!({ "pattern": "KEY", "hidden": true });
-    let refused = told(&folder, "search_files", search).await;
+    let refused = failure(&folder, "search_files", search).await;
     assert!(refused.contains("not approved"), "{refused}");
 
     let plain = json!({ "path": "a.b/../a.b/c.txt" });

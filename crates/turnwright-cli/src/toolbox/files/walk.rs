@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
-use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
+use turnwright::ToolError;
 
-use super::folder::Folder;
+use super::folder::{Folder, unreadable};
 
 /// How many things are looked at.
 const MOST_SEEN: usize = 200_000;
@@ -28,24 +28,29 @@ const LONGEST_LINE: usize = 500;
 const MOST_GROUPS: usize = 8;
 
 /// What is looked for.
-pub(super) struct Wanted {
-    /// How many levels; all unless told.
+pub(super) struct Wanted<'w> {
+    /// The folder or file to begin at, as a model named it.
+    pub(super) path: &'w str,
+    /// The number of levels. `None`: all.
     pub(super) depth: Option<usize>,
     /// Names that begin with a dot too.
     pub(super) hidden: bool,
-    /// Which files.
-    pub(super) glob: Option<Override>,
+    /// A pattern for the paths of files, as in `.gitignore` files and `rg -g`.
+    pub(super) glob: Option<&'w str>,
 }
 
-/// A way through all that is below a folder.
+/// A walk through all that is below a folder.
 pub(super) struct Walk<'f> {
     folder: &'f Folder,
-    wanted: Wanted,
+    depth: Option<usize>,
+    hidden: bool,
+    glob: Override,
     waiting: Vec<Waiting>,
     seen: usize,
     /// How many lines of rules are still heeded.
     lines_left: usize,
-    cut: bool,
+    /// Whether there is more than was looked at.
+    pub(super) is_cut: bool,
 }
 
 /// Something that was found.
@@ -71,64 +76,65 @@ struct Waiting {
     rules: Rules,
 }
 
-/// What `.gitignore` files say, the nearest first.
-#[derive(Clone, Default)]
-struct Rules(Option<Arc<Level>>);
+/// The `.gitignore` files that hold in a folder, the nearest last.
+type Rules = Arc<Vec<Arc<Gitignore>>>;
 
-struct Level {
-    here: Gitignore,
-    above: Rules,
-}
-
-/// A pattern for paths, as `.gitignore` files and `rg -g` have them.
-pub(super) fn glob(pattern: &str) -> Result<Override, ignore::Error> {
+fn glob(pattern: Option<&str>) -> Result<Override, ignore::Error> {
     let mut builder = OverrideBuilder::new(".");
-    builder.add(pattern)?;
+    if let Some(pattern) = pattern {
+        builder.add(pattern)?;
+    }
     builder.build()
 }
 
 impl<'f> Walk<'f> {
-    /// Begins at this resolved path.
-    pub(super) fn new(folder: &'f Folder, start: &Path, wanted: Wanted) -> io::Result<Self> {
+    pub(super) fn new(folder: &'f Folder, wanted: &Wanted<'_>) -> Result<Self, ToolError> {
+        let glob = glob(wanted.glob).map_err(|error| {
+            let for_model = format!("The glob cannot be read: {error}");
+            ToolError::invalid_arguments(error.to_string()).for_model(for_model)
+        })?;
         let mut walk = Walk {
             folder,
-            wanted,
+            depth: wanted.depth,
+            hidden: wanted.hidden,
+            glob,
             waiting: Vec::new(),
             seen: 0,
             lines_left: MOST_LINES,
-            cut: false,
+            is_cut: false,
         };
-        if folder.is_file(start) {
+        let start = folder.resolve(wanted.path)?;
+        let mut rules = Rules::default();
+        if folder.is_file(&start) {
             walk.waiting.push(Waiting {
                 found: Found {
-                    path: start.to_owned(),
+                    path: start,
                     kind: Kind::File,
                 },
                 depth: 0,
-                rules: Rules::default(),
+                rules,
             });
             return Ok(walk);
         }
-        let mut rules = Rules::default();
-        for above in above(start) {
-            rules = rules.with(folder, &above, &mut walk.lines_left);
+        let mut above: Vec<&Path> = start.ancestors().skip(1).collect();
+        above.reverse();
+        for path in above {
+            let is_root = path.as_os_str().is_empty();
+            let path = if is_root { Path::new(".") } else { path };
+            rules = walk.with_rules_of(path, &rules);
         }
-        walk.enter(start, 0, &rules)?;
+        walk.enter(&start, 0, &rules)
+            .map_err(|error| unreadable(wanted.path, &error))?;
         Ok(walk)
-    }
-
-    /// Whether there is more than was looked at.
-    pub(super) fn is_cut(&self) -> bool {
-        self.cut
     }
 
     /// Looks into a folder.
     fn enter(&mut self, path: &Path, depth: usize, rules: &Rules) -> io::Result<()> {
-        let rules = rules.with(self.folder, path, &mut self.lines_left);
+        let rules = self.with_rules_of(path, rules);
         let mut found = Vec::new();
         for (name, kind) in names(&self.folder.dir(path)?)? {
             if self.seen >= MOST_SEEN {
-                self.cut = true;
+                self.is_cut = true;
                 break;
             }
             self.seen += 1;
@@ -151,14 +157,45 @@ impl<'f> Walk<'f> {
 
     fn is_wanted(&self, path: &Path, name: &str, kind: Kind, rules: &Rules) -> bool {
         let is_folder = kind == Kind::Folder;
-        if name == ".git" || (!self.wanted.hidden && name.starts_with('.')) {
+        if name == ".git" || (!self.hidden && name.starts_with('.')) {
             return false;
         }
-        if rules.leave_out(path, is_folder) {
-            return false;
+        let rule = rules
+            .iter()
+            .rev()
+            .map(|rules| rules.matched(path, is_folder))
+            .find(|rule| !rule.is_none());
+        !rule.is_some_and(|rule| rule.is_ignore())
+            && !self.glob.matched(path, is_folder).is_ignore()
+    }
+
+    /// The rules with those of this folder, if it has any.
+    fn with_rules_of(&mut self, path: &Path, rules: &Rules) -> Rules {
+        let mut bytes = Vec::new();
+        let file = self.folder.file(&path.join(".gitignore"));
+        let read = file.and_then(|file| file.take(MOST_RULES).read_to_end(&mut bytes));
+        if read.is_err() {
+            return Arc::clone(rules);
         }
-        let glob = self.wanted.glob.as_ref();
-        !glob.is_some_and(|glob| glob.matched(path, is_folder).is_ignore())
+        let mut builder = GitignoreBuilder::new(path);
+        let sane = |line: &&str| {
+            let groups = line.matches(['{', '[']).count();
+            !line.trim().is_empty() && line.len() <= LONGEST_LINE && groups <= MOST_GROUPS
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        for line in text.lines().filter(sane).take(self.lines_left) {
+            self.lines_left -= 1;
+            // A line that is no pattern says nothing.
+            let _ = builder.add_line(None, line);
+        }
+        match builder.build() {
+            Ok(own) if !own.is_empty() => {
+                let mut all = Vec::clone(rules);
+                all.push(Arc::new(own));
+                Arc::new(all)
+            }
+            _ => Arc::clone(rules),
+        }
     }
 }
 
@@ -167,12 +204,12 @@ impl Iterator for Walk<'_> {
 
     fn next(&mut self) -> Option<Found> {
         let next = self.waiting.pop()?;
-        let deepest = self.wanted.depth.unwrap_or(DEEPEST).min(DEEPEST);
+        let deepest = self.depth.unwrap_or(DEEPEST).min(DEEPEST);
         if next.found.kind == Kind::Folder && next.depth < deepest {
             // One that cannot be looked into, or is gone, is still found.
             let _ = self.enter(&next.found.path, next.depth, &next.rules);
-        } else if next.found.kind == Kind::Folder && self.wanted.depth.is_none() {
-            self.cut = true;
+        } else if next.found.kind == Kind::Folder && self.depth.is_none() {
+            self.is_cut = true;
         }
         Some(next.found)
     }
@@ -184,70 +221,11 @@ fn names(dir: &Dir) -> io::Result<impl Iterator<Item = (String, Kind)>> {
     Ok(entries.filter_map(|entry| {
         let entry = entry.ok()?;
         let kind = match entry.file_type().ok()? {
-            item if item.is_symlink() => Kind::Link,
-            item if item.is_dir() => Kind::Folder,
-            item if item.is_file() => Kind::File,
+            kind if kind.is_symlink() => Kind::Link,
+            kind if kind.is_dir() => Kind::Folder,
+            kind if kind.is_file() => Kind::File,
             _ => Kind::Other,
         };
         Some((entry.file_name().to_string_lossy().into_owned(), kind))
     }))
-}
-
-impl Rules {
-    /// With those of this folder, if it has any. So many lines are heeded at most, which are taken from what is left.
-    fn with(&self, folder: &Folder, path: &Path, left: &mut usize) -> Rules {
-        let Some(text) = rules_of(folder, path) else {
-            return self.clone();
-        };
-        let mut builder = GitignoreBuilder::new(path);
-        let sane = |line: &&str| {
-            let groups = line
-                .chars()
-                .filter(|sign| matches!(sign, '{' | '['))
-                .count();
-            !line.trim().is_empty() && line.len() <= LONGEST_LINE && groups <= MOST_GROUPS
-        };
-        for line in text.lines().filter(sane).take(*left) {
-            *left -= 1;
-            // A line that is no pattern says nothing.
-            let _ = builder.add_line(None, line);
-        }
-        match builder.build() {
-            Ok(here) if !here.is_empty() => {
-                let above = self.clone();
-                Rules(Some(Arc::new(Level { here, above })))
-            }
-            _ => self.clone(),
-        }
-    }
-
-    fn leave_out(&self, path: &Path, is_folder: bool) -> bool {
-        let mut rules = self;
-        while let Some(level) = &rules.0 {
-            match level.here.matched(path, is_folder) {
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => return false,
-                Match::None => rules = &level.above,
-            }
-        }
-        false
-    }
-}
-
-fn rules_of(folder: &Folder, path: &Path) -> Option<String> {
-    let file = folder.file(&path.join(".gitignore")).ok()?;
-    let mut bytes = Vec::new();
-    file.take(MOST_RULES).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The folders above a resolved path, the outermost first.
-fn above(path: &Path) -> Vec<PathBuf> {
-    let here = |path: &Path| match path.as_os_str().is_empty() {
-        true => PathBuf::from("."),
-        false => path.to_owned(),
-    };
-    let mut above: Vec<PathBuf> = path.ancestors().skip(1).map(here).collect();
-    above.reverse();
-    above
 }

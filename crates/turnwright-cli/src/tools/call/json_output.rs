@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use turnwright::record::ToolResults;
 use turnwright::{Media, ToolCall};
 
-use super::account::Facts;
+use super::facts::Facts;
 
 /// All of a call, and whether it went well.
 pub(super) async fn render(call: &ToolCall, facts: Facts) -> anyhow::Result<Value> {
@@ -16,12 +16,11 @@ pub(super) async fn render(call: &ToolCall, facts: Facts) -> anyhow::Result<Valu
 }
 
 async fn result(call: &ToolCall, facts: Facts) -> anyhow::Result<Value> {
-    let mut text = None;
-    let mut bytes = None;
-    let mut media = None;
+    let (mut text, mut bytes, mut media, mut kind) = (None, None, None, None);
     match call.results() {
         ToolResults::Media(all) => media = Some(all.iter().map(written).collect::<Vec<_>>()),
         ToolResults::Artifacts(artifacts) => {
+            kind = artifacts.first().map(|artifact| artifact.kind());
             let mut all = Vec::new();
             for artifact in artifacts {
                 all.extend_from_slice(&artifact.as_bytes().await?);
@@ -34,10 +33,6 @@ async fn result(call: &ToolCall, facts: Facts) -> anyhow::Result<Value> {
         }
         _ => text = call.text().await,
     }
-    let kind = match call.results() {
-        ToolResults::Artifacts(artifacts) => artifacts.first().map(|artifact| artifact.kind()),
-        _ => None,
-    };
     Ok(json!({
         "ok": true,
         "checksum": call.checksum(),

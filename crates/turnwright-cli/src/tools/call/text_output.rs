@@ -8,15 +8,12 @@ use turnwright::render::{Part, Renderer};
 use turnwright::trust::ConversationSecret;
 use turnwright::{ToolCall, TurnEvent};
 
-use super::View;
-use super::account::Facts;
+use super::facts::Facts;
+use super::{View, lock};
 use crate::show::repair;
 use crate::terminal::style::{self, paint};
-use crate::terminal::{fit, json, one_line};
+use crate::terminal::{LINE, fit, json, one_line};
 use crate::units::size;
-
-/// How much of a line is shown where nobody counts columns.
-const LINE: usize = 160;
 
 impl View {
     pub(super) fn print_event(&mut self, event: &TurnEvent) -> io::Result<()> {
@@ -27,7 +24,8 @@ impl View {
             TurnEvent::ToolCallProgress { message, .. } => {
                 // Handlers tell of progress once they run, and then it is known what runs.
                 if !self.is_named {
-                    self.name(&self.account.facts())?;
+                    let facts = lock(&self.facts).clone();
+                    self.name(&facts)?;
                 }
                 let message = one_line(message, LINE);
                 self.fact("progress", style::DIM, &message)?;
@@ -64,15 +62,15 @@ impl View {
         };
         self.is_named = true;
         self.fact("checksum", style::NAME, checksum)?;
-        let columns = self.screen.width().unwrap_or(LINE);
         if let Some(args) = &facts.args {
-            let args = fit(&json(args), columns.saturating_sub(10).max(8));
+            let columns = self.screen.columns().saturating_sub(10).max(8);
+            let args = fit(&json(args), columns);
             self.fact("arguments", style::NAME, &args)?;
         }
         for repair in &facts.repairs {
             let (name, look) = match repair::is_default(repair) {
                 true => ("filled in", style::DIM),
-                false => ("repaired", style::CARE),
+                false => ("repaired", style::WARN),
             };
             self.fact(name, look, &repair::in_words(repair))?;
         }
@@ -128,9 +126,9 @@ impl View {
                 self.screen.content(text.as_bytes())?;
             }
         }
-        let hint =
-            "That is what a model reads of it; it asks for the rest. --raw writes all of it here.";
-        self.screen.paragraph(style::DIM, "", hint)?;
+        self.screen.dim(
+            "That is what a model reads of it; it asks for the rest. --raw writes all of it here.",
+        )?;
         Ok(())
     }
 
@@ -148,7 +146,7 @@ impl View {
         }
         if let Some(options) = call.text().await {
             self.screen.line("")?;
-            self.screen.line(paint(style::DIM, "the model is told"))?;
+            self.screen.painted(style::DIM, "the model is told")?;
             self.screen.content(options.as_bytes())?;
             self.screen.line("")?;
         }

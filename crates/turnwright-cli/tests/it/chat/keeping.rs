@@ -8,9 +8,9 @@ use turnwright_testkit::server::chat;
 
 use super::{PROMPT, chat as start, launch, run_piped, slow_tool};
 use crate::folder::Folder;
-use crate::kept::{self, conversations, records};
 use crate::model::{Model, Plays, says_and_hangs};
 use crate::pty::CTRL_D;
+use crate::stored::{self, conversations, records};
 
 fn file_of(home: &Folder) -> PathBuf {
     home.file("conversations.db")
@@ -66,12 +66,12 @@ fn conversations_have_nothing_to_do_with_each_other() {
 fn a_large_result_can_be_read_in_the_next_run() {
     let home = Folder::new();
     let tools = home.file("tools.json");
-    let told = json!([{
+    let message = json!([{
         "name": "numbers", "description": "Many numbers.",
         "parameters": { "type": "object", "properties": {} },
         "command": ["seq", "1", "100000"], "effects": "read_only",
     }]);
-    fs::write(&tools, told.to_string()).unwrap();
+    fs::write(&tools, message.to_string()).unwrap();
     let args = ["--tools", tools.to_str().unwrap()];
     let model = Model::plays([
         chat::calls([("call_1", "numbers", "{}")]),
@@ -83,7 +83,7 @@ fn a_large_result_can_be_read_in_the_next_run() {
     let all = records(&file_of(&home), "default");
     let call = all
         .iter()
-        .find(|it| it["tool"] == "numbers" && it["kind"] == "tool_call");
+        .find(|item| item["tool"] == "numbers" && item["kind"] == "tool_call");
     let ask = json!({ "callId": call.unwrap()["id"], "pattern": "^77777$" }).to_string();
     // Another server, which may know all of it: whoever says this has said so.
     let args = [&args[..], &["--switch-server"]].concat();
@@ -162,13 +162,13 @@ fn what_was_said_before_it_was_begun_anew_is_kept_and_not_sent() {
     terminal.keys(CTRL_D).end();
     let file = file_of(&home);
     assert_eq!(conversations(&file), ["default", "default~2", "default~3"]);
-    for (name, said) in [
+    for (name, messages) in [
         ("default", "first"),
         ("default~2", "second"),
         ("default~3", "third"),
     ] {
-        let said_there = kept::said(&file, name);
-        assert_eq!(said_there[0], said, "{said_there:?}");
+        let messages_there = stored::messages_of(&file, name);
+        assert_eq!(messages_there[0], messages, "{messages_there:?}");
     }
     // One that is named goes on where it was.
     let model = Model::plays([chat::text("Four.", 1)]);
@@ -228,8 +228,11 @@ fn a_program_that_was_killed_in_mid_turn_leaves_a_conversation_that_goes_on() {
         .line("and now?")
         .wait_for("Let me see.")
         .wait_for_prompt(PROMPT);
-    let told = prompt(&model, 1);
-    assert!(told.contains("It may have taken effect or not"), "{told}");
+    let message = prompt(&model, 1);
+    assert!(
+        message.contains("It may have taken effect or not"),
+        "{message}"
+    );
 
     // While the model speaks:
     terminal.line("speak").wait_for("Half an").kill();
@@ -238,7 +241,7 @@ fn a_program_that_was_killed_in_mid_turn_leaves_a_conversation_that_goes_on() {
         .line("are you there?")
         .wait_for("Here I am.")
         .wait_for_prompt(PROMPT);
-    assert!(prompt(&model, 3).starts_with(&told));
+    assert!(prompt(&model, 3).starts_with(&message));
 }
 
 #[test]

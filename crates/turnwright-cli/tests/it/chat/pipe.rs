@@ -42,7 +42,7 @@ fn machines_get_lines_of_json() {
     let events = ran.json();
     let names: Vec<&str> = events
         .iter()
-        .map(|it| it["event"].as_str().unwrap())
+        .map(|item| item["event"].as_str().unwrap())
         .collect();
     assert_eq!(
         names,
@@ -205,13 +205,13 @@ fn the_last_exchanges_alone_are_sent_where_that_was_told() {
         "one\ntwo\nthree\n",
     );
     assert_eq!(ran.out, "1.\n2.\n3.\n");
-    let said: Vec<_> = model
+    let messages: Vec<_> = model
         .messages(2)
         .iter()
         .skip(1)
-        .map(|it| it["content"].clone())
+        .map(|item| item["content"].clone())
         .collect();
-    assert_eq!(said, ["two", "2.", "three"]);
+    assert_eq!(messages, ["two", "2.", "three"]);
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn ctrl_c_at_the_prompt_says_how_to_end_and_ends_only_the_second_time() {
     terminal.keys(CTRL_C).wait_for_prompt(PROMPT);
     let hints = |text: &str| text.matches("Ctrl-D, /quit").count();
     terminal
-        .wait_until("the second hint", |it| hints(&it.shown()) == 2)
+        .wait_until("the second hint", |item| hints(&item.shown()) == 2)
         .wait_for_prompt(PROMPT);
     assert_eq!(terminal.keys(CTRL_C).end(), 130);
     assert!(model.requests().is_empty());
@@ -79,8 +79,8 @@ fn a_line_goes_on_after_a_backslash() {
 
 #[test]
 fn the_arrow_key_brings_back_what_was_said_also_in_an_earlier_run() {
-    let said = || [chat::text("One.", 1), chat::text("Two.", 1)];
-    let (model, home) = (Model::plays(said()), Folder::new());
+    let messages = || [chat::text("One.", 1), chat::text("Two.", 1)];
+    let (model, home) = (Model::plays(messages()), Folder::new());
     let mut terminal = start(&model, &home, &[]);
     terminal
         .line("the first question")
@@ -134,14 +134,14 @@ fn a_terminal_that_only_types_will_do() {
     // At the prompt Ctrl-C is a signal here, and no key.
     let prompts = |text: &str| text.matches("you ›").count();
     terminal
-        .wait_until("the prompt", |it| prompts(&it.shown()) == 2)
+        .wait_until("the prompt", |item| prompts(&item.shown()) == 2)
         .keys(CTRL_C);
     terminal
         .wait_for("Ctrl-D, /quit")
-        .wait_until("the prompt", |it| prompts(&it.shown()) == 3);
+        .wait_until("the prompt", |item| prompts(&item.shown()) == 3);
     terminal.keys("again\n").wait_for("Else").keys(CTRL_C);
     terminal
-        .wait_until("the prompt", |it| prompts(&it.shown()) == 4)
+        .wait_until("the prompt", |item| prompts(&item.shown()) == 4)
         .keys(CTRL_D);
     assert_eq!(terminal.end(), 0);
     assert!(

@@ -43,10 +43,10 @@ fn what_somebody_refused_does_not_run_and_the_model_is_told() {
     terminal.line("note it").wait_for_prompt(CONSENT).line("no");
     terminal.wait_for("As you like.").wait_for_prompt(PROMPT);
     assert!(!written.exists());
-    let told = model.messages(1).pop().unwrap().to_string();
+    let message = model.messages(1).pop().unwrap().to_string();
     assert!(
-        told.contains("the person at the terminal said no"),
-        "{told}"
+        message.contains("the person at the terminal said no"),
+        "{message}"
     );
 }
 
@@ -180,9 +180,9 @@ fn long_arguments_do_not_push_the_question_away() {
         "{shown}"
     );
     assert!(shown.contains("more lines: `s` shows all"), "{shown}");
-    terminal
-        .line("s")
-        .wait_until("all of it", |it| it.written().matches('a').count() > 6_500);
+    terminal.line("s").wait_until("all of it", |item| {
+        item.written().matches('a').count() > 6_500
+    });
     terminal
         .wait_for_prompt(CONSENT)
         .line("n")

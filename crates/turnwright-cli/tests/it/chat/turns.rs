@@ -104,20 +104,20 @@ fn words_are_whole_in_a_narrow_window() {
         .iter()
         .position(|row| row.starts_with("│ A window"))
         .unwrap();
-    let said = [
+    let messages = [
         "│ A window of thirty columns",
         "│ breaks lines between words",
         "│ and never within them.",
     ];
-    assert_eq!(rows[at..at + 3], said);
+    assert_eq!(rows[at..at + 3], messages);
     // What is ours keeps to the same: sentences whose words a reader knows.
     let all = terminal.shown().replace('│', "");
     let all = all.split_whitespace().collect::<Vec<_>>().join(" ");
-    for whole in [
+    for complete in [
         "/help shows what you can type",
         "because it may change something",
     ] {
-        assert!(all.contains(whole), "{}", terminal.shown());
+        assert!(all.contains(complete), "{}", terminal.shown());
     }
 }
 
@@ -277,15 +277,15 @@ fn a_window_that_is_closed_ends_the_program_and_what_it_started() {
     terminal.signal("HUP").end();
     // It is killed before the program ends; whoever it belongs to then may take a moment to let it go.
     let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    let gone = || {
-        let said = crate::program::command("ps")
+    let ended = || {
+        let messages = crate::program::command("ps")
             .args(["-o", "stat=", "-p", process.trim()])
             .output()
             .unwrap();
-        let state = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        let state = String::from_utf8_lossy(&messages.stdout).trim().to_owned();
         state.is_empty() || state.starts_with('Z')
     };
-    while !gone() {
+    while !ended() {
         assert!(std::time::Instant::now() < end, "{process} goes on");
         std::thread::yield_now();
     }
@@ -294,12 +294,12 @@ fn a_window_that_is_closed_ends_the_program_and_what_it_started() {
 #[test]
 fn numbers_of_a_server_are_no_reason_to_end() {
     let most = u64::MAX;
-    let whole = serde_json::json!({
+    let complete = serde_json::json!({
         "choices": [{ "index": 0, "message": { "role": "assistant", "content": "Many." }, "finish_reason": "stop" }],
         "usage": { "prompt_tokens": most, "completion_tokens": most, "total_tokens": most },
     });
     let model = Model::plays([
-        Plays::from(Answer::json(200, whole)),
+        Plays::from(Answer::json(200, complete)),
         chat::text("Few.", 1).into(),
     ]);
     let home = Folder::new();

@@ -35,24 +35,24 @@ fn a_call_is_told_to_machines_as_one_object() {
         "--tools",
         &file,
     ]);
-    let told = only(&ran);
+    let message = only(&ran);
     assert_eq!(ran.code, 0);
     assert_eq!(
-        (&told["ok"], &told["args"], &told["result"]),
+        (&message["ok"], &message["args"], &message["result"]),
         (&json!(true), &json!({ "n": 7 }), &json!("{\"n\":7}"))
     );
     assert_eq!(
-        told["repairs"],
+        message["repairs"],
         json!([{ "pointer": "/n", "kind": "number", "before": "7", "after": 7 }])
     );
     assert_eq!(
-        told["checksum"],
+        message["checksum"],
         run(&["tools", "id", "it", r#"{"n":"7"}"#]).out.trim_end()
     );
-    let events = told["events"].as_array().unwrap();
+    let events = message["events"].as_array().unwrap();
     let names: Vec<&str> = events
         .iter()
-        .filter_map(|it| it["event"].as_str())
+        .filter_map(|item| item["event"].as_str())
         .collect();
     for name in [
         "turnStart",
@@ -86,22 +86,22 @@ fn a_refusal_says_every_fault_and_runs_nothing() {
         assert!(ran.out.contains(words), "{words}\nis not in\n{}", ran.out);
     }
     let ran = run(&["tools", "call", "it", args, "--tools", &file, "--json"]);
-    let told = only(&ran);
-    assert_eq!((ran.code, &told["ok"]), (1, &json!(false)));
+    let message = only(&ran);
+    assert_eq!((ran.code, &message["ok"]), (1, &json!(false)));
     assert_eq!(
-        (&told["code"], &told["ended"]),
+        (&message["code"], &message["ended"]),
         (&json!("E_INVALID_TOOL_ARGS"), &json!("refused"))
     );
-    let faults = told["faults"].as_array().unwrap();
+    let faults = message["faults"].as_array().unwrap();
     let mut places: Vec<&str> = faults
         .iter()
-        .filter_map(|it| it["pointer"].as_str())
+        .filter_map(|item| item["pointer"].as_str())
         .collect();
     places.sort_unstable();
     assert_eq!(places, ["/more", "/n", "/to"]);
-    assert!(told["told"].as_str().unwrap().contains("Mend these"));
+    assert!(message["told"].as_str().unwrap().contains("Mend these"));
     assert_eq!(
-        told["checksum"].as_str().unwrap(),
+        message["checksum"].as_str().unwrap(),
         run(&["tools", "id", "it", args]).out.trim_end()
     );
     assert!(!ran_file.exists());
@@ -111,14 +111,14 @@ fn a_refusal_says_every_fault_and_runs_nothing() {
 fn what_is_not_json_is_for_the_call_path_to_say() {
     for args in ["{oops", "[1]", "7", "\"text\"", "null", ""] {
         let ran = run(&["tools", "call", "calculate", args, "--json"]);
-        let told = only(&ran);
+        let message = only(&ran);
         assert_eq!(
-            (ran.code, &told["code"]),
+            (ran.code, &message["code"]),
             (1, &json!("E_INVALID_TOOL_ARGS")),
             "{args}"
         );
         let id = run(&["tools", "id", "calculate", args, "--json"]);
-        assert_eq!(told["checksum"], only(&id)["checksum"], "{args}");
+        assert_eq!(message["checksum"], only(&id)["checksum"], "{args}");
     }
 }
 
@@ -148,9 +148,9 @@ fn what_may_write_is_refused_where_nobody_can_be_asked() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.out.contains("no terminal to ask at"), "{}", ran.out);
     let ran = run(&["tools", "call", "it", "--tools", &file, "--json"]);
-    let told = only(&ran);
-    assert_eq!((ran.code, &told["ok"]), (1, &json!(false)));
-    assert!(told["code"].is_string(), "{told}");
+    let message = only(&ran);
+    assert_eq!((ran.code, &message["ok"]), (1, &json!(false)));
+    assert!(message["code"].is_string(), "{message}");
     assert!(!ran_file.exists());
 
     let ran = run(&["tools", "call", "it", "--tools", &file, "--yes"]);
@@ -166,13 +166,13 @@ fn a_program_that_fails_ends_with_one_and_its_last_words() {
     let folder = Scratch::new("fails");
     let file = own(&folder, "echo no disk >&2; exit 3", &json!({}));
     let ran = run(&["tools", "call", "it", "--tools", &file, "--json"]);
-    let told = only(&ran);
+    let message = only(&ran);
     assert_eq!(
-        (ran.code, &told["ended"], &told["code"]),
+        (ran.code, &message["ended"], &message["code"]),
         (1, &json!("failed"), &json!("E_TOOL_DOWNSTREAM_ERROR"))
     );
-    assert!(told["told"].as_str().unwrap().contains("code 3"));
-    assert!(told["told"].as_str().unwrap().ends_with("no disk"));
+    assert!(message["told"].as_str().unwrap().contains("code 3"));
+    assert!(message["told"].as_str().unwrap().ends_with("no disk"));
     let ran = run(&["tools", "call", "it", "--tools", &file]);
     assert_eq!(ran.code, 1);
     assert!(
@@ -230,8 +230,8 @@ fn programs_get_an_allow_list_of_the_environment_and_what_the_file_names() {
         command.env(name, "planted");
     }
     let ran = Ran::of(&mut command, "");
-    let told = only(&ran);
-    let text = told["result"].as_str().unwrap_or_default();
+    let message = only(&ran);
+    let text = message["result"].as_str().unwrap_or_default();
     let names: Vec<&str> = text
         .lines()
         .filter_map(|line| Some(line.split_once('=')?.0))
@@ -259,11 +259,16 @@ fn what_a_tool_gives_is_written_as_it_is() {
         .output()
         .unwrap();
     let wanted = b"\n\na\x1b[2Jb\xc2\x9bc\xff\n\n";
-    assert!(output.stdout.windows(wanted.len()).any(|it| it == wanted));
+    assert!(
+        output
+            .stdout
+            .windows(wanted.len())
+            .any(|item| item == wanted)
+    );
     let ran = run(&["tools", "call", "it", "--tools", &file, "--json"]);
-    let told = only(&ran);
-    assert_eq!((ran.code, &told["result"]), (0, &Value::Null));
-    assert_eq!(told["resultBase64"], "YRtbMkpiwptj/w==");
+    let message = only(&ran);
+    assert_eq!((ran.code, &message["result"]), (0, &Value::Null));
+    assert_eq!(message["resultBase64"], "YRtbMkpiwptj/w==");
 
     let file = own(&folder, r"printf 'a\033[2Jb\302\233c'", &json!({}));
     let ran = run(&["tools", "call", "it", "--tools", &file, "--json"]);
@@ -286,10 +291,10 @@ fn files_are_read_below_one_folder() {
         ]);
         (ran.code, only(&ran))
     };
-    let (code, told) = call(r#"{"path": "a.txt"}"#);
-    assert_eq!((code, &told["result"]), (0, &json!("inside\n")));
-    let (code, told) = call(r#"{"path": "../../../../etc/passwd"}"#);
-    assert_eq!((code, &told["ok"]), (1, &json!(false)));
+    let (code, message) = call(r#"{"path": "a.txt"}"#);
+    assert_eq!((code, &message["result"]), (0, &json!("inside\n")));
+    let (code, message) = call(r#"{"path": "../../../../etc/passwd"}"#);
+    assert_eq!((code, &message["ok"]), (1, &json!(false)));
     let ran = run(&["tools", "list", "--folder", "/no/such/folder"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(ran.err.contains("/no/such/folder"), "{}", ran.err);

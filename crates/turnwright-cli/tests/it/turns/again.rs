@@ -7,8 +7,8 @@ use turnwright_testkit::server::chat;
 use super::{at_terminal, cut_off, database, let_go, listed, newest, turns};
 use crate::chat::{PROMPT, chat as start, run_piped, slow_tool};
 use crate::folder::Folder;
-use crate::kept;
 use crate::model::Model;
+use crate::stored;
 
 /// As long as nobody has answered for it.
 fn is_untouched(home: &Folder, model: &Model) {
@@ -138,8 +138,8 @@ fn a_chat_says_the_whole_command() {
     terminal
         .line("/resume")
         // Where its lines are broken depends on the path of the file.
-        .wait_until("what helps", |it| {
-            it.words()
+        .wait_until("what helps", |item| {
+            item.words()
                 .contains("`--without-tools` to go on without them")
         })
         .wait_for_prompt(PROMPT);
@@ -205,7 +205,7 @@ fn the_command_that_is_shown_is_the_one_to_type() {
     assert!(!shown.contains('\u{1b}'), "{shown}");
     let command = shown
         .lines()
-        .find(|it| it.starts_with("  turnwright turns resume"));
+        .find(|item| item.starts_with("  turnwright turns resume"));
     let command = command.unwrap().replace(
         "turnwright",
         &format!("'{}'", env!("CARGO_BIN_EXE_turnwright")),
@@ -228,7 +228,7 @@ fn a_turn_of_no_chat_is_left_to_the_program_that_held_it() {
     let model = cut_off(&home, [chat::text("Instead.", 1).into()]);
     let_go(&home);
     // As if another program had held it: there is no note.
-    kept::look(&database(&home), async |store| {
+    stored::look(&database(&home), async |store| {
         let (conversation_id, kind) = (ConversationId::new("default"), RecordKind::Memory);
         store
             .delete(&conversation_id, kind, "turnwright-chat")

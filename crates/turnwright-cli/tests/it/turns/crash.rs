@@ -5,9 +5,9 @@ use turnwright_testkit::server::chat;
 use super::{at_terminal, cut_off, database, let_go, listed, newest, turns};
 use crate::chat::{CONSENT, PROMPT, chat as start, note, write_tool};
 use crate::folder::Folder;
-use crate::kept;
 use crate::model::{Model, says_and_hangs};
 use crate::pty::CTRL_D;
+use crate::stored;
 
 #[test]
 fn a_turn_that_was_cut_off_says_so_and_what_to_do() {
@@ -62,8 +62,8 @@ fn whoever_knows_what_became_of_a_call_is_asked() {
     let shown = terminal.shown();
     assert!(shown.contains("│ Then all is tidy."), "{shown}");
     assert!(shown.contains("takes up turn"), "{shown}");
-    let told = model.messages(1);
-    let result = told.last().unwrap()["content"].as_str().unwrap();
+    let message = model.messages(1);
+    let result = message.last().unwrap()["content"].as_str().unwrap();
     assert!(result.contains("the attic is empty"), "{result}");
     let all = listed(&home, &[]);
     assert_eq!(
@@ -178,8 +178,8 @@ fn a_chat_says_that_its_last_turn_was_cut_off_and_takes_it_up() {
         .end();
     let messages = model.messages(1);
     assert_eq!(messages.last().unwrap()["content"], "answer me");
-    let said = kept::said(&database(&home), "default");
-    assert_eq!(said, ["answer me", "A whole answer."]);
+    let messages = stored::messages_of(&database(&home), "default");
+    assert_eq!(messages, ["answer me", "A whole answer."]);
     let terminal = start(&model, &home, &[]);
     assert!(
         !terminal.words().contains("cut off"),

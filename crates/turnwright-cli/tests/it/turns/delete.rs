@@ -8,9 +8,9 @@ use turnwright_testkit::server::chat;
 use super::{at_terminal, cut_off, database, let_go, listed, newest, talked, turns};
 use crate::chat::{chat as start, run_piped};
 use crate::folder::Folder;
-use crate::kept::{self, conversations, said};
 use crate::model::Model;
 use crate::pty::CTRL_D;
+use crate::stored::{self, conversations, messages_of};
 
 /// A turn with a result that is too large for a record.
 fn with_large_result(home: &Folder, name: &str) {
@@ -68,12 +68,12 @@ fn a_turn_goes_out_of_its_conversation_with_its_results() {
     assert_eq!(results(&home), 2);
     let id = newest(&home);
     let ran = turns(&home, &["delete", &id, "--yes", "--json"]);
-    let gone = ran.json().pop().unwrap();
-    assert_eq!(gone["records"], 4, "{gone}");
-    assert!(gone["bytes"].as_u64().unwrap() > 48_894, "{gone}");
+    let deleted = ran.json().pop().unwrap();
+    assert_eq!(deleted["records"], 4, "{deleted}");
+    assert!(deleted["bytes"].as_u64().unwrap() > 48_894, "{deleted}");
     assert_eq!(results(&home), 1);
-    assert!(said(&database(&home), "garden").is_empty());
-    assert_eq!(said(&database(&home), "shop"), ["count", "Many."]);
+    assert!(messages_of(&database(&home), "garden").is_empty());
+    assert_eq!(messages_of(&database(&home), "shop"), ["count", "Many."]);
     assert_eq!(turns(&home, &["delete", &id, "--yes"]).code, 2);
 }
 
@@ -84,7 +84,7 @@ fn the_other_turns_of_a_conversation_stay_as_they_are() {
     let second = listed(&home, &[])[1]["turn"].as_str().unwrap().to_owned();
     assert_eq!(turns(&home, &["delete", &second, "--yes"]).code, 0);
     assert_eq!(
-        said(&database(&home), "default"),
+        messages_of(&database(&home), "default"),
         ["one", "1.", "three", "3."]
     );
     // And it still goes on, with the server that knows it.
@@ -117,7 +117,7 @@ fn a_conversation_goes_with_all_its_parts_and_what_was_typed() {
     assert!(!history.exists());
     // Not even its name is left.
     let left = fs::read_dir(home.file("conversations.db.chats")).unwrap();
-    let left: Vec<_> = left.map(|it| it.unwrap().file_name()).collect();
+    let left: Vec<_> = left.map(|item| item.unwrap().file_name()).collect();
     assert_eq!(left, ["garden.lock"]);
     let ran = turns(&home, &["delete", "--conversation", "shop", "--yes"]);
     assert_eq!(ran.code, 2);
@@ -132,10 +132,10 @@ fn a_conversation_goes_with_all_its_parts_and_what_was_typed() {
 fn what_runs_or_is_open_is_not_deleted() {
     let home = Folder::new();
     let model = cut_off(&home, []);
-    kept::hold_until(
+    stored::hold_until(
         &database(&home),
         "default",
-        &kept::in_half_an_hour(),
+        &stored::in_half_an_hour(),
         3_600_000,
     );
     let id = newest(&home);
@@ -145,9 +145,9 @@ fn what_runs_or_is_open_is_not_deleted() {
     ] {
         let ran = turns(&home, &args);
         assert_eq!((ran.code, ran.out.as_str()), (1, ""));
-        let said = "another program has the conversation default: for ";
+        let messages = "another program has the conversation default: for ";
         assert!(
-            ran.err.contains(said) && ran.err.contains("more if it has crashed"),
+            ran.err.contains(messages) && ran.err.contains("more if it has crashed"),
             "{}",
             ran.err
         );
@@ -193,18 +193,18 @@ fn by_age_and_by_size_whole_conversations_go() {
     // What was written longest ago goes first, and no more than must.
     let bytes: usize = ["old", "new"]
         .iter()
-        .flat_map(|name| kept::records(&database(&home), name))
-        .map(|it| it.to_string().len())
+        .flat_map(|name| stored::records(&database(&home), name))
+        .map(|item| item.to_string().len())
         .sum();
     let most = (bytes - 1).to_string();
-    let gone = turns(
+    let deleted = turns(
         &home,
         &["delete", "--larger-than", &most, "--yes", "--json"],
     )
     .json();
-    assert_eq!(gone[0]["conversations"], json!(["old"]), "{gone:?}");
-    let gone = turns(&home, &["delete", "--older-than", "0s", "--yes", "--json"]).json();
-    assert_eq!(gone[0]["conversations"], json!(["new"]), "{gone:?}");
+    assert_eq!(deleted[0]["conversations"], json!(["old"]), "{deleted:?}");
+    let deleted = turns(&home, &["delete", "--older-than", "0s", "--yes", "--json"]).json();
+    assert_eq!(deleted[0]["conversations"], json!(["new"]), "{deleted:?}");
     assert!(listed(&home, &[]).is_empty());
 }
 
@@ -252,7 +252,11 @@ fn a_conversation_that_a_chat_has_open_does_not_go_by_age_or_size() {
         let ran = turns(&home, &[&["delete", "--yes"], &limit[..]].concat());
         assert_eq!(ran.code, 0, "{ran:?}");
         let says = ["Deleted 0 records", "chats have them open: old"];
-        assert!(says.iter().all(|it| ran.out.contains(it)), "{}", ran.out);
+        assert!(
+            says.iter().all(|item| ran.out.contains(item)),
+            "{}",
+            ran.out
+        );
         assert_eq!(listed(&home, &[]).len(), 1);
     }
     // One that is too young stands in nobody's way.
@@ -278,7 +282,7 @@ fn a_chat_says_that_its_conversation_was_deleted() {
         .wait_for("│ 1.")
         .wait_for_prompt(crate::chat::PROMPT);
     assert_eq!(turns(&home, &["delete", &newest(&home), "--yes"]).code, 0);
-    kept::look(&database(&home), async |store| {
+    stored::look(&database(&home), async |store| {
         let conversation_id = turnwright::store::ConversationId::new("default");
         store.delete_conversation(&conversation_id).await.unwrap();
     });
@@ -303,7 +307,7 @@ fn results_that_are_elsewhere_are_not_left_behind() {
         assert!(ran.err.contains("--results FOLDER"), "{}", ran.err);
     }
     assert!(!home.file("conversations.db.results").exists());
-    assert_eq!(said(&database(&home), "shop"), ["count", "Many."]);
+    assert_eq!(messages_of(&database(&home), "shop"), ["count", "Many."]);
     fs::remove_dir(home.file("conversations.db.results")).unwrap();
     let args = [
         "delete",

@@ -12,8 +12,8 @@ use turnwright_testkit::server::chat;
 use super::{database, newest, talked, turns};
 use crate::chat::run_piped;
 use crate::folder::Folder;
-use crate::kept;
 use crate::model::Model;
+use crate::stored;
 
 #[test]
 fn a_turn_is_written_as_its_records() {
@@ -24,7 +24,7 @@ fn a_turn_is_written_as_its_records() {
     let records = ran.json();
     let kinds: Vec<&str> = records
         .iter()
-        .map(|it| it["kind"].as_str().unwrap())
+        .map(|item| item["kind"].as_str().unwrap())
         .collect();
     assert_eq!(kinds, ["turn", "message", "message"]);
     assert_eq!(
@@ -39,10 +39,10 @@ fn a_conversation_is_written_whole_as_it_is_kept() {
     talked(&home, &[], &[("one", "1.")]);
     talked(&home, &["--new"], &[("two", "2.")]);
     let ran = turns(&home, &["export", "--conversation", "default"]);
-    let mut kept = kept::records(&database(&home), "default");
-    kept.append(&mut kept::records(&database(&home), "default~2"));
-    kept.retain(|it| it["kind"] != "lease");
-    assert_eq!(ran.json(), kept);
+    let mut stored = stored::records(&database(&home), "default");
+    stored.append(&mut stored::records(&database(&home), "default~2"));
+    stored.retain(|item| item["kind"] != "lease");
+    assert_eq!(ran.json(), stored);
     let ran = turns(&home, &["export", "--conversation", "default~2"]);
     assert!(
         ran.out.contains("\"two\"") && !ran.out.contains("\"one\""),
@@ -78,18 +78,18 @@ fn a_file_that_is_there_is_not_overwritten_unasked() {
         (0, "3 records written\n"),
         "{ran:?}"
     );
-    let told = turns(&home, &["export", &id]).out;
-    assert_eq!(fs::read_to_string(&file).unwrap(), told);
+    let message = turns(&home, &["export", &id]).out;
+    assert_eq!(fs::read_to_string(&file).unwrap(), message);
     let fresh = home.file("fresh.jsonl");
     let ran = turns(&home, &["export", &id, "--output", fresh.to_str().unwrap()]);
     assert_eq!(ran.code, 0);
-    assert_eq!(fs::read_to_string(&fresh).unwrap(), told);
+    assert_eq!(fs::read_to_string(&fresh).unwrap(), message);
     let ran = turns(&home, &["export", &id, "--output", "/no/such/folder/x"]);
     assert_eq!(ran.code, 2);
     // Nothing is left beside them.
     let left = fs::read_dir(home.path()).unwrap();
-    let left = left.filter(|it| {
-        it.as_ref()
+    let left = left.filter(|item| {
+        item.as_ref()
             .unwrap()
             .file_name()
             .to_string_lossy()
@@ -118,7 +118,10 @@ fn with_its_results_an_export_needs_no_other_file() {
     let id = newest(&home);
     let call_of = |args: &[&str]| -> (i32, Value) {
         let ran = turns(&home, &[&["export", &id], args].concat());
-        let call = ran.json().into_iter().find(|it| it["kind"] == "tool_call");
+        let call = ran
+            .json()
+            .into_iter()
+            .find(|item| item["kind"] == "tool_call");
         (ran.code, call.unwrap())
     };
     let (_, bare) = call_of(&[]);
@@ -126,11 +129,11 @@ fn with_its_results_an_export_needs_no_other_file() {
         bare["results"]["artifacts"][0]["spool"].is_string(),
         "{bare}"
     );
-    let (code, whole) = call_of(&["--with-results"]);
+    let (code, complete) = call_of(&["--with-results"]);
     assert_eq!(code, 0);
     // It is read like any other record, from no spool.
     let reopen = ByteResolver::new(Arc::new(MemorySpool::default()));
-    let record = Record::from_value(RecordKind::ToolCall, &whole, &reopen).unwrap();
+    let record = Record::from_value(RecordKind::ToolCall, &complete, &reopen).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();

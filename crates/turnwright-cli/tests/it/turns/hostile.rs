@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::{at_terminal, database, listed, talked, turns};
 use crate::folder::Folder;
-use crate::kept;
 use crate::pty::has_colour;
+use crate::stored;
 
 const SLY: &str = "a\u{1b}[2J\u{1b}]0;mine\u{7}\rb\u{202e}c\u{9b}31m";
 
@@ -56,7 +56,7 @@ fn planted(home: &Folder) {
         gate,
         ledger,
     ] {
-        kept::put(&file, SLY, &record);
+        stored::put(&file, SLY, &record);
     }
 }
 
@@ -105,8 +105,8 @@ fn a_command_that_is_shown_says_nothing_that_a_database_wrote() {
     let home = Folder::new();
     talked(&home, &[], &[("hello", "Hi.")]);
     let file = database(&home);
-    let about = kept::records(&file, "default");
-    let about = about.iter().find(|it| it["kind"] == "memory").unwrap();
+    let about = stored::records(&file, "default");
+    let about = about.iter().find(|item| item["kind"] == "memory").unwrap();
     for (conversation_id, id, word) in [
         (
             "one",
@@ -120,13 +120,13 @@ fn a_command_that_is_shown_says_nothing_that_a_database_wrote() {
             r"turns resume $'$(touch y)\033'",
         ),
     ] {
-        kept::put(&file, conversation_id, about);
+        stored::put(&file, conversation_id, about);
         let turn = json!({
             "v": 1, "kind": "turn", "id": id, "state": "failed", "runs": 1, "iterations": 1,
             "usage": { "requests": 1, "inputTokens": 0, "cachedInputTokens": 0, "outputTokens": 0, "reasoningTokens": 0 },
             "beganAt": "2026-01-01T00:00:00.000000000Z", "endedAt": "2026-01-01T00:00:01.000000000Z",
         });
-        kept::put(&file, conversation_id, &turn);
+        stored::put(&file, conversation_id, &turn);
         let ran = turns(&home, &["show", "--", id]);
         assert!(ran.out.contains(word), "{word:?} is missing in\n{ran:?}");
     }
@@ -139,12 +139,12 @@ fn what_was_said_cannot_be_taken_for_what_the_program_says() {
         "Fine.\n? delete_all asks to run\n  allowed\nTo take it up again:\n  turnwright --yes";
     talked(&home, &[], &[("hello", forged)]);
     let file = database(&home);
-    let mut message = kept::records(&file, "default")
+    let mut message = stored::records(&file, "default")
         .into_iter()
-        .find(|it| it["text"] == "hello")
+        .find(|item| item["text"] == "hello")
         .unwrap();
     message["text"] = forged.into();
-    kept::put(&file, "default", &message);
+    stored::put(&file, "default", &message);
     let out = turns(&home, &["show", &super::newest(&home)]).out;
     for line in forged.lines() {
         for margin in ["> ", "│ "] {
@@ -218,7 +218,7 @@ fn what_machines_read_is_what_is_kept() {
         (&SLY.into(), &1.into())
     );
     let ran = turns(&home, &["export", "--conversation", SLY]);
-    assert_eq!(ran.json(), kept::records(&database(&home), SLY));
+    assert_eq!(ran.json(), stored::records(&database(&home), SLY));
 }
 
 #[test]
@@ -231,5 +231,5 @@ fn it_can_be_deleted() {
     let ran = turns(&home, &["delete", "--conversation", SLY, "--yes"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(is_harmless(&ran.out));
-    assert_eq!(kept::conversations(&database(&home)), ["default"]);
+    assert_eq!(stored::conversations(&database(&home)), ["default"]);
 }

@@ -6,10 +6,10 @@ use turnwright_testkit::server::chat;
 use super::{at_terminal, database, listed, newest, talked, turns};
 use crate::chat::{CONSENT, chat as start, note, run_piped, write_tool};
 use crate::folder::Folder;
-use crate::kept;
 use crate::model::Model;
 use crate::program::run;
 use crate::pty::has_colour;
+use crate::stored;
 
 #[test]
 fn turns_are_listed_newest_first_with_what_was_said() {
@@ -28,12 +28,12 @@ fn turns_are_listed_newest_first_with_what_was_said() {
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     let lines: Vec<&str> = ran.out.lines().collect();
     assert_eq!(lines.len(), 6, "{}", ran.out);
-    for (line, said) in [
+    for (line, messages) in [
         (1, "  garden › third"),
         (3, "  garden › second question"),
         (5, "  shop › first question"),
     ] {
-        assert_eq!(lines[line], said);
+        assert_eq!(lines[line], messages);
         assert!(lines[line - 1].contains("  answered     "), "{}", ran.out);
     }
     assert!(!ran.out.contains('\u{1b}'));
@@ -44,11 +44,11 @@ fn what_stands_first_in_a_line_names_the_turn() {
     let home = Folder::new();
     talked(&home, &[], &[("one", "1."), ("two", "2."), ("three", "3.")]);
     let list = turns(&home, &["list"]).out;
-    for (line, said) in list.lines().step_by(2).zip(["three", "two", "one"]) {
+    for (line, messages) in list.lines().step_by(2).zip(["three", "two", "one"]) {
         let id = line.split("  ").next().unwrap().trim();
         let ran = turns(&home, &["show", id]);
         assert_eq!(ran.code, 0, "{ran:?}");
-        assert!(ran.out.contains(&format!("> {said}\n")), "{}", ran.out);
+        assert!(ran.out.contains(&format!("> {messages}\n")), "{}", ran.out);
     }
 }
 
@@ -91,23 +91,23 @@ fn a_list_can_be_narrowed() {
     let model = Model::plays(Vec::<chat::Reply>::new());
     let args = ["--conversation", "shop", "--new"];
     assert_eq!(run_piped(&model, &home, &args, "d\n").code, 1);
-    let said = |args: &[&str]| -> Vec<String> {
+    let messages = |args: &[&str]| -> Vec<String> {
         let all = listed(&home, args);
         all.iter()
-            .map(|it| it["said"].as_str().unwrap().to_owned())
+            .map(|item| item["said"].as_str().unwrap().to_owned())
             .collect()
     };
-    assert_eq!(said(&[]), ["d", "c", "b", "a"]);
+    assert_eq!(messages(&[]), ["d", "c", "b", "a"]);
     // With the part that was begun anew.
-    assert_eq!(said(&["--conversation", "shop"]), ["d", "b", "a"]);
-    assert_eq!(said(&["--conversation", "shop~2"]), ["d"]);
-    assert_eq!(said(&["--conversation", "shop~1"]), ["b", "a"]);
-    assert_eq!(said(&["--state", "failed"]), ["d"]);
+    assert_eq!(messages(&["--conversation", "shop"]), ["d", "b", "a"]);
+    assert_eq!(messages(&["--conversation", "shop~2"]), ["d"]);
+    assert_eq!(messages(&["--conversation", "shop~1"]), ["b", "a"]);
+    assert_eq!(messages(&["--state", "failed"]), ["d"]);
     assert_eq!(
-        said(&["--state", "failed", "--state", "answered", "--limit", "2"]),
+        messages(&["--state", "failed", "--state", "answered", "--limit", "2"]),
         ["d", "c"]
     );
-    assert!(said(&["--conversation", "nobody"]).is_empty());
+    assert!(messages(&["--conversation", "nobody"]).is_empty());
     let ran = turns(&home, &["list", "--limit", "1"]);
     assert!(
         ran.out.ends_with("… 3 more: `--limit 4` shows all\n"),
@@ -174,15 +174,15 @@ fn a_turn_is_told_to_machines_whole() {
     let home = Folder::new();
     talked(&home, &[], &[("hello", "Hi.")]);
     let ran = turns(&home, &["show", &newest(&home), "--json"]);
-    let told = ran.json();
-    assert_eq!(told.len(), 1);
-    let records = told[0]["records"].as_array().unwrap();
-    let said: Vec<&str> = records
+    let message = ran.json();
+    assert_eq!(message.len(), 1);
+    let records = message[0]["records"].as_array().unwrap();
+    let messages: Vec<&str> = records
         .iter()
-        .filter_map(|it| it["text"].as_str())
+        .filter_map(|item| item["text"].as_str())
         .collect();
-    assert_eq!(said, ["hello", "Hi."]);
-    assert_eq!(told[0]["state"], "answered");
+    assert_eq!(messages, ["hello", "Hi."]);
+    assert_eq!(message[0]["state"], "answered");
 }
 
 #[test]
@@ -225,20 +225,20 @@ fn a_turn_that_is_not_there_or_not_one_alone_is_said_so() {
     let ids: Vec<&str> = list
         .lines()
         .step_by(2)
-        .filter_map(|it| it.split("  ").next())
+        .filter_map(|item| item.split("  ").next())
         .collect();
     let several = format!(
         "several turns begin with `0`: {} in default, {} in default\n",
         ids[0], ids[1]
     );
-    for (id, said) in [
+    for (id, messages) in [
         ("nonsense", "there is no turn that begins with `nonsense`;"),
         ("0", &several),
         ("", "there is no turn that begins with ``"),
     ] {
         let ran = turns(&home, &["show", id]);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{id}");
-        assert!(ran.err.contains(said), "{}", ran.err);
+        assert!(ran.err.contains(messages), "{}", ran.err);
     }
 }
 
@@ -254,7 +254,7 @@ fn a_demo_can_be_kept_and_looked_at() {
     assert_eq!(words[1..], ["--store", &format!("{file}`")]);
     let shown = turns(&home, &["show", words[0], "--store", file]);
     assert_eq!(shown.code, 0, "{shown:?}");
-    for said in [
+    for messages in [
         "> Checkout failed for many customers last night.",
         "← 22.6 MB, 420,000 lines: kept as an artifact of kind text",
         "? restart_service asks to run\n  {\"service\":\"checkout-api\"",
@@ -262,8 +262,8 @@ fn a_demo_can_be_kept_and_looked_at() {
         "7 calls",
     ] {
         assert!(
-            shown.out.contains(said),
-            "{said:?} is missing in\n{}",
+            shown.out.contains(messages),
+            "{messages:?} is missing in\n{}",
             shown.out
         );
     }
@@ -272,7 +272,7 @@ fn a_demo_can_be_kept_and_looked_at() {
     let all = listed(&home, &["--store", file]);
     assert_eq!(all.len(), 2);
     assert_ne!(all[0]["conversation"], all[1]["conversation"]);
-    assert_eq!(kept::conversations(std::path::Path::new(file)).len(), 2);
+    assert_eq!(stored::conversations(std::path::Path::new(file)).len(), 2);
 }
 
 #[test]
@@ -315,11 +315,14 @@ fn who_allowed_a_call_is_kept() {
         r#"{"text":"tea"}"#
     );
     let shown = turns(&home, &["show", &newest(&home)]).out;
-    for said in [
+    for messages in [
         "  allowed: by the person at the terminal\n",
         "  allowed, with other arguments: by the person at the terminal {\"text\":\"tea\"}\n",
     ] {
-        assert!(shown.contains(said), "{said:?} is missing in\n{shown}");
+        assert!(
+            shown.contains(messages),
+            "{messages:?} is missing in\n{shown}"
+        );
     }
 }
 
@@ -328,7 +331,7 @@ fn listed_id(list: &str, conversation: &str) -> String {
     let lines: Vec<&str> = list.lines().collect();
     let at = lines
         .iter()
-        .position(|it| it.contains(&format!("  {conversation} ›")));
+        .position(|item| item.contains(&format!("  {conversation} ›")));
     let id = lines[at.unwrap() - 1].split("  ").next();
     id.unwrap().to_owned()
 }
@@ -338,7 +341,7 @@ fn a_turn_that_cannot_be_read_hides_no_other_and_can_be_deleted() {
     let home = Folder::new();
     talked(&home, &["--conversation", "good"], &[("one", "1.")]);
     talked(&home, &["--conversation", "evil"], &[("two", "2.")]);
-    kept::spoil(&database(&home), "evil");
+    stored::spoil(&database(&home), "evil");
     let ran = turns(&home, &["list"]);
     assert_eq!(ran.code, 1);
     assert!(ran.out.contains("good › one"), "{}", ran.out);
@@ -361,11 +364,11 @@ fn a_damaged_record_is_shown_as_damaged_and_the_rest_of_its_turn_as_it_is() {
     let home = Folder::new();
     talked(&home, &[], &[("one", "1."), ("two", "2.")]);
     let id = newest(&home);
-    kept::damage(
+    stored::damage(
         &database(&home),
         "kind = 'message' AND body LIKE '%\"two\"%'",
     );
-    let told = "is damaged: its text is not what was written";
+    let message = "is damaged: its text is not what was written";
     for args in [
         &["list"][..],
         &["show", &id],
@@ -373,7 +376,7 @@ fn a_damaged_record_is_shown_as_damaged_and_the_rest_of_its_turn_as_it_is() {
     ] {
         let ran = turns(&home, args);
         assert_eq!(ran.code, 1, "{args:?}");
-        assert!(ran.err.contains(told), "{args:?}: {}", ran.err);
+        assert!(ran.err.contains(message), "{args:?}: {}", ran.err);
         assert!(!ran.err.contains("two"), "its content is shown");
     }
     let shown = turns(&home, &["show", &id]).out;

@@ -5,9 +5,9 @@ use turnwright_testkit::server::{Answer, chat};
 use super::{command, cut_off, database, let_go, listed, newest, talked, turns};
 use crate::chat::run_piped;
 use crate::folder::Folder;
-use crate::kept;
 use crate::model::{Model, Plays};
 use crate::program::Ran;
+use crate::stored;
 
 /// A turn that could not be answered, by a model that answers the next time.
 fn unanswered(home: &Folder) -> Model {
@@ -88,10 +88,10 @@ fn a_turn_that_the_conversation_went_on_without_is_not_taken_up() {
 fn a_turn_that_another_program_has_is_left_alone() {
     let home = Folder::new();
     cut_off(&home, []);
-    kept::hold_until(
+    stored::hold_until(
         &database(&home),
         "default",
-        &kept::in_half_an_hour(),
+        &stored::in_half_an_hour(),
         3_600_000,
     );
     let ran = turns(&home, &["resume", &newest(&home)]);
@@ -161,25 +161,25 @@ fn a_file_of_others_chooses_neither_the_task_nor_the_folder() {
     std::fs::copy(database(&home), &file).unwrap();
     std::fs::create_dir(&there).unwrap();
     std::fs::write(there.join("note.txt"), "x").unwrap();
-    let note = kept::records(&file, "default")
+    let note = stored::records(&file, "default")
         .into_iter()
-        .find(|it| it["kind"] == "memory");
+        .find(|item| item["kind"] == "memory");
     let mut note = note.unwrap();
     let mut about: serde_json::Value =
         serde_json::from_str(note["text"].as_str().unwrap()).unwrap();
     about["folder"] = there.to_str().unwrap().into();
     note["text"] = about.to_string().into();
-    kept::put(&file, "default", &note);
+    stored::put(&file, "default", &note);
     let store = ["--store", file.to_str().unwrap()];
     let id = newest(&home);
     let shown = turns(&home, &[&["show", &id], &store[..]].concat()).out;
-    let whole = format!(
+    let complete = format!(
         "  turnwright turns resume {id} --store {} --base-url {} --folder {} --system='Be kind.'\nLook at it first",
         store[1],
         model.url(),
         there.display()
     );
-    assert!(shown.contains(&whole), "{shown}");
+    assert!(shown.contains(&complete), "{shown}");
     let url = model.url();
     let args = [&["resume", &id, "--base-url", &url], &store[..]].concat();
     let ran = turns(&home, &args);

@@ -11,9 +11,9 @@ use turnwright_testkit::server::chat;
 use super::{database, listed, newest, talked, turns};
 use crate::chat::{PROMPT, chat as start, run_piped};
 use crate::folder::Folder;
-use crate::kept::said;
 use crate::model::Model;
 use crate::program::{Ran, program, run};
+use crate::stored::messages_of;
 
 fn silent() -> Model {
     Model::plays(Vec::<chat::Reply>::new())
@@ -22,11 +22,11 @@ fn silent() -> Model {
 /// Every command says this of the file, and leaves it as it is.
 fn is_refused(home: &Folder, file: &Path, words: &[&str]) {
     let before = fs::read(file).unwrap();
-    let (shown, beside) = (file.to_str().unwrap(), file.parent().unwrap());
+    let (shown, sibling) = (file.to_str().unwrap(), file.parent().unwrap());
     let names = || {
-        let mut names: Vec<_> = fs::read_dir(beside)
+        let mut names: Vec<_> = fs::read_dir(sibling)
             .unwrap()
-            .map(|it| it.unwrap().file_name())
+            .map(|item| item.unwrap().file_name())
             .collect();
         names.sort();
         names
@@ -122,7 +122,7 @@ fn bound(args: &[&str]) -> Option<Ran> {
     };
     let mut tried = program();
     whoever(tried.arg("--version").current_dir("/"));
-    if !tried.output().is_ok_and(|it| it.status.success()) {
+    if !tried.output().is_ok_and(|item| item.status.success()) {
         crate::say("there is no user whom permissions bind: that writing is refused was not tried");
         return None;
     }
@@ -157,8 +157,8 @@ fn a_file_that_may_only_be_read_can_be_looked_at() {
         assert!(ran.err.contains("it may only be read"), "{}", ran.err);
     }
     // Where nothing can be made beside it either:
-    for beside in ["-wal", "-shm"] {
-        let _ = fs::remove_file(format!("{shown}{beside}"));
+    for sibling in ["-wal", "-shm"] {
+        let _ = fs::remove_file(format!("{shown}{sibling}"));
     }
     modes(0o444, 0o555);
     let Some(ran) = bound(&chat) else { return };
@@ -171,7 +171,7 @@ fn a_file_that_may_only_be_read_can_be_looked_at() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.out.contains("answered"), "{}", ran.out);
     modes(0o644, 0o755);
-    assert_eq!(said(&file, "default"), ["hello", "Hi."]);
+    assert_eq!(messages_of(&file, "default"), ["hello", "Hi."]);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_file_that_is_not_there_is_made_by_a_chat_alone() {
         run_piped(&model, &home, &["--store", shown], "hello\n").code,
         0
     );
-    assert_eq!(said(&file, "default"), ["hello", "Hi."]);
+    assert_eq!(messages_of(&file, "default"), ["hello", "Hi."]);
     assert!(!database(&home).exists());
     let lost = home.file("no/such/folder/x.db");
     let ran = run_piped(
@@ -240,11 +240,11 @@ fn two_chats_at_once_keep_what_was_said_in_one_file() {
     }
     drop(chats);
     for name in names {
-        let said = said(&database(&home), name);
+        let messages = messages_of(&database(&home), name);
         let expected: Vec<String> = (0..5)
             .flat_map(|number| [format!("question {number}"), format!("Answer {number}.")])
             .collect();
-        assert_eq!(said, expected);
+        assert_eq!(messages, expected);
     }
     assert_eq!(listed(&home, &[]).len(), 10);
 }
@@ -283,7 +283,7 @@ fn where_there_is_no_room_left_nothing_is_lost_and_it_says_what_helps() {
         ran.err
     );
     assert!(model.requests().is_empty());
-    assert_eq!(said(&database(&home), "default"), ["hello", "Hi."]);
+    assert_eq!(messages_of(&database(&home), "default"), ["hello", "Hi."]);
     // There is room again.
     let ran = run_piped(&model, &home, &[], "are you there?\n");
     assert_eq!((ran.code, ran.out.as_str()), (0, "Never.\n"), "{ran:?}");

@@ -2,12 +2,11 @@
 
 use serde_json::Value;
 
-use super::answer::counted;
 use super::document;
 use super::format::{JsonFormat, mostly_lines};
-use super::path::{Flow, JsonPath, Take, shorten};
+use super::path::{Flow, JsonPath, Place, shorten};
 use super::records::Records;
-use crate::artifact::{ArtifactKind, ArtifactLimits, ArtifactRead};
+use crate::artifact::{ArtifactKind, ArtifactLimits, ArtifactRead, counted};
 use crate::error::Error;
 
 /// Ways that are tried to find out where a path that leads nowhere went astray.
@@ -19,7 +18,7 @@ pub(super) struct Content<'r> {
 }
 
 enum Form<'r> {
-    Whole(Value),
+    Document(Value),
     Lines(Records<'r>),
 }
 
@@ -33,7 +32,7 @@ impl<'r> Content<'r> {
             JsonFormat::Lines => Form::Lines(Records::new(read)),
             format @ (JsonFormat::Json | JsonFormat::Json5) => {
                 match document::parse(read, format, limits) {
-                    Ok(document) => Form::Whole(document),
+                    Ok(document) => Form::Document(document),
                     Err(_) if format == JsonFormat::Json && mostly_lines(read)? => {
                         Form::Lines(Records::new(read))
                     }
@@ -52,36 +51,43 @@ impl<'r> Content<'r> {
         }
     }
 
-    /// Hands over every node that the path leads to, in order, until `take` has enough.
-    pub(super) fn select(&mut self, path: &JsonPath, take: &mut Take<'_>) -> Result<(), Error> {
-        let _ = match &mut self.form {
-            Form::Whole(document) => path.select(document, take)?,
+    /// Hands over every node that the path leads to, in order.
+    pub(super) fn select(
+        &mut self,
+        path: &JsonPath,
+        visit: &mut dyn FnMut(&Place<'_>, &Value),
+    ) -> Result<(), Error> {
+        let mut take = |place: &Place<'_>, node: &Value| {
+            visit(place, node);
+            Flow::Continue(())
+        };
+        match &mut self.form {
+            Form::Document(document) => path.select(document, &mut take),
             Form::Lines(records) if path.looks_at_root() || path.is_root() => {
                 let document = records.assemble(path, self.limits)?;
-                path.select(&document, take)?
+                path.select(&document, &mut take)
             }
-            Form::Lines(records) => records.select(path, take)?,
-        };
-        Ok(())
+            Form::Lines(records) => records.select(path, &mut take),
+        }
     }
 
     /// What was left out.
     pub(super) fn note(&self) -> Option<String> {
         match &self.form {
-            Form::Whole(_) => None,
-            Form::Lines(records) => records.tally.note(),
+            Form::Document(_) => None,
+            Form::Lines(records) => records.stats.note(),
         }
     }
 
     /// Why a path leads nowhere: the last node on its way, and what could be asked of it.
-    pub(super) fn astray(&self, path: &JsonPath) -> Option<String> {
+    pub(super) fn dead_end(&self, path: &JsonPath) -> Option<String> {
         match &self.form {
             Form::Lines(records) => lines_have_no_names(path).or_else(|| {
-                let tally = &records.tally;
-                let known = tally.complete && path.is_one_step();
-                known.then(|| format!("`$` is an array of {}", counted(tally.records, "element")))
+                let stats = &records.stats;
+                let known = stats.complete && path.is_one_step();
+                known.then(|| format!("`$` is an array of {}", counted(stats.records, "element")))
             }),
-            Form::Whole(document) => last_on_the_way(path, document),
+            Form::Document(document) => last_on_the_way(path, document),
         }
     }
 }

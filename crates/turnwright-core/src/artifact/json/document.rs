@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::format::{JsonFormat, fault, looks_like_lines, without_bom};
+use super::format::{JsonFormat, beginning, fault, looks_like_lines, without_bom};
 use super::json5;
 use crate::artifact::{ArtifactLimits, ArtifactRead};
 use crate::error::Error;
@@ -16,7 +16,7 @@ pub(super) fn parse(
     limits: ArtifactLimits,
 ) -> Result<Value, Error> {
     within_limit(read, limits)?;
-    let bytes = all(read)?;
+    let bytes = beginning(read, usize::MAX)?;
     let text = without_bom(&bytes);
     if text.trim_ascii().is_empty() {
         return Err(empty());
@@ -26,14 +26,6 @@ pub(super) fn parse(
         Err(error) if is_too_deep(&error) => Err(too_deep()),
         Err(error) => as_json5(text, format, &error),
     }
-}
-
-fn all(read: &ArtifactRead) -> Result<Vec<u8>, Error> {
-    let len = usize::try_from(read.len()).unwrap_or(usize::MAX);
-    let mut bytes = vec![0; len];
-    let came = read.read_at(0, &mut bytes)?;
-    bytes.truncate(came);
-    Ok(bytes)
 }
 
 fn within_limit(read: &ArtifactRead, limits: ArtifactLimits) -> Result<(), Error> {
@@ -52,26 +44,23 @@ fn within_limit(read: &ArtifactRead, limits: ArtifactLimits) -> Result<(), Error
 }
 
 fn as_json5(text: &[u8], format: JsonFormat, strict: &serde_json::Error) -> Result<Value, Error> {
-    let told = match parse_json5(text) {
-        Ok(value) => return Ok(value),
-        Err(told) => told,
-    };
-    let as_json = fault(strict);
-    Err(Error::malformed_artifact(match format {
-        JsonFormat::Json5 => {
-            format!("The artifact is no JSON5: {told} (lines count from 0). {AS_TEXT}")
-        }
-        JsonFormat::Json | JsonFormat::Lines => format!(
-            "The artifact is no JSON: {as_json}; nor JSON5: {told} (lines count from 0). {AS_TEXT}"
-        ),
-    }))
+    parse_json5(text).map_err(|json5| {
+        let json = fault(strict);
+        Error::malformed_artifact(match format {
+            JsonFormat::Json5 => {
+                format!("The artifact is no JSON5: {json5} (lines count from 0). {AS_TEXT}")
+            }
+            JsonFormat::Json | JsonFormat::Lines => format!(
+                "The artifact is no JSON: {json}; nor JSON5: {json5} (lines count from 0). {AS_TEXT}"
+            ),
+        })
+    })
 }
 
 fn parse_json5(text: &[u8]) -> Result<Value, String> {
     let text = std::str::from_utf8(text)
         .map_err(|error| format!("it is no UTF-8 from byte {} on", error.valid_up_to()))?;
-    let json = json5::to_json(text)
-        .map_err(|fault| format!("{} in line {}", fault.message, fault.line))?;
+    let json = json5::to_json(text)?;
     serde_json::from_str(&json).map_err(|error| {
         // Columns have moved.
         let line = error.line().saturating_sub(1);

@@ -1,8 +1,9 @@
 //! Which of the three forms the content has.
 
+use serde_json::Value;
+
 use super::MAX_RECORD;
 use super::path::shorten;
-use super::sound::ValidJson;
 use crate::artifact::{ArtifactKind, ArtifactRead};
 use crate::error::Error;
 
@@ -39,10 +40,10 @@ impl JsonFormat {
 /// Whether the first line that is not blank is a whole JSON value and is followed by another line that begins like one:
 /// such a text is no JSON document.
 pub(super) fn looks_like_lines(read: &ArtifactRead) -> Result<bool, Error> {
-    let mut sample = sample(read, SAMPLE)?;
+    let mut sample = beginning(read, SAMPLE)?;
     if sample.len() == SAMPLE && !sample.contains(&b'\n') {
         // The first record may be long, but not longer than records may be.
-        sample = self::sample(read, MAX_RECORD + SAMPLE)?;
+        sample = beginning(read, MAX_RECORD + SAMPLE)?;
     }
     let text = without_bom(&sample).trim_ascii_start();
     let Some(end) = text.iter().position(|byte| *byte == b'\n') else {
@@ -54,19 +55,19 @@ pub(super) fn looks_like_lines(read: &ArtifactRead) -> Result<bool, Error> {
         next,
         Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')
     );
-    Ok(begins && serde_json::from_slice::<ValidJson>(first).is_ok())
+    Ok(begins && serde_json::from_slice::<Value>(first).is_ok())
 }
 
 /// Whether at least two of the first lines are whole objects or arrays, and at least half of them. This is asked of what
 /// is no document: a log that begins with a line of something else.
 pub(super) fn mostly_lines(read: &ArtifactRead) -> Result<bool, Error> {
-    let sample = sample(read, SAMPLE)?;
+    let sample = beginning(read, SAMPLE)?;
     let (mut records, mut others) = (0, 0);
     // The last one may be cut off.
     for line in sample.split_inclusive(|byte| *byte == b'\n') {
         let text = line.trim_ascii();
-        let whole = text.starts_with(b"{") || text.starts_with(b"[");
-        if whole && serde_json::from_slice::<ValidJson>(text).is_ok() {
+        let opens = text.starts_with(b"{") || text.starts_with(b"[");
+        if opens && serde_json::from_slice::<Value>(text).is_ok() {
             records += 1;
         } else if !text.is_empty() && line.ends_with(b"\n") {
             others += 1;
@@ -75,11 +76,13 @@ pub(super) fn mostly_lines(read: &ArtifactRead) -> Result<bool, Error> {
     Ok(records >= 2 && records >= others)
 }
 
-fn sample(read: &ArtifactRead, bytes: usize) -> Result<Vec<u8>, Error> {
-    let mut sample = vec![0; bytes];
-    let came = read.read_at(0, &mut sample)?;
-    sample.truncate(came);
-    Ok(sample)
+/// The first bytes: as many as there are, or `most`.
+pub(super) fn beginning(read: &ArtifactRead, most: usize) -> Result<Vec<u8>, Error> {
+    let length = usize::try_from(read.len()).unwrap_or(usize::MAX);
+    let mut bytes = vec![0; length.min(most)];
+    let length = read.read_at(0, &mut bytes)?;
+    bytes.truncate(length);
+    Ok(bytes)
 }
 
 pub(super) fn without_bom(bytes: &[u8]) -> &[u8] {

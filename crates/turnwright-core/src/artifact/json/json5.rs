@@ -3,18 +3,16 @@
 
 use std::fmt::Write as _;
 
+use super::path::shorten;
+
 /// Levels, as many as JSON may have.
 const DEEPEST: usize = 128;
 
-/// What is wrong, and in which line, counted from 0.
-#[derive(Debug)]
-pub(super) struct Json5Fault {
-    pub(super) line: usize,
-    pub(super) message: String,
-}
-
 /// The text as JSON, line by line where it was.
-pub(super) fn to_json(text: &str) -> Result<String, Json5Fault> {
+///
+/// # Errors
+/// What is wrong, and in which line, counted from 0.
+pub(super) fn to_json(text: &str) -> Result<String, String> {
     let mut writer = Rewriter {
         text,
         at: 0,
@@ -25,11 +23,9 @@ pub(super) fn to_json(text: &str) -> Result<String, Json5Fault> {
     match writer.run() {
         Ok(()) => Ok(writer.json),
         Err(message) => {
-            let before = text
-                .get(..text.floor_char_boundary(writer.at))
-                .unwrap_or("");
-            let line = before.bytes().filter(|byte| *byte == b'\n').count();
-            Err(Json5Fault { line, message })
+            let before = text.bytes().take(writer.at);
+            let line = before.filter(|byte| *byte == b'\n').count();
+            Err(format!("{message} in line {line}"))
         }
     }
 }
@@ -54,8 +50,6 @@ struct Rewriter<'t> {
     last: Last,
 }
 
-type Done = Result<(), String>;
-
 impl<'t> Rewriter<'t> {
     fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or("")
@@ -65,55 +59,51 @@ impl<'t> Rewriter<'t> {
         self.rest().chars().next()
     }
 
-    fn run(&mut self) -> Done {
+    fn run(&mut self) -> Result<(), String> {
         while let Some(c) = self.peek() {
-            match c {
-                '\n' => self.keep(c),
-                c if c.is_whitespace() || c == '\u{feff}' => {
+            let blank = c.is_whitespace() || c == '\u{feff}';
+            // A comma is only written before a value or a key.
+            if self.last == Last::Comma && !blank && !matches!(c, '/' | '}' | ']' | ',' | ':') {
+                self.json.push(',');
+            }
+            self.last = match c {
+                '\n' => {
+                    self.copy(c);
+                    self.last
+                }
+                c if blank => {
                     self.at += c.len_utf8();
                     self.json.push(' ');
+                    self.last
                 }
                 '/' => self.comment()?,
                 '{' | '[' => {
-                    self.before_token();
                     self.inside.push(c);
                     if self.inside.len() > DEEPEST {
                         return Err(format!("it is nested deeper than {DEEPEST} levels"));
                     }
-                    self.keep(c);
-                    self.last = Last::Open;
+                    self.copy(c);
+                    Last::Open
                 }
+                // Whether the brackets fit is for JSON to say.
                 '}' | ']' => {
-                    // A comma before it is dropped; whether the brackets fit is for JSON to say.
                     self.inside.pop();
-                    self.keep(c);
-                    self.last = Last::Value;
+                    self.copy(c);
+                    Last::Value
                 }
                 ',' if self.last == Last::Value => {
                     self.at += 1;
-                    self.last = Last::Comma;
+                    Last::Comma
                 }
                 ',' => return Err("a comma with nothing before it".to_owned()),
                 ':' => {
-                    self.keep(c);
-                    self.last = Last::Colon;
+                    self.copy(c);
+                    Last::Colon
                 }
-                '"' | '\'' => {
-                    self.before_token();
-                    self.string(c)?;
-                    self.last = Last::Value;
-                }
-                '+' | '-' | '.' | '0'..='9' => {
-                    self.before_token();
-                    self.number()?;
-                    self.last = Last::Value;
-                }
-                _ => {
-                    self.before_token();
-                    self.word()?;
-                    self.last = Last::Value;
-                }
-            }
+                '"' | '\'' => self.string(c)?,
+                '+' | '-' | '.' | '0'..='9' => self.number()?,
+                _ => self.word()?,
+            };
         }
         if self.last == Last::Comma {
             return Err("a comma with nothing after it".to_owned());
@@ -121,22 +111,16 @@ impl<'t> Rewriter<'t> {
         Ok(())
     }
 
-    fn keep(&mut self, c: char) {
+    fn copy(&mut self, c: char) {
         self.at += c.len_utf8();
         self.json.push(c);
-    }
-
-    fn before_token(&mut self) {
-        if self.last == Last::Comma {
-            self.json.push(',');
-        }
     }
 
     fn wants_key(&self) -> bool {
         self.inside.last() == Some(&'{') && matches!(self.last, Last::Open | Last::Comma)
     }
 
-    fn comment(&mut self) -> Done {
+    fn comment(&mut self) -> Result<Last, String> {
         let rest = self.rest();
         let len = if rest.starts_with("//") {
             let ends = ['\n', '\r', '\u{2028}', '\u{2029}'];
@@ -152,10 +136,10 @@ impl<'t> Rewriter<'t> {
         let comment = rest.get(..len).unwrap_or("");
         self.json.extend(comment.chars().filter(|c| *c == '\n'));
         self.at += len;
-        Ok(())
+        Ok(self.last)
     }
 
-    fn string(&mut self, quote: char) -> Done {
+    fn string(&mut self, quote: char) -> Result<Last, String> {
         let mut chars = self.rest().char_indices();
         chars.next();
         self.json.push('"');
@@ -166,7 +150,7 @@ impl<'t> Rewriter<'t> {
                     self.json.push('"');
                     self.json.extend((0..lines).map(|_| '\n'));
                     self.at += place + 1;
-                    return Ok(());
+                    return Ok(Last::Value);
                 }
                 '\n' | '\r' => return Err("a text is not closed on its line".to_owned()),
                 '\\' => {
@@ -195,16 +179,11 @@ impl<'t> Rewriter<'t> {
                             self.json.push_str("\\u0000");
                         }
                         'x' => {
-                            let digits = rest.get(..2).unwrap_or("");
-                            if digits.len() < 2
-                                || !digits.bytes().all(|byte| byte.is_ascii_hexdigit())
-                            {
-                                return Err("`\\x` wants two hex digits".to_owned());
-                            }
+                            let digits = rest.get(..2).filter(|digits| is_hexadecimal(digits));
+                            let digits = digits.ok_or("`\\x` wants two hex digits")?;
                             self.json.push_str("\\u00");
                             self.json.push_str(digits);
-                            chars.next();
-                            chars.next();
+                            chars.nth(1);
                         }
                         '0'..='9' => return Err("a digit cannot be escaped".to_owned()),
                         c => self.plain(c),
@@ -226,7 +205,7 @@ impl<'t> Rewriter<'t> {
         }
     }
 
-    fn number(&mut self) -> Done {
+    fn number(&mut self) -> Result<Last, String> {
         let rest = self.rest();
         let unsigned = rest.strip_prefix(['+', '-']).unwrap_or(rest);
         let end =
@@ -244,29 +223,13 @@ impl<'t> Rewriter<'t> {
         {
             self.json.push_str(&hexadecimal(digits)?);
         } else {
-            let exponent = token.find(['e', 'E']).unwrap_or(token.len());
-            let (mantissa, exponent) = token.split_at_checked(exponent).unwrap_or((token, ""));
-            let (whole, fraction) = match mantissa.split_once('.') {
-                Some((whole, fraction)) => (whole, Some(fraction)),
-                None => (mantissa, None),
-            };
-            if whole.is_empty() && fraction.is_none_or(str::is_empty) {
-                return Err(format!("`{token}` is no number"));
-            }
-            self.json
-                .push_str(if whole.is_empty() { "0" } else { whole });
-            if let Some(fraction) = fraction {
-                self.json.push('.');
-                self.json
-                    .push_str(if fraction.is_empty() { "0" } else { fraction });
-            }
-            self.json.push_str(exponent);
+            self.json.push_str(&decimal(token)?);
         }
         self.at += rest.len() - unsigned.len() + token.len();
-        Ok(())
+        Ok(Last::Value)
     }
 
-    fn word(&mut self) -> Done {
+    fn word(&mut self) -> Result<Last, String> {
         let rest = self.rest();
         let part = |c: char| {
             c.is_alphanumeric()
@@ -289,13 +252,13 @@ impl<'t> Rewriter<'t> {
                 "true" | "false" | "null" => self.json.push_str(word),
                 "NaN" | "Infinity" => return Err(no_value(word)),
                 _ => {
-                    let word: String = word.chars().take(40).flat_map(char::escape_debug).collect();
+                    let word = crate::schema::escape(word, 40);
                     return Err(format!("`{word}` stands without quotes"));
                 }
             }
         }
         self.at += word.len();
-        Ok(())
+        Ok(Last::Value)
     }
 }
 
@@ -303,14 +266,34 @@ fn no_value(word: &str) -> String {
     format!("`{word}` is no JSON value, so nothing of this can be answered")
 }
 
+fn no_number(token: &str) -> String {
+    format!("`{}` is no number", shorten(token, 40))
+}
+
+/// The number with a digit on both sides of its dot.
+fn decimal(token: &str) -> Result<String, String> {
+    if !token.bytes().take(2).any(|byte| byte.is_ascii_digit()) {
+        return Err(no_number(token));
+    }
+    let mut number = token.to_owned();
+    if number.starts_with('.') {
+        number.insert(0, '0');
+    }
+    if let Some((_, fraction)) = number.split_once('.')
+        && !fraction.starts_with(|c: char| c.is_ascii_digit())
+    {
+        number.insert(number.len() - fraction.len(), '0');
+    }
+    Ok(number)
+}
+
+fn is_hexadecimal(digits: &str) -> bool {
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 fn hexadecimal(digits: &str) -> Result<String, String> {
-    let no_number = || {
-        format!(
-            "`0x{}` is no number",
-            digits.chars().take(40).collect::<String>()
-        )
-    };
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    let no_number = || no_number(&format!("0x{digits}"));
+    if digits.is_empty() || !is_hexadecimal(digits) {
         return Err(no_number());
     }
     if let Ok(exact) = u64::from_str_radix(digits, 16) {

@@ -1,5 +1,7 @@
 //! Lines, from the front and from the back, in memory that does not grow with the artifact.
 
+use std::io::{self, BufRead as _, BufReader, Read as _};
+
 use super::MAX_RECORD;
 use super::format::without_bom;
 use crate::artifact::ArtifactRead;
@@ -15,77 +17,35 @@ pub(super) enum Line<'l> {
 }
 
 /// The lines from the front.
-pub(super) struct Lines<'r> {
-    read: &'r ArtifactRead,
-    block: Vec<u8>,
-    /// Where the next line begins in the block, and the next block in the artifact.
-    from: usize,
-    next_block: u64,
-    /// The part of a line that earlier blocks had.
-    carried: Vec<u8>,
+pub(super) struct Lines {
+    reader: BufReader<ArtifactRead>,
+    line: Vec<u8>,
+    pub(super) bytes_read: u64,
 }
 
-impl<'r> Lines<'r> {
-    pub(super) fn new(read: &'r ArtifactRead) -> Self {
+impl Lines {
+    pub(super) fn new(read: &ArtifactRead) -> Self {
         Lines {
-            read,
-            block: Vec::new(),
-            from: 0,
-            next_block: 0,
-            carried: Vec::new(),
+            reader: BufReader::with_capacity(BLOCK, read.clone()),
+            line: Vec::new(),
+            bytes_read: 0,
         }
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Line<'_>>, Error> {
-        self.carried.clear();
-        let (mut begun, mut too_long) = (false, false);
-        loop {
-            let rest = self.block.get(self.from..).unwrap_or(&[]);
-            let end = rest.iter().position(|byte| *byte == b'\n');
-            let part = rest.get(..end.unwrap_or(rest.len())).unwrap_or(&[]);
-            if let Some(len) = end
-                && !begun
-            {
-                let start = self.from;
-                self.from += len + 1;
-                let line = self.block.get(start..start + len).unwrap_or(&[]);
-                return Ok(Some(Line::Text(line)));
-            }
-            begun |= !part.is_empty();
-            if !too_long {
-                too_long = self.carried.len() + part.len() > MAX_RECORD;
-                self.carried
-                    .extend_from_slice(if too_long { &[] } else { part });
-            }
-            let ended = match end {
-                Some(len) => {
-                    self.from += len + 1;
-                    true
-                }
-                None => !self.fill()?,
-            };
-            if ended {
-                return Ok(match (too_long, begun || end.is_some()) {
-                    (true, _) => Some(Line::TooLong),
-                    (false, true) => Some(Line::Text(&self.carried)),
-                    (false, false) => None,
-                });
-            }
+        self.read_line().map_err(Error::from_artifact_read)
+    }
+
+    fn read_line(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.line.clear();
+        let mut within_bound = (&mut self.reader).take(MAX_RECORD as u64 + 1);
+        let length = within_bound.read_until(b'\n', &mut self.line)?;
+        self.bytes_read += length as u64;
+        if self.line.pop_if(|last| *last == b'\n').is_none() && length > MAX_RECORD {
+            self.bytes_read += self.reader.skip_until(b'\n')? as u64;
+            return Ok(Some(Line::TooLong));
         }
-    }
-
-    /// How much was read so far.
-    pub(super) fn bytes_read(&self) -> u64 {
-        self.next_block
-    }
-
-    fn fill(&mut self) -> Result<bool, Error> {
-        self.from = 0;
-        self.block.resize(BLOCK, 0);
-        let came = self.read.read_at(self.next_block, &mut self.block)?;
-        self.block.truncate(came);
-        self.next_block += came as u64;
-        Ok(came > 0)
+        Ok((length > 0).then_some(Line::Text(&self.line)))
     }
 }
 

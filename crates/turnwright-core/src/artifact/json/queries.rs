@@ -6,11 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::SpooledJsonArtifact;
-use super::path::JsonPath;
 use crate::artifact::{Query, SpooledArtifact};
-use crate::error::Error;
-
-static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(all);
 
 /// What can be asked of JSON beyond what can be asked of text.
 pub(in crate::artifact) fn queries() -> &'static [Query] {
@@ -110,7 +106,7 @@ pub(super) struct PluckArgs {
     skip: u64,
 }
 
-fn all() -> Vec<Query> {
+static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
     vec![
         Query::new(
             "artifact_json_type",
@@ -118,8 +114,7 @@ fn all() -> Vec<Query> {
              is. For a path that leads to many nodes, how many there are of each type.",
             |artifact: SpooledArtifact, args: TypeArgs| async move {
                 let json = SpooledJsonArtifact::new(artifact);
-                let types = json.json_type(&path(&args.path)?).await?;
-                Ok::<_, Error>(types.to_string())
+                json.json_type(&args.path.parse()?).await
             },
         ),
         Query::new(
@@ -128,8 +123,7 @@ fn all() -> Vec<Query> {
              of all of them and how many have each. Ask this first to learn what a JSON result looks like.",
             |artifact: SpooledArtifact, args: KeysArgs| async move {
                 let json = SpooledJsonArtifact::new(artifact);
-                let keys = json.json_keys(&path(&args.path)?, args.skip).await?;
-                Ok::<_, Error>(keys.to_string())
+                json.json_keys(&args.path.parse()?, args.skip).await
             },
         ),
         Query::new(
@@ -138,8 +132,7 @@ fn all() -> Vec<Query> {
              are.",
             |artifact: SpooledArtifact, args: LengthArgs| async move {
                 let json = SpooledJsonArtifact::new(artifact);
-                let lengths = json.json_length(&path(&args.path)?, args.skip).await?;
-                Ok::<_, Error>(lengths.to_string())
+                json.json_length(&args.path.parse()?, args.skip).await
             },
         ),
         Query::new(
@@ -148,8 +141,7 @@ fn all() -> Vec<Query> {
              large is shortened.",
             |artifact: SpooledArtifact, args: GetArgs| async move {
                 let json = SpooledJsonArtifact::new(artifact);
-                let nodes = json.json_get(&path(&args.path)?, args.skip).await?;
-                Ok::<_, Error>(nodes.to_string())
+                json.json_get(&args.path.parse()?, args.skip).await
             },
         ),
         Query::new(
@@ -157,10 +149,8 @@ fn all() -> Vec<Query> {
             "The elements of a JSON array (or the members of an object) for which a condition holds, one a line: its \
              exact path, then the value.",
             |artifact: SpooledArtifact, args: FilterArgs| async move {
-                let json = SpooledJsonArtifact::new(artifact);
-                let path = path(&args.path)?;
-                let nodes = json.json_filter(&path, &args.condition, args.skip).await?;
-                Ok::<_, Error>(nodes.to_string())
+                let (json, path) = (SpooledJsonArtifact::new(artifact), args.path.parse()?);
+                json.json_filter(&path, &args.condition, args.skip).await
             },
         ),
         Query::new(
@@ -168,27 +158,18 @@ fn all() -> Vec<Query> {
             "The elements of a JSON array from `start` up to but not including `end`, one a line: its exact path, then \
              the value.",
             |artifact: SpooledArtifact, args: SliceArgs| async move {
-                let json = SpooledJsonArtifact::new(artifact);
-                let path = path(&args.path)?;
-                let nodes = json
-                    .json_slice(&path, args.start, args.end, args.step)
-                    .await?;
-                Ok::<_, Error>(nodes.to_string())
+                let (json, path) = (SpooledJsonArtifact::new(artifact), args.path.parse()?);
+                json.json_slice(&path, args.start, args.end, args.step)
+                    .await
             },
         ),
         Query::new(
             "artifact_json_pluck",
             "Chosen fields of each element of a JSON array, one element a line: a table of only what you need.",
             |artifact: SpooledArtifact, args: PluckArgs| async move {
-                let json = SpooledJsonArtifact::new(artifact);
-                let path = path(&args.path)?;
-                let nodes = json.json_pluck(&path, args.fields, args.skip).await?;
-                Ok::<_, Error>(nodes.to_string())
+                let (json, path) = (SpooledJsonArtifact::new(artifact), args.path.parse()?);
+                json.json_pluck(&path, args.fields, args.skip).await
             },
         ),
     ]
-}
-
-fn path(text: &str) -> Result<JsonPath, Error> {
-    JsonPath::parse(text)
-}
+});

@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::ast::{self, AstOptions};
+use super::ast;
 use super::blocks::{self, CodeBlock};
 use super::document::Document;
-use super::links::{self as linked, Link};
+use super::links as linked;
+use super::listing::{Listing, clipped, quoted, span};
+use super::outline::{self, Heading};
 use super::queries::{Ast, CodeBlocks, Headings, Listed, Nothing, OnLines, SectionOf};
 use super::section::{self as sections, SectionName};
-use super::told::{Listing, Placed, clipped, quoted, span};
-use super::{frontmatter as metadata, outline, plain};
+use super::{frontmatter as metadata, plain};
 use crate::artifact::Page;
 use crate::error::Error;
 
@@ -38,7 +39,7 @@ pub(super) fn frontmatter(
         None => found.raw.clone(),
     };
     let _ = page.line(&format!("lines {}: {}", span(lines), found.format.as_str()));
-    if let Cut::Line(_) | Cut::Inside(..) = write_lines(&mut page, &shown) {
+    if write_lines(&mut page, &shown).is_some() {
         page.note(&format!(
             "cut: artifact_cat start={} end={} shows all of it as it is written",
             lines.start, lines.end
@@ -50,27 +51,21 @@ pub(super) fn frontmatter(
 
 pub(super) fn headings(document: &Document, page: Page, asked: &Headings) -> Result<String, Error> {
     let within = asked_lines(document, asked.start, asked.end);
-    // No heading takes fewer bytes on the page than this, so more than a page of them is kept, and not all.
-    let most = asked.skip.saturating_add(page.room() as u64 / 16 + 1);
-    let mut all = 0;
-    let headings = outline::headings(document, |heading, _| {
-        let wanted = heading.level <= asked.level && within.contains(&heading.lines.start);
-        all += u64::from(wanted);
-        wanted && all <= most
-    });
     let what = match asked.level {
         6.. => "headings",
         _ => "headings of this level or above",
     };
     let mut listing = Listing::new(page, what, &within, asked.skip);
-    for heading in headings {
+    let wanted =
+        |heading: &Heading| heading.level <= asked.level && within.contains(&heading.lines.start);
+    for heading in outline::headings(document).into_iter().filter(wanted) {
         let marks = "#".repeat(heading.level.into());
         let text = clipped(&heading.text, 240);
         let (lines, section) = (span(&heading.lines), span(&heading.section));
         let line = format!("lines {lines}: {marks} {text} (section: lines {section})");
         listing.item(heading.lines.start, &line);
     }
-    Ok(listing.finish(document, Some(all)))
+    Ok(listing.finish(document))
 }
 
 pub(super) fn section(
@@ -87,13 +82,13 @@ pub(super) fn section(
     let lines = &section.lines;
     let _ = page.line(&format!("lines {}:", span(lines)));
     match write_lines(&mut page, &section.text) {
-        Cut::Nowhere => {}
-        Cut::Line(shown) => page.note(&format!(
+        None => {}
+        Some((shown, 0)) => page.note(&format!(
             "cut: go on with artifact_cat start={} end={}",
             lines.start + shown,
             lines.end
         )),
-        Cut::Inside(shown, bytes) => page.note(&format!(
+        Some((shown, bytes)) => page.note(&format!(
             "line {0} is cut after {bytes} bytes: artifact_cat start={0} end={1}; go on with artifact_cat start={1} end={2}",
             lines.start + shown,
             lines.start + shown + 1,
@@ -104,7 +99,7 @@ pub(super) fn section(
     Ok(page.finish())
 }
 
-/// So many other languages are told to whoever asked for one that is not there.
+/// So many other languages are named when there is no block in the one that was asked for.
 const OTHER_LANGUAGES: usize = 12;
 
 pub(super) fn code_blocks(
@@ -125,7 +120,7 @@ pub(super) fn code_blocks(
     let mut listing = Listing::new(page, what, &within, asked.skip);
     let mut others = BTreeSet::new();
     let mut rest = None;
-    blocks::code_blocks(document, &document.bytes_of(&within), |block| {
+    blocks::code_blocks(document, &document.bytes_of(&within), &mut |block| {
         let language = block.language.as_deref().unwrap_or("");
         if wanted.is_some_and(|wanted| !wanted.eq_ignore_ascii_case(language)) {
             if others.len() < OTHER_LANGUAGES {
@@ -135,17 +130,13 @@ pub(super) fn code_blocks(
         }
         let head = head_of(&block);
         let code = block.content.strip_suffix('\n').unwrap_or(&block.content);
-        if let Placed::InPart = listing.offer(block.lines.start, &format!("{head}\n{code}")) {
+        if !listing.offer(block.lines.start, &format!("{head}\n{code}")) {
             let _ = listing.page.line(&head);
-            let shown = match write_lines(&mut listing.page, code) {
-                Cut::Nowhere => return,
-                Cut::Line(shown) | Cut::Inside(shown, _) => shown,
-            };
-            let lines = block.content_lines.start + shown..block.content_lines.end;
-            rest = Some(format!(
-                "the block is cut: artifact_cat start={} end={}",
-                lines.start, lines.end
-            ));
+            rest = write_lines(&mut listing.page, code).map(|(shown, _)| {
+                let (start, end) = (block.content_lines.start, block.content_lines.end);
+                let start = start + shown;
+                format!("the block is cut: artifact_cat start={start} end={end}")
+            });
         }
     });
     if let Some(rest) = rest {
@@ -157,7 +148,7 @@ pub(super) fn code_blocks(
             .page
             .note(&format!("the languages here are {others}"));
     }
-    Ok(listing.finish(document, None))
+    Ok(listing.finish(document))
 }
 
 fn head_of(block: &CodeBlock) -> String {
@@ -172,8 +163,8 @@ pub(super) fn links(document: &Document, page: Page, asked: &Listed) -> Result<S
     let within = asked_lines(document, asked.start, asked.end);
     let longest = page.room() / 5 * 2;
     let mut listing = Listing::new(page, "links", &within, asked.skip);
-    linked::links(document, &document.bytes_of(&within), |link: Link| {
-        let kind = link.kind.as_str();
+    linked::links(document, &document.bytes_of(&within), &mut |link| {
+        let kind = link.kind;
         let words = if link.text == link.url {
             String::new()
         } else {
@@ -186,23 +177,23 @@ pub(super) fn links(document: &Document, page: Page, asked: &Listed) -> Result<S
             &format!("lines {lines}: {words}{url} ({kind}{title})"),
         );
     });
-    Ok(listing.finish(document, None))
+    Ok(listing.finish(document))
 }
 
 pub(super) fn images(document: &Document, page: Page, asked: &Listed) -> Result<String, Error> {
     let within = asked_lines(document, asked.start, asked.end);
     let longest = page.room() / 5 * 2;
     let mut listing = Listing::new(page, "images", &within, asked.skip);
-    linked::images(document, &document.bytes_of(&within), |image| {
+    linked::images(document, &document.bytes_of(&within), &mut |image| {
         let title = titled(image.title.as_deref());
-        let (lines, alt) = (span(&image.lines), quoted(&image.alt, 80));
+        let (lines, alt) = (span(&image.lines), quoted(&image.text, 80));
         let url = clipped(&image.url, longest);
         listing.item(
             image.lines.start,
             &format!("lines {lines}: {alt} -> {url}{title}"),
         );
     });
-    Ok(listing.finish(document, None))
+    Ok(listing.finish(document))
 }
 
 fn titled(title: Option<&str>) -> String {
@@ -250,49 +241,45 @@ pub(super) fn text(document: &Document, mut page: Page, asked: &OnLines) -> Resu
 
 pub(super) fn ast(document: &Document, page: Page, asked: &Ast) -> Result<String, Error> {
     let within = asked_lines(document, asked.start, asked.end);
-    let options = AstOptions::default()
-        .depth(asked.depth)
-        .inline(asked.inline);
+    let (depth, inline) = (asked.depth, asked.inline);
     let mut listing = Listing::new(page, "nodes", &within, asked.skip);
-    let too_deep = ast::nodes(document, &document.bytes_of(&within), options, |node| {
-        let indent = "  ".repeat(node.depth as usize);
-        let (kind, lines) = (&node.kind, span(&node.lines));
-        let preview = match node.preview.as_str() {
-            "" => String::new(),
-            preview => format!(" {}", quoted(preview, 80)),
-        };
-        listing.item(
-            node.lines.start,
-            &format!("{indent}{kind}, lines {lines}{preview}"),
-        );
-    });
+    let too_deep = ast::nodes(
+        document,
+        &document.bytes_of(&within),
+        depth,
+        inline,
+        |node| {
+            let indent = "  ".repeat(node.depth as usize);
+            let (kind, lines) = (&node.kind, span(&node.lines));
+            let preview = match node.preview.as_str() {
+                "" => String::new(),
+                preview => format!(" {}", quoted(preview, 80)),
+            };
+            listing.item(
+                node.lines.start,
+                &format!("{indent}{kind}, lines {lines}{preview}"),
+            );
+        },
+    );
     if too_deep > 0 {
-        let depth = asked.depth;
         listing.page.note(&format!(
             "{too_deep} nodes are deeper than depth={depth} and not shown"
         ));
     }
-    Ok(listing.finish(document, None))
+    Ok(listing.finish(document))
 }
 
-/// Where a text was cut.
-enum Cut {
-    Nowhere,
-    /// Before this line of it.
-    Line(u64),
-    /// Within this line of it, after so many bytes.
-    Inside(u64, usize),
-}
-
-/// Writes as many lines as fit; a line that would fill a page by itself is cut, and ends it.
-fn write_lines(page: &mut Page, text: &str) -> Cut {
+/// Writes as many lines as fit. Returns the line that was cut and how many bytes of it are shown: a line that would fill a
+/// page by itself is shown in part, all others are left out.
+fn write_lines(page: &mut Page, text: &str) -> Option<(u64, usize)> {
     for (number, line) in (0..).zip(text.lines()) {
         if !page.line(line) {
-            if number > 0 {
-                return Cut::Line(number);
-            }
-            return Cut::Inside(number, page.part_of_line(line));
+            let shown = match number {
+                0 => page.part_of_line(line),
+                _ => 0,
+            };
+            return Some((number, shown));
         }
     }
-    Cut::Nowhere
+    None
 }

@@ -1,13 +1,12 @@
 //! The tree of a document, flat: every node with its depth, in the order in which the nodes begin.
 
-use std::fmt;
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 use serde::Serialize;
 
 use super::document::Document;
-use super::told::clipped;
+use super::listing::clipped;
 
 /// How many bytes of a node's text are shown.
 const PREVIEW: usize = 60;
@@ -18,125 +17,38 @@ const PREVIEW: usize = 60;
 pub struct AstNode {
     /// How many nodes it stands in.
     pub depth: u32,
-    /// What it is.
-    #[serde(flatten)]
-    pub kind: NodeKind,
+    /// What it is, such as `heading 2`, `list from 1` or `link https://example.org`.
+    pub kind: String,
     /// Its lines.
     pub lines: Range<u64>,
     /// How the text that stands in it begins, on one line.
     pub preview: String,
 }
 
-/// What a node is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-#[non_exhaustive]
-#[allow(missing_docs, reason = "Markdown's own names")]
-pub enum NodeKind {
-    /// The metadata block.
-    Frontmatter,
-    Paragraph,
-    Heading {
-        level: u8,
-    },
-    Quote,
-    /// Numbered from `first` on, or with bullets.
-    List {
-        first: Option<u64>,
-    },
-    Item,
-    /// With what stands after its opening fence.
-    CodeBlock {
-        info: String,
-    },
-    Html,
-    Table {
-        columns: usize,
-    },
-    TableHead,
-    TableRow,
-    TableCell,
-    Footnote {
-        label: String,
-    },
-    Rule,
-    /// The box of an item that is a task.
-    Task {
-        done: bool,
-    },
-    Text,
-    Code,
-    Emphasis,
-    Strong,
-    Strikethrough,
-    Link {
-        url: String,
-    },
-    Image {
-        url: String,
-    },
-    FootnoteReference {
-        label: String,
-    },
-    /// A line break that is shown as one.
-    Break,
-}
-
-/// Which nodes are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct AstOptions {
-    /// No nodes that stand in so many others. 16 unless told.
-    pub depth: u32,
-    /// Also what stands inside paragraphs, headings and cells. Not unless told.
-    pub inline: bool,
-}
-
-impl Default for AstOptions {
-    fn default() -> Self {
-        AstOptions {
-            depth: 16,
-            inline: false,
-        }
-    }
-}
-
-impl AstOptions {
-    /// With no nodes that stand in so many others.
-    #[must_use]
-    pub fn depth(mut self, depth: u32) -> Self {
-        self.depth = depth;
-        self
-    }
-
-    /// Also with what stands inside paragraphs, headings and cells.
-    #[must_use]
-    pub fn inline(mut self, inline: bool) -> Self {
-        self.inline = inline;
-        self
-    }
-}
-
-/// Hands over the nodes that begin within these bytes. Gives how many were left out because they are too deep.
+/// Hands over the nodes that begin within these bytes and stand in fewer than `depth` others; with what stands inside
+/// paragraphs, headings and cells if `inline` is set. Returns how many were left out because they are too deep.
 pub(super) fn nodes(
     document: &Document,
     within: &Range<usize>,
-    options: AstOptions,
+    depth: u32,
+    inline: bool,
     mut sink: impl FnMut(AstNode),
 ) -> u64 {
     let mut walk = Walk {
         document,
         within,
-        options,
+        deepest: depth,
+        inline,
+        depth: 0,
         waiting: None,
         verbatim: false,
         too_deep: 0,
         sink: &mut sink,
     };
     if let Some(block) = document.frontmatter() {
-        walk.node(NodeKind::Frontmatter, 0, &block.whole);
+        let lines = document.exact_lines_of(&block.bytes);
+        walk.node("frontmatter".to_owned(), &block.bytes, lines);
     }
-    let mut depth = 0;
     // For every open tag, whether it counts as a level: inline ones do only where they are shown.
     let mut open: Vec<bool> = Vec::new();
     for (event, bytes) in document.events() {
@@ -145,38 +57,36 @@ pub(super) fn nodes(
         }
         match event {
             Event::Start(tag) => {
-                let (kind, inline) = kind_of(&tag);
                 walk.verbatim |= matches!(tag, Tag::CodeBlock(_) | Tag::HtmlBlock);
-                let counts = options.inline || !inline;
+                let counts = inline || !is_inline(&tag);
                 open.push(counts);
                 if counts {
-                    walk.node(kind, depth, &bytes);
-                    depth += 1;
+                    let lines = match tag {
+                        Tag::CodeBlock(_) => document.exact_lines_of(&bytes),
+                        _ => document.lines_of(&bytes),
+                    };
+                    walk.node(kind_of(&tag), &bytes, lines);
+                    walk.depth += 1;
                 }
             }
             Event::End(tag) => {
                 walk.verbatim &= !matches!(tag, TagEnd::CodeBlock | TagEnd::HtmlBlock);
                 if open.pop() == Some(true) {
                     walk.hand_over();
-                    depth -= 1;
+                    walk.depth -= 1;
                 }
             }
-            Event::Rule => walk.node(NodeKind::Rule, depth, &bytes),
-            Event::Text(text) => walk.leaf(NodeKind::Text, depth, &bytes, &text),
-            Event::Html(text) | Event::InlineHtml(text) => {
-                walk.leaf(NodeKind::Html, depth, &bytes, &text);
-            }
-            Event::Code(text) => walk.leaf(NodeKind::Code, depth, &bytes, &text),
+            Event::Rule => walk.node("rule".to_owned(), &bytes, document.lines_of(&bytes)),
+            Event::Text(text) => walk.leaf("text", &bytes, &text),
+            Event::Html(text) | Event::InlineHtml(text) => walk.leaf("html", &bytes, &text),
+            Event::Code(text) => walk.leaf("code", &bytes, &text),
             Event::SoftBreak => walk.words(" "),
-            Event::HardBreak => walk.leaf(NodeKind::Break, depth, &bytes, " "),
-            Event::TaskListMarker(done) => {
-                let shown = if done { "[x] " } else { "[ ] " };
-                walk.leaf(NodeKind::Task { done }, depth, &bytes, shown);
-            }
+            Event::HardBreak => walk.leaf("line break", &bytes, " "),
+            Event::TaskListMarker(true) => walk.leaf("task done", &bytes, "[x] "),
+            Event::TaskListMarker(false) => walk.leaf("task", &bytes, "[ ] "),
             Event::FootnoteReference(label) => {
-                let shown = format!("[^{label}]");
-                let label = label.into_string();
-                walk.leaf(NodeKind::FootnoteReference { label }, depth, &bytes, &shown);
+                let kind = format!("see footnote {}", clipped(&label, 40));
+                walk.leaf(&kind, &bytes, &format!("[^{label}]"));
             }
             Event::InlineMath(_) | Event::DisplayMath(_) => {}
         }
@@ -188,7 +98,10 @@ pub(super) fn nodes(
 struct Walk<'d, S> {
     document: &'d Document,
     within: &'d Range<usize>,
-    options: AstOptions,
+    deepest: u32,
+    inline: bool,
+    /// How many shown nodes are open.
+    depth: u32,
     /// The node that began last: text that comes before the next one is its own.
     waiting: Option<AstNode>,
     /// In code or HTML, whose lines are no nodes.
@@ -198,23 +111,17 @@ struct Walk<'d, S> {
 }
 
 impl<S: FnMut(AstNode)> Walk<'_, S> {
-    fn node(&mut self, kind: NodeKind, depth: u32, bytes: &Range<usize>) {
+    fn node(&mut self, kind: String, bytes: &Range<usize>, lines: Range<u64>) {
         self.hand_over();
         if !self.within.contains(&bytes.start) {
             return;
         }
-        if depth >= self.options.depth {
+        if self.depth >= self.deepest {
             self.too_deep += 1;
             return;
         }
-        let lines = match kind {
-            NodeKind::CodeBlock { .. } | NodeKind::Frontmatter => {
-                self.document.exact_lines_of(bytes)
-            }
-            _ => self.document.lines_of(bytes),
-        };
         self.waiting = Some(AstNode {
-            depth,
+            depth: self.depth,
             kind,
             lines,
             preview: String::new(),
@@ -222,9 +129,9 @@ impl<S: FnMut(AstNode)> Walk<'_, S> {
     }
 
     /// A node that has nothing in it: shown by itself, or as words of the block that it stands in.
-    fn leaf(&mut self, kind: NodeKind, depth: u32, bytes: &Range<usize>, words: &str) {
-        if self.options.inline && !self.verbatim {
-            self.node(kind, depth, bytes);
+    fn leaf(&mut self, kind: &str, bytes: &Range<usize>, words: &str) {
+        if self.inline && !self.verbatim {
+            self.node(kind.to_owned(), bytes, self.document.lines_of(bytes));
         }
         self.words(words);
     }
@@ -233,10 +140,8 @@ impl<S: FnMut(AstNode)> Walk<'_, S> {
         if let Some(node) = &mut self.waiting
             && node.preview.len() <= PREVIEW
         {
-            let words = words
-                .get(..words.floor_char_boundary(PREVIEW + 8))
-                .unwrap_or("");
-            node.preview.push_str(words);
+            let end = words.floor_char_boundary(PREVIEW + 8);
+            node.preview.push_str(words.get(..end).unwrap_or(""));
         }
     }
 
@@ -248,92 +153,38 @@ impl<S: FnMut(AstNode)> Walk<'_, S> {
     }
 }
 
-/// What a tag is, and whether it stands inside a paragraph, a heading or a cell.
-fn kind_of(tag: &Tag<'_>) -> (NodeKind, bool) {
-    let kind = match tag {
-        Tag::Heading { level, .. } => NodeKind::Heading {
-            level: *level as u8,
-        },
-        Tag::BlockQuote(_) => NodeKind::Quote,
-        Tag::CodeBlock(CodeBlockKind::Fenced(info)) => NodeKind::CodeBlock {
-            info: info.trim().to_owned(),
-        },
-        Tag::CodeBlock(CodeBlockKind::Indented) => NodeKind::CodeBlock {
-            info: String::new(),
-        },
-        Tag::HtmlBlock => NodeKind::Html,
-        Tag::List(first) => NodeKind::List { first: *first },
-        Tag::Item => NodeKind::Item,
-        Tag::FootnoteDefinition(label) => NodeKind::Footnote {
-            label: label.to_string(),
-        },
-        Tag::Table(columns) => NodeKind::Table {
-            columns: columns.len(),
-        },
-        Tag::TableHead => NodeKind::TableHead,
-        Tag::TableRow => NodeKind::TableRow,
-        Tag::TableCell => NodeKind::TableCell,
-        Tag::Emphasis => return (NodeKind::Emphasis, true),
-        Tag::Strong => return (NodeKind::Strong, true),
-        Tag::Strikethrough => return (NodeKind::Strikethrough, true),
-        Tag::Link { dest_url, .. } => {
-            return (
-                NodeKind::Link {
-                    url: dest_url.to_string(),
-                },
-                true,
-            );
-        }
-        Tag::Image { dest_url, .. } => {
-            return (
-                NodeKind::Image {
-                    url: dest_url.to_string(),
-                },
-                true,
-            );
-        }
-        // What is not switched on does not come.
-        _ => NodeKind::Paragraph,
-    };
-    (kind, false)
+/// Whether a tag stands inside a paragraph, a heading or a cell.
+fn is_inline(tag: &Tag<'_>) -> bool {
+    matches!(
+        tag,
+        Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. }
+    )
 }
 
-impl fmt::Display for NodeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self {
-            NodeKind::Heading { level } => return write!(f, "heading {level}"),
-            NodeKind::List { first: Some(first) } => return write!(f, "list from {first}"),
-            NodeKind::CodeBlock { info } if !info.is_empty() => {
-                return write!(f, "code block {}", clipped(info, 40));
-            }
-            NodeKind::Table { columns } => return write!(f, "table of {columns} columns"),
-            NodeKind::Footnote { label } => return write!(f, "footnote {}", clipped(label, 40)),
-            NodeKind::FootnoteReference { label } => {
-                return write!(f, "see footnote {}", clipped(label, 40));
-            }
-            NodeKind::Task { done } => {
-                return f.write_str(if *done { "task done" } else { "task" });
-            }
-            NodeKind::Link { url } => return write!(f, "link {}", clipped(url, 120)),
-            NodeKind::Image { url } => return write!(f, "image {}", clipped(url, 120)),
-            NodeKind::Frontmatter => "frontmatter",
-            NodeKind::Paragraph => "paragraph",
-            NodeKind::Quote => "quote",
-            NodeKind::List { first: None } => "list",
-            NodeKind::Item => "item",
-            NodeKind::CodeBlock { .. } => "code block",
-            NodeKind::Html => "html",
-            NodeKind::TableHead => "table head",
-            NodeKind::TableRow => "table row",
-            NodeKind::TableCell => "table cell",
-            NodeKind::Rule => "rule",
-            NodeKind::Text => "text",
-            NodeKind::Code => "code",
-            NodeKind::Emphasis => "emphasis",
-            NodeKind::Strong => "strong",
-            NodeKind::Strikethrough => "strikethrough",
-            NodeKind::Break => "line break",
-        };
-        f.write_str(name)
-    }
+fn kind_of(tag: &Tag<'_>) -> String {
+    let name = match tag {
+        Tag::Heading { level, .. } => return format!("heading {}", *level as u8),
+        Tag::List(Some(first)) => return format!("list from {first}"),
+        Tag::CodeBlock(CodeBlockKind::Fenced(info)) if !info.trim().is_empty() => {
+            return format!("code block {}", clipped(info.trim(), 40));
+        }
+        Tag::Table(columns) => return format!("table of {} columns", columns.len()),
+        Tag::FootnoteDefinition(label) => return format!("footnote {}", clipped(label, 40)),
+        Tag::Link { dest_url, .. } => return format!("link {}", clipped(dest_url, 120)),
+        Tag::Image { dest_url, .. } => return format!("image {}", clipped(dest_url, 120)),
+        Tag::BlockQuote(_) => "quote",
+        Tag::List(None) => "list",
+        Tag::Item => "item",
+        Tag::CodeBlock(_) => "code block",
+        Tag::HtmlBlock => "html",
+        Tag::TableHead => "table head",
+        Tag::TableRow => "table row",
+        Tag::TableCell => "table cell",
+        Tag::Emphasis => "emphasis",
+        Tag::Strong => "strong",
+        Tag::Strikethrough => "strikethrough",
+        // What is not switched on does not come.
+        _ => "paragraph",
+    };
+    name.to_owned()
 }

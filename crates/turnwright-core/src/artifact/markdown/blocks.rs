@@ -27,7 +27,7 @@ pub struct CodeBlock {
 pub(super) fn code_blocks(
     document: &Document,
     within: &Range<usize>,
-    mut sink: impl FnMut(CodeBlock),
+    sink: &mut dyn FnMut(CodeBlock),
 ) {
     let mut open: Option<CodeBlock> = None;
     for (event, bytes) in document.events() {

@@ -55,7 +55,7 @@ impl Document {
         Document {
             flattened: nesting::flattened(&text),
             lines: Lines::of(&text),
-            body: frontmatter.as_ref().map_or(mark, |block| block.whole.end),
+            body: frontmatter.as_ref().map_or(mark, |block| block.bytes.end),
             frontmatter,
             text,
             lossy,
@@ -109,7 +109,7 @@ impl Document {
 
     /// The line that a byte stands on.
     pub(super) fn line_of(&self, byte: usize) -> u64 {
-        self.lines.at(&self.text, byte)
+        self.lines.at(byte)
     }
 
     /// The lines on which these bytes stand, without the blank ones after them.
@@ -128,7 +128,7 @@ impl Document {
 
     /// The bytes of lines.
     pub(super) fn bytes_of(&self, lines: &Range<u64>) -> Range<usize> {
-        self.lines.start(&self.text, lines.start)..self.lines.start(&self.text, lines.end)
+        self.lines.start(lines.start)..self.lines.start(lines.end)
     }
 
     /// Says on the page what the reader of an answer has to know about the document.

@@ -53,7 +53,7 @@ impl FrontmatterFormat {
 /// Where a block stands.
 pub(super) struct Block {
     format: FrontmatterFormat,
-    pub(super) whole: Range<usize>,
+    pub(super) bytes: Range<usize>,
     inner: Range<usize>,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn find(text: &str, start: usize) -> Option<Block> {
         if ends.contains(&bare) {
             return Some(Block {
                 format,
-                whole: start..at + line.len(),
+                bytes: start..at + line.len(),
                 inner: inner..at,
             });
         }
@@ -98,10 +98,11 @@ pub(super) fn frontmatter(document: &Document) -> Result<Option<Frontmatter>, Er
         return Ok(None);
     };
     let raw = document.slice(&block.inner);
-    let lines = document.exact_lines_of(&block.whole);
+    let lines = document.exact_lines_of(&block.bytes);
     #[cfg(feature = "frontmatter")]
-    let value =
-        Some(value::parsed(block.format, raw).map_err(|fault| fault.told(block.format, &lines))?);
+    let value = Some(
+        value::parsed(block.format, raw).map_err(|fault| fault.into_error(block.format, &lines))?,
+    );
     #[cfg(not(feature = "frontmatter"))]
     let value = None;
     Ok(Some(Frontmatter {

@@ -2,205 +2,148 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{CowStr, Event, LinkType, Tag, TagEnd};
+use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 use serde::Serialize;
 
 use super::document::Document;
-use super::spoken::InlineText;
+use super::inline_text;
 
-/// A link.
+/// A link or an image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Link {
-    /// What it is shown as; of an image in it, what that says.
+    /// What it is shown as; of an image, what that says.
     pub text: String,
-    /// Where it leads.
+    /// Where it leads, or where the image is.
     pub url: String,
     /// Its title, if it has one.
     pub title: Option<String>,
-    /// How it is written.
-    pub kind: LinkKind,
-    /// Its lines.
-    pub lines: Range<u64>,
-}
-
-/// How a link is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum LinkKind {
-    /// `[text](url)`.
-    Inline,
-    /// `[text][label]`, `[label][]` or `[label]`, with the URL somewhere else.
-    Reference,
-    /// `<https://example.org>`.
-    Autolink,
-    /// `<somebody@example.org>`.
-    Email,
-    /// `https://example.org` in the text, without any mark.
-    Bare,
-}
-
-impl LinkKind {
-    /// Its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            LinkKind::Inline => "inline",
-            LinkKind::Reference => "reference",
-            LinkKind::Autolink => "autolink",
-            LinkKind::Email => "email",
-            LinkKind::Bare => "bare",
-        }
-    }
-}
-
-/// An image.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Image {
-    /// What it shows, in words.
-    pub alt: String,
-    /// Where it is.
-    pub url: String,
-    /// Its title, if it has one.
-    pub title: Option<String>,
+    /// How it is written: `inline` (`[text](url)`), `reference` (`[text][label]`, `[label][]` or `[label]`, with the URL
+    /// somewhere else), `autolink` (`<https://example.org>`), `email` (`<user@example.org>`) or `bare`
+    /// (`https://example.org` in the text).
+    pub kind: &'static str,
     /// Its lines.
     pub lines: Range<u64>,
 }
 
 /// Hands over the links that begin within these bytes. What stands in the words of an image leads nowhere.
-pub(super) fn links(document: &Document, within: &Range<usize>, mut sink: impl FnMut(Link)) {
-    let mut open: Option<(Link, InlineText)> = None;
-    let mut plain = Plain::default();
-    // How many links, images and blocks of code are open: what stands in them is no link of its own.
+pub(super) fn links(document: &Document, within: &Range<usize>, sink: &mut dyn FnMut(Link)) {
+    // What stands in a link, an image or a block of code is no link of its own.
+    let encloses = |tag| matches!(tag, TagEnd::Link | TagEnd::Image | TagEnd::CodeBlock);
+    let mut plain = 0..0;
+    targets(
+        document,
+        within,
+        TagEnd::Link,
+        encloses,
+        |event| match event {
+            // The parser gives text in pieces, cut at every character that might have been a mark.
+            Found::Text(piece) if plain.end == piece.start => plain.end = piece.end,
+            Found::Text(piece) => {
+                let done = std::mem::replace(&mut plain, piece);
+                bare_links(document, &done, within, sink);
+            }
+            Found::Other => bare_links(document, &std::mem::take(&mut plain), within, sink),
+            Found::Target(link) => sink(link),
+        },
+    );
+    bare_links(document, &plain, within, sink);
+}
+
+/// Hands over the images that begin within these bytes, but none that stands in the words of another.
+pub(super) fn images(document: &Document, within: &Range<usize>, sink: &mut dyn FnMut(Link)) {
+    let encloses = |tag| tag == TagEnd::Image;
+    targets(document, within, TagEnd::Image, encloses, |event| {
+        if let Found::Target(image) = event {
+            sink(image);
+        }
+    });
+}
+
+enum Found {
+    /// Text that stands in nothing, as it is written.
+    Text(Range<usize>),
+    /// Anything else begins.
+    Other,
+    Target(Link),
+}
+
+/// Finds the links or images that stand in nothing that encloses them.
+fn targets(
+    document: &Document,
+    within: &Range<usize>,
+    wanted: TagEnd,
+    encloses: impl Fn(TagEnd) -> bool,
+    mut sink: impl FnMut(Found),
+) {
+    let mut open: Option<Link> = None;
     let mut inside = 0_usize;
     for (event, bytes) in document.events() {
         if bytes.start >= within.end && open.is_none() {
             break;
         }
-        let literal = matches!(&event, Event::Text(text) if text.len() == bytes.len());
-        if literal && inside == 0 {
-            if let Some(done) = plain.go_on(&bytes) {
-                bare_links(document, &done, within, &mut sink);
-            }
+        if inside == 0 && matches!(&event, Event::Text(text) if text.len() == bytes.len()) {
+            sink(Found::Text(bytes));
             continue;
         }
-        bare_links(document, &plain.end(), within, &mut sink);
+        sink(Found::Other);
         match event {
-            Event::Start(Tag::Link {
-                link_type,
-                dest_url,
-                title,
-                ..
-            }) => {
-                if inside == 0 && within.contains(&bytes.start) {
-                    let link = Link {
+            Event::Start(tag) if encloses(tag.to_end()) => {
+                let is_wanted = inside == 0 && tag.to_end() == wanted;
+                inside += 1;
+                if is_wanted
+                    && within.contains(&bytes.start)
+                    && let Tag::Link {
+                        link_type,
+                        dest_url,
+                        title,
+                        ..
+                    }
+                    | Tag::Image {
+                        link_type,
+                        dest_url,
+                        title,
+                        ..
+                    } = tag
+                {
+                    open = Some(Link {
                         text: String::new(),
                         url: dest_url.into_string(),
-                        title: said(title),
+                        title: (!title.is_empty()).then(|| title.into_string()),
                         kind: kind(link_type),
                         lines: document.lines_of(&bytes),
-                    };
-                    open = Some((link, InlineText::default()));
+                    });
                 }
-                inside += 1;
             }
-            Event::Start(Tag::Image { .. } | Tag::CodeBlock(_)) => inside += 1,
-            Event::End(TagEnd::Link | TagEnd::Image | TagEnd::CodeBlock) => {
+            Event::End(tag) if encloses(tag) => {
                 inside = inside.saturating_sub(1);
                 if inside == 0
-                    && let Some((mut link, text)) = open.take()
+                    && let Some(mut link) = open.take()
                 {
-                    link.text = text.finish();
-                    sink(link);
+                    link.text = link.text.trim().to_owned();
+                    sink(Found::Target(link));
                 }
             }
             event => {
-                if let Some((_, text)) = &mut open {
-                    text.push(&event);
-                }
-            }
-        }
-    }
-    bare_links(document, &plain.end(), within, &mut sink);
-}
-
-/// Hands over the images that begin within these bytes, but none that stands in the words of another.
-pub(super) fn images(document: &Document, within: &Range<usize>, mut sink: impl FnMut(Image)) {
-    let mut open: Option<(Image, InlineText)> = None;
-    let mut depth = 0_usize;
-    for (event, bytes) in document.events() {
-        if bytes.start >= within.end && depth == 0 {
-            break;
-        }
-        match event {
-            Event::Start(Tag::Image {
-                dest_url, title, ..
-            }) => {
-                if depth == 0 && within.contains(&bytes.start) {
-                    let image = Image {
-                        alt: String::new(),
-                        url: dest_url.into_string(),
-                        title: said(title),
-                        lines: document.lines_of(&bytes),
-                    };
-                    open = Some((image, InlineText::default()));
-                }
-                depth += 1;
-            }
-            Event::End(TagEnd::Image) => {
-                depth = depth.saturating_sub(1);
-                if depth == 0
-                    && let Some((mut image, alt)) = open.take()
-                {
-                    image.alt = alt.finish();
-                    sink(image);
-                }
-            }
-            event => {
-                if let Some((_, alt)) = &mut open {
-                    alt.push(&event);
+                if let Some(link) = &mut open {
+                    inline_text::push(&mut link.text, &event);
                 }
             }
         }
     }
 }
 
-fn said(title: CowStr<'_>) -> Option<String> {
-    (!title.is_empty()).then(|| title.into_string())
-}
-
-fn kind(kind: LinkType) -> LinkKind {
+fn kind(kind: LinkType) -> &'static str {
     match kind {
-        LinkType::Inline | LinkType::WikiLink { .. } => LinkKind::Inline,
-        LinkType::Autolink => LinkKind::Autolink,
-        LinkType::Email => LinkKind::Email,
+        LinkType::Inline | LinkType::WikiLink { .. } => "inline",
+        LinkType::Autolink => "autolink",
+        LinkType::Email => "email",
         LinkType::Reference
         | LinkType::ReferenceUnknown
         | LinkType::Collapsed
         | LinkType::CollapsedUnknown
         | LinkType::Shortcut
-        | LinkType::ShortcutUnknown => LinkKind::Reference,
-    }
-}
-
-/// Text that the parser gives in pieces, cut at every character that might have been a mark.
-#[derive(Default)]
-struct Plain(Range<usize>);
-
-impl Plain {
-    /// Adds a piece; if it does not follow the ones before, those are done.
-    fn go_on(&mut self, piece: &Range<usize>) -> Option<Range<usize>> {
-        if self.0.end == piece.start {
-            self.0.end = piece.end;
-            return None;
-        }
-        Some(std::mem::replace(&mut self.0, piece.clone()))
-    }
-
-    fn end(&mut self) -> Range<usize> {
-        std::mem::take(&mut self.0)
+        | LinkType::ShortcutUnknown => "reference",
     }
 }
 
@@ -209,7 +152,7 @@ fn bare_links(
     document: &Document,
     bytes: &Range<usize>,
     within: &Range<usize>,
-    sink: &mut impl FnMut(Link),
+    sink: &mut dyn FnMut(Link),
 ) {
     let text = document.slice(bytes);
     let mut from = 0;
@@ -239,7 +182,7 @@ fn bare_links(
                 text: url.clone(),
                 url,
                 title: None,
-                kind: LinkKind::Bare,
+                kind: "bare",
                 lines: document.lines_of(&place),
             });
         }

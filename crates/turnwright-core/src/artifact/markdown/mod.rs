@@ -25,25 +25,25 @@ mod ast;
 mod blocks;
 mod document;
 mod frontmatter;
+mod inline_text;
 mod lines;
 mod links;
+mod listing;
 mod nesting;
 mod outline;
 mod plain;
 mod queries;
 mod section;
-mod spoken;
-mod told;
 
 #[cfg(test)]
 mod tests;
 
-use std::ops::{Deref, RangeBounds};
+use std::ops::{Deref, Range, RangeBounds};
 
-pub use ast::{AstNode, AstOptions, NodeKind};
+pub use ast::AstNode;
 pub use blocks::CodeBlock;
 pub use frontmatter::{Frontmatter, FrontmatterFormat};
-pub use links::{Image, Link, LinkKind};
+pub use links::Link;
 pub use outline::Heading;
 pub(super) use queries::queries;
 pub use section::{Section, SectionName};
@@ -93,9 +93,9 @@ impl SpooledMarkdownArtifact {
     ) -> Result<Vec<Heading>, Error> {
         self.with(move |document| {
             let within = document.lines().clamp(&lines);
-            Ok(outline::headings(document, |heading, _| {
-                within.contains(&heading.lines.start)
-            }))
+            let mut headings = outline::headings(document);
+            headings.retain(|heading| within.contains(&heading.lines.start));
+            Ok(headings)
         })
         .await
     }
@@ -131,13 +131,7 @@ impl SpooledMarkdownArtifact {
         &self,
         lines: impl RangeBounds<u64> + Send + 'static,
     ) -> Result<Vec<CodeBlock>, Error> {
-        self.with(move |document| {
-            let within = document.bytes_of(&document.lines().clamp(&lines));
-            let mut found = Vec::new();
-            blocks::code_blocks(document, &within, |block| found.push(block));
-            Ok(found)
-        })
-        .await
+        self.find(lines, blocks::code_blocks).await
     }
 
     /// The links that begin on these lines.
@@ -148,13 +142,7 @@ impl SpooledMarkdownArtifact {
         &self,
         lines: impl RangeBounds<u64> + Send + 'static,
     ) -> Result<Vec<Link>, Error> {
-        self.with(move |document| {
-            let within = document.bytes_of(&document.lines().clamp(&lines));
-            let mut found = Vec::new();
-            links::links(document, &within, |link| found.push(link));
-            Ok(found)
-        })
-        .await
+        self.find(lines, links::links).await
     }
 
     /// The images that begin on these lines.
@@ -164,14 +152,8 @@ impl SpooledMarkdownArtifact {
     pub async fn images(
         &self,
         lines: impl RangeBounds<u64> + Send + 'static,
-    ) -> Result<Vec<Image>, Error> {
-        self.with(move |document| {
-            let within = document.bytes_of(&document.lines().clamp(&lines));
-            let mut found = Vec::new();
-            links::images(document, &within, |image| found.push(image));
-            Ok(found)
-        })
-        .await
+    ) -> Result<Vec<Link>, Error> {
+        self.find(lines, links::images).await
     }
 
     /// The text of these lines, without marks and without HTML. Lists keep their bullets and numbers, tables a ` | `
@@ -194,19 +176,35 @@ impl SpooledMarkdownArtifact {
         .await
     }
 
-    /// The nodes that begin on these lines, in the order in which they begin, each with its depth.
+    /// The nodes that begin on these lines, in the order in which they begin. Nodes that stand in `depth` others or more are
+    /// left out, and so is what stands inside paragraphs, headings and cells unless `inline` is set.
     ///
     /// # Errors
     /// It cannot be read, or is too large.
     pub async fn ast(
         &self,
         lines: impl RangeBounds<u64> + Send + 'static,
-        options: AstOptions,
+        depth: u32,
+        inline: bool,
     ) -> Result<Vec<AstNode>, Error> {
         self.with(move |document| {
             let within = document.bytes_of(&document.lines().clamp(&lines));
             let mut found = Vec::new();
-            ast::nodes(document, &within, options, |node| found.push(node));
+            ast::nodes(document, &within, depth, inline, |node| found.push(node));
+            Ok(found)
+        })
+        .await
+    }
+
+    async fn find<T: Send + 'static>(
+        &self,
+        lines: impl RangeBounds<u64> + Send + 'static,
+        find: fn(&Document, &Range<usize>, &mut dyn FnMut(T)),
+    ) -> Result<Vec<T>, Error> {
+        self.with(move |document| {
+            let within = document.bytes_of(&document.lines().clamp(&lines));
+            let mut found = Vec::new();
+            find(document, &within, &mut |item| found.push(item));
             Ok(found)
         })
         .await

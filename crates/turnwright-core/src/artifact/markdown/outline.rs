@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 use serde::Serialize;
 
 use super::document::Document;
-use super::spoken::InlineText;
+use super::inline_text;
 
 /// A heading.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -21,19 +21,17 @@ pub struct Heading {
     /// The lines of its section: up to the next heading of its level or above. A heading in a quote or a list has a section
     /// that ends with the quote or the list's item, and ends no section outside.
     pub section: Range<u64>,
+    /// Whether a quote, an item of a list or a footnote encloses it.
+    #[serde(skip)]
+    pub(super) enclosed: bool,
 }
 
-/// Who encloses a heading: the innermost quote, item or footnote, by the number of its first event. 0 is nobody.
-type Enclosure = usize;
-
-/// The headings that `keep` wants, in order. It is also told whether a heading is enclosed by nothing.
-pub(super) fn headings(
-    document: &Document,
-    mut keep: impl FnMut(&Heading, bool) -> bool,
-) -> Vec<Heading> {
+/// All headings, in order.
+pub(super) fn headings(document: &Document) -> Vec<Heading> {
     let mut outline = Outline::default();
-    let mut enclosures: Vec<(Enclosure, Range<usize>)> = Vec::new();
-    let mut open: Option<(Range<u64>, InlineText)> = None;
+    // The quotes, items and footnotes that are open, each with the number of its first event.
+    let mut enclosures: Vec<(usize, Range<usize>)> = Vec::new();
+    let mut open: Option<(Range<u64>, String)> = None;
     for (number, (event, bytes)) in document.events().enumerate() {
         match event {
             Event::Start(Tag::BlockQuote(_) | Tag::Item | Tag::FootnoteDefinition(_)) => {
@@ -41,75 +39,54 @@ pub(super) fn headings(
             }
             Event::End(TagEnd::BlockQuote(_) | TagEnd::Item | TagEnd::FootnoteDefinition) => {
                 if let Some((enclosure, bytes)) = enclosures.pop() {
-                    outline.end_sections(enclosure, 0, || document.lines_of(&bytes).end);
+                    outline.end_sections(enclosure, 0, document.lines_of(&bytes).end);
                 }
             }
             Event::Start(Tag::Heading { .. }) => {
-                open = Some((document.lines_of(&bytes), InlineText::default()));
+                open = Some((document.lines_of(&bytes), String::new()));
             }
             Event::End(TagEnd::Heading(level)) => {
                 if let Some((lines, text)) = open.take() {
-                    let heading = Heading {
+                    let enclosure = enclosures.last().map_or(0, |(enclosure, _)| *enclosure);
+                    outline.end_sections(enclosure, level as u8, lines.start);
+                    outline.open.push((enclosure, outline.headings.len()));
+                    outline.headings.push(Heading {
                         level: level as u8,
-                        text: text.finish(),
+                        text: text.trim().to_owned(),
                         section: lines.clone(),
                         lines,
-                    };
-                    let enclosure = enclosures.last().map_or(0, |(enclosure, _)| *enclosure);
-                    outline
-                        .begin_section(heading, enclosure, |heading| keep(heading, enclosure == 0));
+                        enclosed: enclosure != 0,
+                    });
                 }
             }
             event => {
                 if let Some((_, text)) = &mut open {
-                    text.push(&event);
+                    inline_text::push(text, &event);
                 }
             }
         }
     }
-    outline.end_sections(0, 0, || document.lines().count());
-    outline.kept
+    outline.end_sections(0, 0, document.lines().count());
+    outline.headings
 }
 
-/// The headings that are kept, and the sections that have not ended yet: at most six for each enclosure.
 #[derive(Default)]
 struct Outline {
-    kept: Vec<Heading>,
-    open: Vec<OpenSection>,
-}
-
-struct OpenSection {
-    enclosure: Enclosure,
-    level: u8,
-    /// Where its heading is kept.
-    kept: Option<usize>,
+    headings: Vec<Heading>,
+    /// The sections that have not ended, at most six for each enclosure: its number, which is 0 for none, and the heading.
+    open: Vec<(usize, usize)>,
 }
 
 impl Outline {
-    fn begin_section(
-        &mut self,
-        heading: Heading,
-        enclosure: Enclosure,
-        keep: impl FnOnce(&Heading) -> bool,
-    ) {
-        let (level, line) = (heading.level, heading.lines.start);
-        self.end_sections(enclosure, level, || line);
-        let wanted = keep(&heading);
-        self.open.push(OpenSection {
-            enclosure,
-            level,
-            kept: wanted.then_some(self.kept.len()),
-        });
-        self.kept.extend(wanted.then_some(heading));
-    }
-
     /// Ends the sections of an enclosure that are of this level or below.
-    fn end_sections(&mut self, enclosure: Enclosure, level: u8, line: impl Fn() -> u64) {
-        let ends = |last: &mut OpenSection| last.enclosure == enclosure && last.level >= level;
-        while let Some(last) = self.open.pop_if(ends) {
-            if let Some(heading) = last.kept.and_then(|at| self.kept.get_mut(at)) {
-                heading.section.end = line().max(heading.lines.end);
-            }
+    fn end_sections(&mut self, enclosure: usize, level: u8, line: u64) {
+        while let Some((number, heading)) = self.open.last().copied()
+            && number == enclosure
+            && let Some(heading) = self.headings.get_mut(heading)
+            && heading.level >= level
+        {
+            heading.section.end = line.max(heading.lines.end);
+            self.open.pop();
         }
     }
 }

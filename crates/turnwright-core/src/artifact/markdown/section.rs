@@ -5,8 +5,8 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::document::Document;
+use super::listing::quoted;
 use super::outline::{Heading, headings};
-use super::told::quoted;
 use crate::error::Error;
 
 /// How many headings of one name are told.
@@ -55,9 +55,9 @@ impl From<u64> for SectionName {
 /// Every heading of some lines with what follows it, up to the next heading of any level: each line once. Headings in quotes
 /// and lists cut nothing.
 pub(super) fn sections(document: &Document, within: &Range<u64>) -> Vec<Section> {
-    let headings = headings(document, |_, top| top);
     let mut sections: Vec<Section> = Vec::new();
-    let mut rest = headings.into_iter().peekable();
+    let headings = headings(document).into_iter();
+    let mut rest = headings.filter(|heading| !heading.enclosed).peekable();
     while let Some(heading) = rest.next() {
         let next = rest.peek().map_or(u64::MAX, |next| next.lines.start);
         if within.contains(&heading.lines.start) {
@@ -94,21 +94,17 @@ pub(super) fn section(
 }
 
 fn heading_at(document: &Document, line: u64) -> Result<Heading, Error> {
-    let mut above = None;
-    let found = headings(document, |heading, _| {
-        if heading.lines.start <= line {
-            above = Some(heading.clone());
-        }
-        heading.lines.contains(&line)
+    let mut above = headings(document);
+    above.retain(|heading| heading.lines.start <= line);
+    if let Some(found) = above.iter().find(|heading| heading.lines.contains(&line)) {
+        return Ok(found.clone());
+    }
+    let nearest = above.last().map_or_else(String::new, |above| {
+        format!(" The nearest above is {}.", candidate(above))
     });
-    found.into_iter().next().ok_or_else(|| {
-        let nearest = above.map_or_else(String::new, |above| {
-            format!(" The nearest above is {}.", candidate(&above))
-        });
-        Error::bad_artifact_query(format!(
-            "Line {line} has no heading.{nearest} artifact_md_headings lists all headings with their lines."
-        ))
-    })
+    Err(Error::bad_artifact_query(format!(
+        "Line {line} has no heading.{nearest} artifact_md_headings lists all headings with their lines."
+    )))
 }
 
 fn heading_called(document: &Document, asked: &str, within: &Range<u64>) -> Result<Heading, Error> {
@@ -120,27 +116,20 @@ fn heading_called(document: &Document, asked: &str, within: &Range<u64>) -> Resu
             "Say which section: heading is the text of its heading, line the line of it. artifact_md_headings lists all.",
         ));
     }
-    // How well it fits: 0 exactly, 1 but for case, 2 in part. Of each no more is kept than can be told.
-    let fit = |text: &str| {
-        let text = text.trim();
+    // How well it fits: 0 exactly, 1 but for case, 2 in part.
+    let fit = |heading: &Heading| {
+        let text = heading.text.trim();
         let lower = text.to_lowercase();
         match () {
+            () if !within.contains(&heading.lines.start) => None,
             () if text == asked || text == bare => Some(0),
             () if lower == small => Some(1),
             () if lower.contains(&small) => Some(2),
             () => None,
         }
     };
-    let mut seen = [0_usize; 3];
-    let kept = headings(document, |heading, _| {
-        let fits = fit(&heading.text).filter(|_| within.contains(&heading.lines.start));
-        fits.and_then(|fits: usize| seen.get_mut(fits))
-            .is_some_and(|seen| {
-                *seen += 1;
-                *seen <= CANDIDATES
-            })
-    });
-    let Some(best) = seen.iter().position(|seen| *seen > 0) else {
+    let mut fitting = headings(document);
+    let Some(best) = fitting.iter().filter_map(fit).min() else {
         return Err(Error::bad_artifact_query(format!(
             "No heading in lines {}..{} is called or contains {}. artifact_md_headings lists all headings with their lines.",
             within.start,
@@ -148,18 +137,15 @@ fn heading_called(document: &Document, asked: &str, within: &Range<u64>) -> Resu
             quoted(bare, 120)
         )));
     };
-    let count = seen.get(best).copied().unwrap_or(0);
-    let mut fitting: Vec<Heading> = kept
-        .into_iter()
-        .filter(|heading| fit(&heading.text) == Some(best))
-        .collect();
+    fitting.retain(|heading| fit(heading) == Some(best));
+    let count = fitting.len();
     if count == 1
         && let Some(heading) = fitting.pop()
     {
         return Ok(heading);
     }
-    let list: Vec<String> = fitting.iter().map(candidate).collect();
-    let more = match count.saturating_sub(list.len()) {
+    let list: Vec<String> = fitting.iter().take(CANDIDATES).map(candidate).collect();
+    let more = match count.saturating_sub(CANDIDATES) {
         0 => String::new(),
         more => format!("; and {more} more: narrow it down with start and end"),
     };

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
-use super::{AstOptions, SpooledMarkdownArtifact, queries};
+use super::{SpooledMarkdownArtifact, queries};
 use crate::artifact::{ArtifactKind, ArtifactLimits, SpooledArtifact};
 use crate::error::{Error, ErrorCode, ToolError};
 
@@ -37,9 +37,10 @@ async fn answer(text: &str, name: &str, args: Value) -> String {
 }
 
 /// The tree as short lines: depth, kind, lines, preview.
-async fn tree(text: &str, options: AstOptions) -> String {
+async fn tree(text: &str, depth: u32, inline: bool) -> String {
     let mut shown = String::new();
-    for node in markdown(text.to_owned()).ast(.., options).await.unwrap() {
+    let document = markdown(text.to_owned());
+    for node in document.ast(.., depth, inline).await.unwrap() {
         let indent = "  ".repeat(node.depth as usize);
         let Range { start, end } = node.lines;
         writeln!(

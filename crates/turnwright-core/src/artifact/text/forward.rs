@@ -12,7 +12,6 @@ pub(super) struct Forward<'a> {
     index: &'a LineIndex,
     /// Where it is: at the beginning of line number `place.lines`, except after a line that was given only in part.
     place: Place,
-    learnt: u64,
     /// How much is read at once.
     piece: usize,
 }
@@ -21,7 +20,7 @@ pub(super) struct Forward<'a> {
 pub(super) struct Taken {
     pub(super) bytes: Vec<u8>,
     /// Whether the line ended within what was asked for.
-    pub(super) whole: bool,
+    pub(super) is_complete: bool,
 }
 
 impl<'a> Forward<'a> {
@@ -31,7 +30,6 @@ impl<'a> Forward<'a> {
             source,
             index,
             place: Place::default(),
-            learnt: 0,
             piece,
         }
     }
@@ -162,14 +160,14 @@ impl<'a> Forward<'a> {
             length -= 1;
             bytes.truncate(length);
         }
-        let whole = length <= most;
-        if whole {
+        let is_complete = length <= most;
+        if is_complete {
             self.place.lines += u64::from(ended);
-            self.learn();
+            self.index.learn(self.place);
         } else {
             self.place.at = begin.at + most as u64;
         }
-        Ok(Some(Taken { bytes, whole }))
+        Ok(Some(Taken { bytes, is_complete }))
     }
 
     /// Goes on to the next line, after one that was taken in part.
@@ -183,38 +181,20 @@ impl<'a> Forward<'a> {
                 Some(end) => {
                     self.place.at += end as u64 + 1;
                     self.place.lines += 1;
-                    self.learn();
+                    self.index.learn(self.place);
                     return Ok(());
                 }
                 None => self.place.at += piece.len() as u64,
             }
         }
     }
-
-    fn learn(&mut self) {
-        if self.place.at >= self.learnt + STRIDE {
-            self.index.learn(self.place);
-            self.learnt = self.place.at;
-        }
-    }
 }
 
 /// Where the line ends that is the `missing`th from here, counted from 1, or how many lines end here if it does not.
 fn find_end(bytes: &[u8], missing: u64) -> Result<usize, u64> {
-    /// So many are rather walked than counted: what is near must not cost as much as what is far.
-    const NEAR: u64 = 256;
-    if missing > NEAR {
-        let ends = memchr_iter(b'\n', bytes).count() as u64;
-        if ends < missing {
-            return Err(ends);
-        }
-    }
-    let mut ends = 0;
-    for end in memchr_iter(b'\n', bytes) {
-        ends += 1;
-        if ends == missing {
-            return Ok(end);
-        }
-    }
-    Err(ends)
+    // Counting is much faster than walking.
+    let ends = memchr_iter(b'\n', bytes).count() as u64;
+    let nth = usize::try_from(missing - 1).unwrap_or(usize::MAX);
+    let end = (missing <= ends).then(|| memchr_iter(b'\n', bytes).nth(nth));
+    end.flatten().ok_or(ends)
 }

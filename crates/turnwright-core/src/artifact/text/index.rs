@@ -19,22 +19,13 @@ pub(super) struct Place {
 #[derive(Debug, Default)]
 pub(in crate::artifact) struct LineIndex(Mutex<Known>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Known {
-    stride: u64,
+    /// How often every second place was dropped, and the distance between places doubled.
+    halved: u32,
     /// In order, at least a stride apart.
     places: Vec<Place>,
     line_count: Option<u64>,
-}
-
-impl Default for Known {
-    fn default() -> Self {
-        Known {
-            stride: STRIDE,
-            places: Vec::new(),
-            line_count: None,
-        }
-    }
 }
 
 impl LineIndex {
@@ -58,7 +49,7 @@ impl LineIndex {
     pub(super) fn learn(&self, place: Place) {
         let mut known = self.0.lock();
         let last = known.places.last().map_or(0, |last| last.at);
-        if place.at < last.saturating_add(known.stride) {
+        if place.at < last.saturating_add(STRIDE << known.halved.min(32)) {
             return;
         }
         known.places.push(place);
@@ -68,7 +59,7 @@ impl LineIndex {
                 odd = !odd;
                 !odd
             });
-            known.stride = known.stride.saturating_mul(2);
+            known.halved += 1;
         }
     }
 

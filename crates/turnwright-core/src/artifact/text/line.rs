@@ -6,69 +6,20 @@ use super::show;
 
 /// A line without its end, or a part of one, byte for byte as it stands in the artifact.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Line {
-    number: Option<u64>,
-    offset: Option<u64>,
-    bytes: Vec<u8>,
-    goes_on: bool,
+    /// Its number, counted from 0. The last lines of an artifact whose lines were not counted have none.
+    pub number: Option<u64>,
+    /// How many bytes of the line stand before these. `None` if some do and their number is not known: the end of a long
+    /// last line, whose beginning was not looked for.
+    pub offset: Option<u64>,
+    /// Its bytes, without the line's end.
+    pub bytes: Vec<u8>,
+    /// Whether the line goes on after these bytes.
+    pub goes_on: bool,
 }
 
 impl Line {
-    /// A line as a whole.
-    pub(super) fn whole(number: Option<u64>, bytes: Vec<u8>) -> Self {
-        Line::part(number, Some(0), bytes, false)
-    }
-
-    pub(super) fn part(
-        number: Option<u64>,
-        offset: Option<u64>,
-        bytes: Vec<u8>,
-        goes_on: bool,
-    ) -> Self {
-        Line {
-            number,
-            offset,
-            bytes,
-            goes_on,
-        }
-    }
-
-    /// Without what stands after so many of its bytes.
-    pub(super) fn cut_after(mut self, bytes: usize) -> Self {
-        self.bytes.truncate(bytes);
-        self.goes_on = true;
-        self
-    }
-
-    pub(super) fn set_number(&mut self, number: Option<u64>) {
-        self.number = number;
-    }
-
-    /// Its number, counted from 0. The last lines of an artifact whose lines nobody has counted have none.
-    #[must_use]
-    pub fn number(&self) -> Option<u64> {
-        self.number
-    }
-
-    /// Its bytes, without the line's end.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// How many bytes of the line stand before these. `None` if some do and nobody knows how many: the end of a long last
-    /// line, whose beginning was not looked for.
-    #[must_use]
-    pub fn offset(&self) -> Option<u64> {
-        self.offset
-    }
-
-    /// Whether the line goes on after these bytes.
-    #[must_use]
-    pub fn goes_on(&self) -> bool {
-        self.goes_on
-    }
-
     /// Whether this is all of it.
     #[must_use]
     pub fn is_whole(&self) -> bool {

@@ -12,14 +12,15 @@
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let log = SpooledArtifact::in_memory("start\nERROR disk\nstop\nerror net\n", ArtifactKind::TEXT);
 //! assert_eq!(log.line_count().await?, 4);
-//! assert_eq!(log.tail(1).await?.lines()[0].bytes(), b"error net");
+//! assert_eq!(log.tail(1).await?.lines[0].bytes, b"error net");
 //!
 //! let errors = log.grep(&Grep::new("^error").flags("i")?).await?;
-//! assert_eq!(errors.total(), 2);
+//! assert_eq!(errors.total, 2);
 //! assert_eq!(errors.to_answer(), "1:ERROR disk\n3:error net");
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```
 
+mod content;
 mod excerpt;
 mod forward;
 mod grep;
@@ -32,13 +33,12 @@ mod tail;
 #[cfg(test)]
 mod tests;
 mod tokens;
-mod whole;
 
+pub use content::Text;
 pub use excerpt::Excerpt;
 pub use grep::{FoundLine, Grep, Matches};
 pub use line::Line;
 pub use tokens::TokenCount;
-pub use whole::Text;
 
 pub(super) use index::LineIndex;
 pub(crate) use queries::queries;

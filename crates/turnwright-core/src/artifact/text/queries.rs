@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Grep;
-use crate::artifact::SpooledArtifact;
 use crate::artifact::query::Query;
+use crate::artifact::{SpooledArtifact, counted};
 use crate::error::Error;
 
 /// What can be asked of every artifact.
@@ -84,11 +84,6 @@ static QUERIES: LazyLock<Vec<Query>> = LazyLock::new(|| {
         ),
     ]
 });
-
-fn counted(number: u64, what: &str) -> String {
-    let s = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{s}")
-}
 
 fn ten() -> u64 {
     10

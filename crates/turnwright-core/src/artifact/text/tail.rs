@@ -2,7 +2,7 @@
 
 use memchr::{memchr_iter, memrchr};
 
-use super::excerpt::{Excerpt, Story};
+use super::excerpt::Excerpt;
 use super::forward::Forward;
 use super::line::Line;
 use super::show;
@@ -35,12 +35,58 @@ impl SpooledArtifact {
         let count = index.line_count();
         let (mut lines, cut) = end.lines(asked, room);
         for (from_end, line) in lines.iter_mut().enumerate() {
-            let number = count.and_then(|count| count.checked_sub(from_end as u64 + 1));
-            line.set_number(number);
+            line.number = count.and_then(|count| count.checked_sub(from_end as u64 + 1));
         }
         lines.reverse();
-        let story = Story::Backward { asked, cut };
-        Ok(Excerpt::new(lines, story, count, self.limits.answer))
+        Ok(Excerpt {
+            note: note(&lines, asked, cut, count),
+            lines,
+            is_cut: cut,
+            next: None,
+            line_count: count,
+            answer: self.limits.answer,
+        })
+    }
+}
+
+fn note(lines: &[Line], asked: u64, cut: bool, line_count: Option<u64>) -> Option<String> {
+    let shown = lines.len() as u64;
+    let Some(first) = lines.first() else {
+        return Some(match line_count {
+            Some(0) => "the artifact is empty".to_owned(),
+            _ => "no line was asked for: n must be at least 1".to_owned(),
+        });
+    };
+    if first.offset != Some(0) {
+        let bytes = first.bytes.len();
+        let left_out = match first.offset {
+            Some(offset) => format!("the first {offset} bytes of the last line are left out"),
+            None => format!("only the last {bytes} bytes of the last line are shown"),
+        };
+        return Some(match first.number {
+            Some(number) => {
+                format!("{left_out}: artifact_cat start={number} reads it from its beginning")
+            }
+            None => format!(
+                "{left_out}: artifact_line_count says the number N of lines, artifact_cat with start=N-1 reads the last one from its beginning"
+            ),
+        });
+    }
+    match (first.number, cut) {
+        (Some(0), _) | (None, false) => None,
+        (Some(first), true) => {
+            let from = (first + shown).saturating_sub(asked);
+            Some(format!(
+                "not all lines fit: the ones before are artifact_cat start={from} end={first}"
+            ))
+        }
+        (Some(first), false) => Some(format!(
+            "these are lines {first} to {}",
+            first + shown.saturating_sub(1)
+        )),
+        (None, true) => Some(format!(
+            "not all lines fit, these are the last {shown}: artifact_line_count says the number N of lines, the ones before are artifact_cat with start=N-{asked} end=N-{shown}"
+        )),
     }
 }
 
@@ -86,17 +132,20 @@ impl End {
             }
             let begin = memrchr(b'\n', line).map_or(0, |end| end + 1);
             // Without the newline before it, this may be the end of a line only.
-            let whole = begin > 0 || self.begin == 0;
+            let is_complete = begin > 0 || self.begin == 0;
             line = line.get(begin..).unwrap_or_default();
             let cost = show::cost(line) + 1;
-            if !whole || cost > left {
+            if !is_complete || cost > left {
                 if lines.is_empty() {
-                    lines.push(end_of_line(line, whole, room.saturating_sub(1)));
+                    let fitting = show::fitting_end(line, room.saturating_sub(1));
+                    let begin = line.len() - fitting;
+                    let rest = line.get(begin..).unwrap_or_default();
+                    lines.push(last_part(rest, is_complete.then_some(begin as u64)));
                 }
                 return (lines, true);
             }
             left -= cost;
-            lines.push(Line::whole(None, line.to_vec()));
+            lines.push(last_part(line, Some(0)));
             rest = rest.get(..begin).unwrap_or_default();
             any = begin > 0;
         }
@@ -104,9 +153,12 @@ impl End {
     }
 }
 
-/// As much of the end of a line as fits.
-fn end_of_line(line: &[u8], whole: bool, room: usize) -> Line {
-    let begin = line.len() - show::fitting_end(line, room);
-    let bytes = line.get(begin..).unwrap_or_default();
-    Line::part(None, whole.then_some(begin as u64), bytes.to_vec(), false)
+/// A line, or its last part.
+fn last_part(bytes: &[u8], offset: Option<u64>) -> Line {
+    Line {
+        number: None,
+        offset,
+        bytes: bytes.to_vec(),
+        goes_on: false,
+    }
 }

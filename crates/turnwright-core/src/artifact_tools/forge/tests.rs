@@ -12,7 +12,7 @@ use crate::record::{Retrievable, ToolCall, ToolResults};
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Nothing {}
 
-fn whole(name: &str) -> Query {
+fn read_all(name: &str) -> Query {
     Query::new(
         name,
         "All of it.",
@@ -24,16 +24,18 @@ fn whole(name: &str) -> Query {
 }
 
 static ROWS: LazyLock<Vec<Query>> =
-    LazyLock::new(|| vec![whole("artifact_rows"), whole("artifact_shared")]);
+    LazyLock::new(|| vec![read_all("artifact_rows"), read_all("artifact_shared")]);
 static COLUMNS: LazyLock<Vec<Query>> =
-    LazyLock::new(|| vec![whole("artifact_shared"), whole("artifact_columns")]);
-static WRONG: LazyLock<Vec<Query>> = LazyLock::new(|| vec![whole("no name for a tool")]);
+    LazyLock::new(|| vec![read_all("artifact_shared"), read_all("artifact_columns")]);
+static WRONG: LazyLock<Vec<Query>> = LazyLock::new(|| vec![read_all("no name for a tool")]);
 const ROWS_KIND: ArtifactKind = ArtifactKind::new("rows", || &ROWS);
 const COLUMNS_KIND: ArtifactKind = ArtifactKind::new("columns", || &COLUMNS);
 const WRONG_KIND: ArtifactKind = ArtifactKind::new("wrong", || &WRONG);
 
 fn call(id: &str, artifact: Option<SpooledArtifact>) -> Arc<ToolCall> {
-    let results = artifact.map_or(ToolResults::Nothing, |it| ToolResults::Artifacts(vec![it]));
+    let results = artifact.map_or(ToolResults::Nothing, |artifact| {
+        ToolResults::Artifacts(vec![artifact])
+    });
     let call = ToolCall::builder("t", "{}").id(id).results(results);
     call.build().unwrap()
 }
@@ -85,10 +87,6 @@ fn all_same(left: &[Tool], right: &[Tool]) -> bool {
     left.len() == right.len() && left.iter().zip(right).all(|(a, b)| a.is_same(b))
 }
 
-fn mark(ctx: &DispatchContext) -> SnapshotMark {
-    ctx.tools().survey(|_| ()).1
-}
-
 #[test]
 fn tools_of_a_kind_come_once_and_then_stay_the_same_in_the_same_place() {
     let (ctx, mut forge) = turn(ForgePolicy::Stable);
@@ -99,21 +97,21 @@ fn tools_of_a_kind_come_once_and_then_stay_the_same_in_the_same_place() {
     let rows = expected(&["artifact_rows", "artifact_shared"]);
     assert_eq!(names(&ctx), rows);
     let shown = ctx.tools().visible();
-    let told = |tools: &[Tool]| -> Vec<(String, Value)> {
-        let told = |tool: &Tool| {
+    let text = |tools: &[Tool]| -> Vec<(String, Value)> {
+        let text = |tool: &Tool| {
             let document = tool.schema().document().clone();
             (tool.fingerprint().to_owned(), document)
         };
-        tools.iter().map(told).collect()
+        tools.iter().map(text).collect()
     };
-    let told_first = told(&shown);
+    let told_first = text(&shown);
     for n in 0..40 {
         ctx.add_tool_call(handle(&format!("b{n}"), "2", ROWS_KIND));
         ctx.add_tool_call(handle(&format!("c{n}"), "2", ArtifactKind::TEXT));
         forge.refresh(&ctx).unwrap();
         assert!(all_same(&shown, &ctx.tools().visible()));
     }
-    assert_eq!(told(&ctx.tools().visible()), told_first);
+    assert_eq!(text(&ctx.tools().visible()), told_first);
 
     // Another kind comes behind them; what both answer is left as it is.
     ctx.add_tool_call(handle("d", "3", COLUMNS_KIND));
@@ -125,7 +123,7 @@ fn tools_of_a_kind_come_once_and_then_stay_the_same_in_the_same_place() {
     let (other, mut forge) = turn(ForgePolicy::Stable);
     other.add_tool_call(handle("z", "1", ROWS_KIND));
     forge.refresh(&other).unwrap();
-    assert_eq!(told(&other.tools().visible()), told_first);
+    assert_eq!(text(&other.tools().visible()), told_first);
 }
 
 #[tokio::test]
@@ -145,9 +143,9 @@ async fn a_new_handle_is_readable_after_a_refresh_and_not_before() {
         let error = read(&tool, wrong).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::InvalidToolArgs);
         assert_eq!(error.faults()[0].rule, "readable_call");
-        let told = error.model_text();
-        assert!(told.contains("must be one of \"a\", \"b\""), "{told}");
-        assert!(!told.contains("\"open\""), "{told}");
+        let text = error.model_text();
+        assert!(text.contains("must be one of \"a\", \"b\""), "{text}");
+        assert!(!text.contains("\"open\""), "{text}");
     }
     // An open call is settled under the same id; another is replaced.
     ctx.add_tool_call(handle("open", "four", ROWS_KIND));
@@ -167,32 +165,25 @@ fn a_refresh_without_news_touches_nothing() {
         ctx.add_tool_call(handle("a", "one", ROWS_KIND));
         ctx.add_retrievable(document("doc", false));
         forge.refresh(&ctx).unwrap();
-        let (mark, seen, known) = (mark(&ctx), forge.seen, forge.current.now());
+        let shown = ctx.tools().all();
         for _ in 0..3 {
             forge.refresh(&ctx).unwrap();
         }
         // Calls that nobody can read are no news either.
         ctx.add_tool_call(call("open", None));
         forge.refresh(&ctx).unwrap();
-        assert!(ctx.tools().is_at(&mark) && forge.seen != seen);
-        assert!(known.is_same(&forge.current.now()));
+        assert!(all_same(&shown, &ctx.tools().all()));
     }
 }
 
 #[test]
-fn a_promise_is_seen_when_a_tool_comes_and_not_looked_for_again() {
+fn a_promise_is_seen_when_a_tool_comes() {
     let (ctx, mut forge) = turn(ForgePolicy::Stable);
     forge.refresh(&ctx).unwrap();
-    assert!(ctx.tools().is_at(&forge.looked_at));
     let large = noop("large").artifact_kind(ROWS_KIND).inline(Inline::Never);
     ctx.tools().register(large.build().unwrap()).unwrap();
-    assert!(!ctx.tools().is_at(&forge.looked_at));
     forge.refresh(&ctx).unwrap();
     assert!(ctx.tools().has("artifact_rows") && ctx.tools().has("artifact_head"));
-    assert!(
-        ctx.tools().is_at(&forge.looked_at),
-        "its own change is none"
-    );
     let before = names(&ctx);
     ctx.add_tool_call(handle("a", "one", ROWS_KIND));
     forge.refresh(&ctx).unwrap();
@@ -273,14 +264,14 @@ async fn a_collision_is_told_at_every_refresh_until_it_is_gone_and_changes_nothi
         let (ctx, mut forge) = turn(policy);
         ctx.add_tool_call(handle("a", "one", ROWS_KIND));
         forge.refresh(&ctx).unwrap();
-        let mark = mark(&ctx);
+        let shown = ctx.tools().all();
         ctx.add_tool_call(handle("b", "two", COLUMNS_KIND));
         ctx.add_retrievable(document("a", false));
         for _ in 0..2 {
             let error = forge.refresh(&ctx).unwrap_err();
             assert_eq!(error.code(), ErrorCode::ArtifactIdCollision);
             assert!(error.message().contains("\"a\""));
-            assert!(ctx.tools().is_at(&mark));
+            assert!(all_same(&shown, &ctx.tools().all()));
             assert_eq!(forge.current.now().ids().collect::<Vec<_>>(), ["a"]);
         }
         ctx.add_retrievable(document("a", true));
@@ -339,18 +330,18 @@ proptest! {
                 2 => ctx.add_retrievable(document(id, false)),
                 3 => ctx.add_retrievable(document(id, true)),
                 _ => match (forge.refresh(&ctx), Readable::of(&ctx)) {
-                    (Ok(()), Ok(whole)) => {
+                    (Ok(()), Ok(full)) => {
                         let known = forge.current.now();
-                        prop_assert_eq!(known.ids().count(), whole.ids().count());
-                        for id in whole.ids() {
-                            let (known, whole) = (known.get(id).unwrap(), whole.get(id).unwrap());
+                        prop_assert_eq!(known.ids().count(), full.ids().count());
+                        for id in full.ids() {
+                            let (known, full) = (known.get(id).unwrap(), full.get(id).unwrap());
                             let same = |(a, b): (&SpooledArtifact, &SpooledArtifact)| {
                                 Arc::ptr_eq(a.reader(), b.reader())
                             };
-                            prop_assert!(known.iter().zip(whole).all(same));
+                            prop_assert!(known.iter().zip(full).all(same));
                         }
                     }
-                    (known, whole) => prop_assert_eq!(known.is_err(), whole.is_err()),
+                    (known, full) => prop_assert_eq!(known.is_err(), full.is_err()),
                 },
             }
         }
@@ -380,12 +371,12 @@ async fn ids_of_third_parties_are_not_shown() {
             // A wrong id, and their own: neither text names it.
             for wrong in ["none", HOSTILE] {
                 let error = read(&tool, wrong).await.unwrap_err();
-                let told = error
+                let text = error
                     .model_text()
                     .replace(&format!("(got \"{wrong}\")"), "");
                 assert!(
-                    !told.contains("previous") && told.contains(&shown),
-                    "{told}"
+                    !text.contains("previous") && text.contains(&shown),
+                    "{text}"
                 );
             }
             for tool in ctx.tools().visible() {

@@ -13,7 +13,7 @@ struct Clerk {
 impl Approver for Arc<Clerk> {
     async fn ask(&self, request: ApprovalRequest) -> Approval {
         self.asked.lock().push(request);
-        self.answers.lock().pop().unwrap_or(Approval::Refused {
+        self.answers.lock().pop().unwrap_or(Approval::Denied {
             reason: "no answer left".to_owned(),
         })
     }
@@ -127,7 +127,7 @@ async fn edited_arguments_are_checked_in_full_and_recorded() {
         error.model_text()
     );
 
-    let (_, ctx) = with_clerk(vec![Approval::Refused {
+    let (_, ctx) = with_clerk(vec![Approval::Denied {
         reason: "too dear".to_owned(),
     }]);
     let error = guarded().executor(&ctx).call("{}").await.unwrap_err();
@@ -214,7 +214,7 @@ async fn a_policy_of_the_dispatch_stands_before_that_of_the_tool_and_a_panic_den
 
 #[tokio::test]
 async fn what_a_policy_rewrites_after_an_answer_is_asked_for_again() {
-    let refused = Approval::Refused {
+    let refused = Approval::Denied {
         reason: "not this one".to_owned(),
     };
     // The last is given first.

@@ -60,13 +60,13 @@ impl Spool for Counting {
 /// A tool whose stream never ends, and what tells that its producer has stopped.
 fn endless(piece: &'static [u8]) -> (ToolBuilder<Value>, Arc<Notify>) {
     let stopped = Arc::new(Notify::new());
-    let told = Arc::clone(&stopped);
+    let reported = Arc::clone(&stopped);
     let tool = number("endless").handler(move |_: Value, _: ToolContext| {
         let (sender, stream) = ByteStream::channel(1);
-        let told = Arc::clone(&told);
+        let reported = Arc::clone(&reported);
         tokio::spawn(async move {
             while sender.send(piece).await.is_ok() {}
-            told.notify_one();
+            reported.notify_one();
         });
         async move { stream }
     });
@@ -260,21 +260,21 @@ proptest! {
         runtime.block_on(async {
             let bytes = [text.as_bytes(), &tail].concat();
             let (body, truncated) = Body::Bytes(bytes.clone().into()).bounded(most);
-            let kept = bytes_of(body).await;
-            prop_assert!(bytes.starts_with(&kept));
+            let held = bytes_of(body).await;
+            prop_assert!(bytes.starts_with(&held));
             prop_assert_eq!(truncated.get(), bytes.len() as u64 > most);
             match truncated.get() {
-                true => prop_assert!(kept.len() as u64 + 3 >= most && kept.len() as u64 <= most),
-                false => prop_assert_eq!(&kept, &bytes),
+                true => prop_assert!(held.len() as u64 + 3 >= most && held.len() as u64 <= most),
+                false => prop_assert_eq!(&held, &bytes),
             }
             let (body, truncated_too) = pieces(&bytes, sizes.clone()).bounded(most);
-            prop_assert_eq!(bytes_of(body).await, kept);
+            prop_assert_eq!(bytes_of(body).await, held);
             prop_assert_eq!(truncated_too.get(), truncated.get());
 
             let (body, truncated) = Body::Text(text.clone()).bounded(most);
-            let kept = String::from_utf8(bytes_of(body).await).unwrap();
+            let held = String::from_utf8(bytes_of(body).await).unwrap();
             let most = usize::try_from(most).unwrap();
-            prop_assert_eq!(&kept, &text[..text.floor_char_boundary(most)]);
+            prop_assert_eq!(&held, &text[..text.floor_char_boundary(most)]);
             prop_assert_eq!(truncated.get(), text.len() > most);
             Ok(())
         })?;

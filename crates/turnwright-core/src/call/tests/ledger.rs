@@ -27,13 +27,15 @@ impl StoreLayer for Book {
         if self.fail.load(Ordering::Relaxed) {
             return Err(StoreError::failed("disk full"));
         }
-        let told = batch.changes.iter().map(|change| match change {
-            Change::Put(Record::Ledger(entry)) => entry.state().as_str().to_owned(),
+        let changes = batch.changes.iter().map(|change| match change {
+            Change::Put(Record::Ledger(entry)) => entry.state.as_str().to_owned(),
             Change::Put(Record::ToolCall(call)) if call.is_complete() => "record".to_owned(),
             Change::Put(Record::ToolCall(_)) => "open".to_owned(),
             _ => "other".to_owned(),
         });
-        self.batches.lock().push(told.collect::<Vec<_>>().join(" "));
+        self.batches
+            .lock()
+            .push(changes.collect::<Vec<_>>().join(" "));
         store.apply(conversation_id, batch).await
     }
 }
@@ -153,16 +155,16 @@ async fn a_call_whose_end_could_not_be_noted_stays_begun_and_ends_the_turn() {
     let call = ctx.call("w", "{}").await;
     assert_eq!(call.text().await.as_deref(), Some("done"), "what ran, ran");
     assert!(ctx.cancellation().is_cancelled());
-    let kept = book
+    let held = book
         .load(ctx.conversation_id(), &Query::all())
         .await
         .unwrap();
-    let kept: Vec<&Record> = kept.records.iter().map(|stored| &stored.record).collect();
-    let [Record::ToolCall(call), Record::Ledger(entry)] = kept[..] else {
-        panic!("{kept:?}");
+    let held: Vec<&Record> = held.records.iter().map(|stored| &stored.record).collect();
+    let [Record::ToolCall(call), Record::Ledger(entry)] = held[..] else {
+        panic!("{held:?}");
     };
     assert!(!call.is_complete());
-    assert_eq!(entry.state(), CallState::Begun);
+    assert_eq!(entry.state, CallState::Begun);
     assert!(
         !ctx.tool_calls()[0].is_complete(),
         "the turn has what the store has"
@@ -185,8 +187,12 @@ async fn calls_that_start_together_are_noted_in_one_batch_in_the_proposed_order(
     assert_eq!(batches.remove(0), "open begun open record open begun");
     batches.sort();
     assert_eq!(batches, ["done record", "done record", "record"]);
-    let kept: Vec<String> = ctx.tool_calls().iter().map(|it| it.tool().into()).collect();
-    assert_eq!(kept, names);
+    let held: Vec<String> = ctx
+        .tool_calls()
+        .iter()
+        .map(|call| call.tool().into())
+        .collect();
+    assert_eq!(held, names);
 }
 
 #[tokio::test]
@@ -220,11 +226,11 @@ async fn a_call_that_is_dropped_on_its_way_is_closed_as_cut_off() {
     let mut call = Box::pin(ctx.call("w", "{}"));
     assert!(futures_util::FutureExt::now_or_never(call.as_mut()).is_none());
     drop(call);
-    ctx.tasks().wait().await;
+    ctx.inner().tasks.wait().await;
     assert_eq!(book.layer.take(), ["open begun", "unknown record"]);
     let calls = ctx.tool_calls();
     let [call] = &calls[..] else { panic!() };
     assert!(matches!(call.results(), ToolResults::Failure(_)));
-    let told = call.text().await.unwrap();
-    assert!(told.contains("may have taken effect"), "{told}");
+    let shown_text = call.text().await.unwrap();
+    assert!(shown_text.contains("may have taken effect"), "{shown_text}");
 }

@@ -31,10 +31,11 @@ fn hanging(name: &str) -> Tool {
         .unwrap()
 }
 
-fn told(calls: &Calls) -> Vec<(String, bool, bool, Option<&'static str>)> {
+fn summary(calls: &Calls) -> Vec<(String, bool, bool, Option<&'static str>)> {
     let calls = calls.lock();
-    let told = calls.iter();
-    told.map(|it| (it.tool.to_string(), it.ran, it.is_error, it.code))
+    let calls = calls.iter();
+    calls
+        .map(|call| (call.tool.to_string(), call.ran, call.is_error, call.code))
         .collect()
 }
 
@@ -69,7 +70,7 @@ async fn every_call_is_told_once_whatever_came_of_it() {
         ("look", true, false, None),
     ];
     assert_eq!(
-        told(&calls),
+        summary(&calls),
         wanted.map(|(name, ran, wrong, code)| (name.to_owned(), ran, wrong, code))
     );
     let calls = calls.lock();
@@ -133,7 +134,7 @@ async fn arguments_are_told_on_request_as_they_ran() {
     .approver(|request: ApprovalRequest| async move {
         match request.args["amount"] == 5 {
             true => Approval::Granted,
-            false => Approval::Refused {
+            false => Approval::Denied {
                 reason: "too much".to_owned(),
             },
         }
@@ -143,7 +144,10 @@ async fn arguments_are_told_on_request_as_they_ran() {
     .unwrap();
     assert!(runner.run("go").await.is_answered());
     let calls = calls.lock();
-    let args: Vec<_> = calls.iter().map(|it| it.args.clone().unwrap()).collect();
+    let args: Vec<_> = calls
+        .iter()
+        .map(|call| call.args.clone().unwrap())
+        .collect();
     assert_eq!(
         args,
         [
@@ -155,7 +159,7 @@ async fn arguments_are_told_on_request_as_they_ran() {
     // The first was changed and approved, the second was asked for and declined, for the third nobody was asked.
     let facts: Vec<_> = calls
         .iter()
-        .map(|it| (it.edited, it.gate.is_some(), it.ran, it.code))
+        .map(|call| (call.edited, call.gate.is_some(), call.ran, call.code))
         .collect();
     assert_eq!(
         facts,
@@ -184,14 +188,14 @@ async fn a_call_that_is_cut_off_by_the_end_of_the_turn_is_told_before_the_outcom
     let input = TurnInput::new("go").deadline(Duration::from_secs(9));
     let outcome = runner.run(input).await;
     assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Time(_))));
-    let told = told(&calls);
-    assert_eq!(told.len(), 2);
+    let calls = summary(&calls);
+    assert_eq!(calls.len(), 2);
     assert!(
-        told.contains(&("quick".to_owned(), true, false, None)),
-        "{told:?}"
+        calls.contains(&("quick".to_owned(), true, false, None)),
+        "{calls:?}"
     );
     let cut = ("hangs".to_owned(), true, true, Some("E_TOOL_CANCELLED"));
-    assert!(told.contains(&cut), "{told:?}");
+    assert!(calls.contains(&cut), "{calls:?}");
 }
 
 #[tokio::test]
@@ -214,7 +218,7 @@ async fn calls_are_told_when_the_executor_fails_panics_or_refuses() {
         .unwrap();
         assert!(!runner.run("go").await.is_answered());
         assert_eq!(
-            told(&calls),
+            summary(&calls),
             [("look".to_owned(), true, false, None)],
             "{how}"
         );
@@ -258,7 +262,7 @@ async fn calls_of_which_nobody_wants_a_record_are_told_too() {
         ("look".to_owned(), true, false, None),
         ("look".to_owned(), false, true, Some("E_INVALID_TOOL_ARGS")),
     ];
-    assert_eq!(told(&calls), wanted);
+    assert_eq!(summary(&calls), wanted);
 }
 
 #[tokio::test]
@@ -287,8 +291,8 @@ async fn a_sink_that_panics_is_warned_of_and_gets_the_next_call_all_the_same() {
 
 #[tokio::test]
 async fn an_audit_does_not_keep_the_turn_alive() {
-    let kept: Arc<Mutex<Option<context::WeakTurnContext>>> = Arc::default();
-    let into = Arc::clone(&kept);
+    let held: Arc<Mutex<Option<context::WeakTurnContext>>> = Arc::default();
+    let into = Arc::clone(&held);
     let (_calls, audit) = collecting();
     let runner = calling("look", 2)
         .tool(plain("look"))
@@ -300,7 +304,7 @@ async fn an_audit_does_not_keep_the_turn_alive() {
         .build()
         .unwrap();
     assert!(runner.run("go").await.is_answered());
-    assert!(kept.lock().as_ref().unwrap().upgrade().is_none());
+    assert!(held.lock().as_ref().unwrap().upgrade().is_none());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -322,9 +326,9 @@ async fn one_audit_of_many_turns_at_once_tells_each_call_once_with_its_turn() {
     let calls = calls.lock();
     assert_eq!(calls.len(), 32 * 12);
     for outcome in &turns {
-        let own = calls.iter().filter(|it| it.turn_id == outcome.turn_id);
-        let ids: Vec<&str> = own.map(|it| &*it.id).collect();
-        let records: Vec<&str> = outcome.tool_calls().map(|it| it.id()).collect();
+        let own = calls.iter().filter(|call| call.turn_id == outcome.turn_id);
+        let ids: Vec<&str> = own.map(|call| &*call.id).collect();
+        let records: Vec<&str> = outcome.tool_calls().map(|call| call.id()).collect();
         assert_eq!(ids, records);
     }
 }

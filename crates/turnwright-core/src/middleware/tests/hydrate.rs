@@ -46,7 +46,10 @@ async fn seen(store: &AskedStore, with: Hydrate) -> (Vec<String>, TurnOutcome) {
     let into = Arc::clone(&ids);
     let runner = TurnRunner::builder(move |ctx: DispatchContext| {
         let timeline = ctx.timeline();
-        *into.lock() = timeline.iter().map(|it| it.id().to_owned()).collect();
+        *into.lock() = timeline
+            .iter()
+            .map(|record| record.id().to_owned())
+            .collect();
         async move {
             ctx.ack()?;
             Ok(())
@@ -99,7 +102,7 @@ async fn everything_is_loaded_in_order_page_by_page_and_nothing_is_asked_for_at_
     assert!(queries.iter().all(|query| query.limit == Some(3)));
     let of_ledger = queries
         .iter()
-        .filter(|it| it.kinds.contains(&RecordKind::Ledger));
+        .filter(|query| query.kinds.contains(&RecordKind::Ledger));
     assert_eq!(
         of_ledger.count(),
         1,
@@ -186,10 +189,11 @@ async fn memories_come_from_another_scope_too_and_the_conversations_own_count_mo
         let texts: Vec<String> = ctx
             .memories()
             .iter()
-            .map(|it| it.text().to_owned())
+            .map(|message| message.text().to_owned())
             .collect();
-        let said = ctx.messages().len();
-        ctx.answer(format!("{} ({said})", texts.join(", "))).await?;
+        let count = ctx.messages().len();
+        ctx.answer(format!("{} ({count})", texts.join(", ")))
+            .await?;
         Ok(())
     })
     .store(store)
@@ -257,7 +261,10 @@ async fn a_query_reads_the_newest_before_a_place_in_order() {
     let conversation_id = ConversationId::new("chat");
     let read = async |query: Query| {
         let loaded = store.load(&conversation_id, &query).await.unwrap();
-        let ids = loaded.records.iter().map(|it| it.record.id().to_owned());
+        let ids = loaded
+            .records
+            .iter()
+            .map(|stored| stored.record.id().to_owned());
         ids.collect::<String>()
     };
     assert_eq!(read(Query::all().newest(2)).await, "cd");
@@ -287,20 +294,20 @@ proptest! {
             let store = holding("chat", records.clone()).await;
             seen(&store, hydrate().last(last).most(most).page_size(page)).await.0
         });
-        let kept: Vec<usize> = ids.iter().filter_map(|id| id.parse().ok()).collect();
-        prop_assert_eq!(kept.len() + 1, ids.len());
+        let held: Vec<usize> = ids.iter().filter_map(|id| id.parse().ok()).collect();
+        prop_assert_eq!(held.len() + 1, ids.len());
         let spoke = |at: usize| kinds[at] == 0;
-        let whole = kept.len() == records.len();
-        prop_assert!(kept.is_sorted() && kept.len() <= most + 1);
-        prop_assert!(kept.last().is_none_or(|at| at + 1 == records.len()));
-        prop_assert!(kept.iter().filter(|at| spoke(**at)).count() <= last);
-        if let Some(first) = kept.first().filter(|_| !whole) {
+        let full = held.len() == records.len();
+        prop_assert!(held.is_sorted() && held.len() <= most + 1);
+        prop_assert!(held.last().is_none_or(|at| at + 1 == records.len()));
+        prop_assert!(held.iter().filter(|at| spoke(**at)).count() <= last);
+        if let Some(first) = held.first().filter(|_| !full) {
             let any_before = (0..=*first).any(spoke);
-            prop_assert!(spoke(*first) || !any_before, "{kept:?} of {kinds:?}");
+            prop_assert!(spoke(*first) || !any_before, "{held:?} of {kinds:?}");
         }
         // Without a gap, save between the message that is kept for the sake of the rest and that rest.
-        let gaps = kept.windows(2).filter(|pair| pair[0] + 1 != pair[1]).count();
-        prop_assert!(gaps == 0 || (gaps == 1 && kept[0] + 1 != kept[1] && spoke(kept[0])));
+        let gaps = held.windows(2).filter(|pair| pair[0] + 1 != pair[1]).count();
+        prop_assert!(gaps == 0 || (gaps == 1 && held[0] + 1 != held[1] && spoke(held[0])));
     }
 }
 

@@ -5,8 +5,8 @@ use crate::record::Author;
 fn framework_texts(outcome: &TurnOutcome) -> Vec<String> {
     outcome
         .messages()
-        .filter(|it| *it.author() == Author::Framework)
-        .map(|it| it.text().to_owned())
+        .filter(|message| *message.author() == Author::Framework)
+        .map(|message| message.text().to_owned())
         .collect()
 }
 
@@ -35,8 +35,8 @@ async fn so_many_iterations_run_and_the_next_does_not_reach_the_executor() {
 #[tokio::test]
 async fn no_iteration_beyond_the_limit_is_begun_counted_or_told() {
     for (of_runner, of_middleware, most) in [(64, Some(5), 5), (5, None, 5), (3, Some(5), 3)] {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&told);
+        let reported = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&reported);
         let mut runner = TurnRunner::builder(|_: DispatchContext| async { Ok(()) })
             .iteration_limit(of_runner)
             .observer(move |event: &Event| match event.kind {
@@ -53,7 +53,7 @@ async fn no_iteration_beyond_the_limit_is_begun_counted_or_told() {
         };
         assert_eq!((reached, outcome.iterations), (most, most));
         let expected: Vec<u32> = (1..=most).chain([100 + most]).collect();
-        assert_eq!(*told.lock(), expected);
+        assert_eq!(*reported.lock(), expected);
     }
 }
 
@@ -78,9 +78,9 @@ async fn the_last_iteration_is_announced_once_and_on_record() {
         .unwrap();
     let outcome = runner.run("go").await;
     assert!(outcome.is_answered());
-    let told = framework_texts(&outcome);
-    assert_eq!(told.len(), 1);
-    assert!(told[0].contains("last step"), "{told:?}");
+    let texts = framework_texts(&outcome);
+    assert_eq!(texts.len(), 1);
+    assert!(texts[0].contains("last step"), "{texts:?}");
     let runner = calling("look", 1)
         .dispatch_input(iteration_limit(1).announced())
         .build()
@@ -139,16 +139,16 @@ async fn a_repeated_call_is_told_of_first_and_ends_the_turn_if_it_is_made_again(
     };
     assert_eq!((&**tool, *times), ("look", 4));
     assert_eq!(outcome.tool_calls().count(), 4);
-    let told = framework_texts(&outcome);
-    assert_eq!(told.len(), 1);
+    let texts = framework_texts(&outcome);
+    assert_eq!(texts.len(), 1);
     assert!(
-        told[0].starts_with("You have called \"look\" 3 times"),
-        "{told:?}"
+        texts[0].starts_with("You have called \"look\" 3 times"),
+        "{texts:?}"
     );
     // Between the third call and the fourth, where the model reads it.
     let kinds: Vec<_> = outcome.records.iter().map(Record::kind).collect();
-    use RecordKind::{Message as Said, ToolCall as Called};
-    assert_eq!(kinds, [Said, Called, Called, Called, Said, Called]);
+    use RecordKind::{Message as Spoke, ToolCall as Called};
+    assert_eq!(kinds, [Spoke, Called, Called, Called, Spoke, Called]);
 }
 
 #[tokio::test]
@@ -194,9 +194,9 @@ async fn equal_calls_made_together_are_told_of_before_anything_ends() {
     .unwrap();
     let outcome = runner.run("go").await;
     assert!(outcome.is_answered(), "{outcome:?}");
-    let told = framework_texts(&outcome);
-    assert_eq!(told.len(), 1);
-    assert!(told[0].contains(" 5 times"), "{told:?}");
+    let texts = framework_texts(&outcome);
+    assert_eq!(texts.len(), 1);
+    assert!(texts[0].contains(" 5 times"), "{texts:?}");
 }
 
 #[tokio::test]
@@ -220,7 +220,7 @@ async fn tools_that_may_be_repeated_are_left_alone() {
         (polls, repeated_call_guard(2)),
         (
             plain("look"),
-            repeated_call_guard(2).except(|it| it.name() == "look"),
+            repeated_call_guard(2).except(|tool| tool.name() == "look"),
         ),
     ] {
         let runner = calling("look", 9)

@@ -54,7 +54,7 @@ fn heard(runner: &TurnRunner) -> (Arc<Mutex<Vec<Value>>>, event::Observer) {
 fn of_event(all: &Mutex<Vec<Value>>, name: &str) -> Vec<Value> {
     let all = all.lock();
     all.iter()
-        .filter(|it| it["event"] == name)
+        .filter(|event| event["event"] == name)
         .cloned()
         .collect()
 }

@@ -9,7 +9,7 @@ type Names = Vec<String>;
 /// Answers with the tools that there are, then those that are shown.
 fn listing() -> TurnRunnerBuilder {
     TurnRunner::builder(|ctx: DispatchContext| async move {
-        let names = |tools: Vec<Tool>| tools.iter().map(|it| it.name().to_owned()).collect();
+        let names = |tools: Vec<Tool>| tools.iter().map(|tool| tool.name().to_owned()).collect();
         let (all, shown): (Names, Names) = (names(ctx.tools().all()), names(ctx.tools().visible()));
         ctx.answer(format!("{} | {}", all.join(" "), shown.join(" ")))
             .await?;
@@ -271,20 +271,20 @@ async fn whatever_goes_wrong_with_fetching_fails_the_turn_or_is_warned_of() {
         .turn_input(lenient)
         .build()
         .unwrap();
-    for (how, told) in [
+    for (how, shown_text) in [
         ("fails", "the server is down"),
         ("panics", "on purpose"),
         ("hangs", "within 5s"),
     ] {
         let input = || TurnInput::new("?").stash("how", how);
         let error = strict.run(input()).await.into_answer().unwrap_err();
-        assert!(error.message().contains(told), "{error}");
+        assert!(error.message().contains(shown_text), "{error}");
         let (events, _observer) = heard(&lenient);
         assert_eq!(lenient.run(input()).await.text, "base | base");
         let warnings = of_event(&events, "warning");
         assert_eq!(warnings.len(), 1);
         let text = warnings[0]["message"].as_str().unwrap();
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(shown_text), "{text}");
     }
     let (events, _observer) = heard(&lenient);
     assert_eq!(lenient.run("?").await.text, "base late | base late");

@@ -46,9 +46,9 @@ impl From<String> for Text<'_> {
     }
 }
 
-impl<'a> From<&'a str> for Text<'a> {
-    fn from(text: &'a str) -> Self {
-        Text(Cow::Borrowed(text))
+impl<'a, T: AsRef<str> + ?Sized> From<&'a T> for Text<'a> {
+    fn from(text: &'a T) -> Self {
+        Text(Cow::Borrowed(text.as_ref()))
     }
 }
 
@@ -74,7 +74,6 @@ pub(super) struct Encoded<T>(pub(super) T);
 
 pub(super) type Time = Encoded<SystemTime>;
 pub(super) type Digest = Encoded<Hex>;
-pub(super) type Kind = Encoded<RecordKind>;
 pub(super) type Base64 = Encoded<Vec<u8>>;
 /// A value as JSON text: a database may change numbers and the order of keys in JSON, but not in a string.
 pub(super) type Json<'a> = Encoded<Cow<'a, Value>>;
@@ -126,18 +125,6 @@ impl TextField for Hex {
         let digits = <[u8; 64]>::try_from(text.as_bytes()).ok()?;
         let hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         digits.iter().all(hex).then(|| Hex::new(digits))
-    }
-
-    fn to_text(&self) -> Cow<'_, str> {
-        self.as_str().into()
-    }
-}
-
-impl TextField for RecordKind {
-    const EXPECTED: &'static str = "a kind of record";
-
-    fn parse(text: &str) -> Option<Self> {
-        RecordKind::named(text)
     }
 
     fn to_text(&self) -> Cow<'_, str> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::field::{Encoded, Json, Kind, Text, Time, VERSION};
+use super::field::{Encoded, Json, Text, Time, VERSION};
 use super::{Invalid, Stored};
 use crate::error::Error;
 use crate::record::{ByteResolver, GateRecord, GateState, Record, RecordKind};
@@ -13,7 +13,7 @@ use crate::record::{ByteResolver, GateRecord, GateState, Record, RecordKind};
 #[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct StoredGate<'a> {
     v: u64,
-    kind: Kind,
+    kind: RecordKind,
     id: Text<'a>,
     turn_id: Text<'a>,
     gate_id: Text<'a>,
@@ -21,7 +21,7 @@ pub(super) struct StoredGate<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call: Option<Text<'a>>,
     question: Json<'a>,
-    state: StoredState,
+    state: Text<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<Json<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,61 +31,53 @@ pub(super) struct StoredGate<'a> {
     closed_at: Option<Time>,
 }
 
-#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum StoredState {
-    Open,
-    Resolved,
-    Rejected,
-    Unanswered,
-}
-
 impl<'a> TryFrom<&'a GateRecord> for StoredGate<'a> {
     type Error = Error;
 
     fn try_from(gate: &'a GateRecord) -> Result<Self, Error> {
-        let (state, answer, reason) = match gate.state() {
-            GateState::Open => (StoredState::Open, None, None),
+        let (answer, reason) = match &gate.state {
             GateState::Resolved(answer) => {
                 let answer = Json::new(RecordKind::Gate, "answer", answer)?;
-                (StoredState::Resolved, Some(answer), None)
+                (Some(answer), None)
             }
-            GateState::Rejected(reason) => {
-                (StoredState::Rejected, None, Some(reason.as_str().into()))
-            }
-            GateState::Unanswered => (StoredState::Unanswered, None, None),
+            GateState::Rejected(reason) => (None, Some(reason.into())),
+            GateState::Open | GateState::Unanswered => (None, None),
         };
         Ok(StoredGate {
             v: VERSION,
-            kind: Encoded(RecordKind::Gate),
+            kind: RecordKind::Gate,
             id: gate.id().into(),
-            turn_id: gate.turn_id().into(),
-            gate_id: gate.gate_id().into(),
-            name: gate.name().into(),
-            tool_call: gate.tool_call().map(Text::from),
-            question: Json::new(RecordKind::Gate, "question", gate.question())?,
-            state,
+            turn_id: (&gate.turn_id).into(),
+            gate_id: (&gate.gate_id).into(),
+            name: (&gate.name).into(),
+            tool_call: gate.tool_call.as_ref().map(Text::from),
+            question: Json::new(RecordKind::Gate, "question", &gate.question)?,
+            state: gate.state.name().into(),
             answer,
             reason,
-            opened_at: Encoded(gate.opened_at()),
-            closed_at: gate.closed_at().map(Encoded),
+            opened_at: Encoded(gate.opened_at),
+            closed_at: gate.closed_at.map(Encoded),
         })
     }
 }
 
 impl Stored for StoredGate<'_> {
     fn header(&self) -> (u64, RecordKind) {
-        (self.v, self.kind.0)
+        (self.v, self.kind)
     }
 
     fn read(self, _: &ByteResolver) -> Result<Record, Invalid> {
-        let state = match (self.state, self.answer, self.reason) {
-            (StoredState::Open, ..) => GateState::Open,
-            (StoredState::Unanswered, ..) => GateState::Unanswered,
-            (StoredState::Resolved, Some(answer), _) => GateState::Resolved(answer.into_value()),
-            (StoredState::Resolved, None, _) => return Err(Invalid::missing("answer")),
-            (StoredState::Rejected, _, Some(reason)) => GateState::Rejected(reason.into_owned()),
-            (StoredState::Rejected, _, None) => return Err(Invalid::missing("reason")),
+        let state = match (&*self.state, self.answer, self.reason) {
+            ("open", ..) => GateState::Open,
+            ("unanswered", ..) => GateState::Unanswered,
+            ("resolved", Some(answer), _) => GateState::Resolved(answer.into_value()),
+            ("resolved", None, _) => return Err(Invalid::missing("answer")),
+            ("rejected", _, Some(reason)) => GateState::Rejected(reason.into_owned()),
+            ("rejected", _, None) => return Err(Invalid::missing("reason")),
+            _ => {
+                let expected = "expected one of `open`, `resolved`, `rejected`, `unanswered`";
+                return Err(Invalid::new("state", expected));
+            }
         };
         if self.closed_at.is_some() == (state == GateState::Open) {
             return Err(Invalid::new("closedAt", "does not fit the state"));

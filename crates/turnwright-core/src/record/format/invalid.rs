@@ -38,11 +38,6 @@ impl Invalid {
         self
     }
 
-    /// The same error, of an object that is in the list `parent`.
-    pub(super) fn inside_item(self, parent: &str, index: usize) -> Self {
-        self.inside(&format!("{parent}[{index}]"))
-    }
-
     /// The error of a record that cannot be read.
     pub(super) fn unreadable(self, kind: RecordKind, id: Option<&str>) -> Error {
         let id = id.map_or(String::new(), |id| format!(" {}", quote(&id.into())));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::field::{Encoded, Kind, Text, Time, VERSION};
+use super::field::{Encoded, Text, Time, VERSION};
 use super::{Invalid, Stored};
 use crate::record::{ByteResolver, Lease, Record, RecordKind};
 
@@ -13,7 +13,7 @@ use crate::record::{ByteResolver, Lease, Record, RecordKind};
 #[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct StoredLease<'a> {
     v: u64,
-    kind: Kind,
+    kind: RecordKind,
     id: Text<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     turn_id: Option<Text<'a>>,
@@ -29,21 +29,21 @@ impl<'a> From<&'a Lease> for StoredLease<'a> {
     fn from(lease: &'a Lease) -> Self {
         StoredLease {
             v: VERSION,
-            kind: Encoded(RecordKind::Lease),
+            kind: RecordKind::Lease,
             id: lease.id().into(),
-            turn_id: lease.turn_id().map(Text::from),
-            owner: lease.owner().into(),
-            fencing_token: lease.fencing_token(),
-            until: Encoded(lease.until()),
-            term_ms: u64::try_from(lease.term().as_millis()).unwrap_or(u64::MAX),
-            renewals: Some(lease.renewals()),
+            turn_id: lease.turn_id.as_ref().map(Text::from),
+            owner: (&lease.owner).into(),
+            fencing_token: lease.fencing_token,
+            until: Encoded(lease.until),
+            term_ms: u64::try_from(lease.term.as_millis()).unwrap_or(u64::MAX),
+            renewals: Some(lease.renewals),
         }
     }
 }
 
 impl Stored for StoredLease<'_> {
     fn header(&self) -> (u64, RecordKind) {
-        (self.v, self.kind.0)
+        (self.v, self.kind)
     }
 
     fn read(self, _: &ByteResolver) -> Result<Record, Invalid> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::field::{Encoded, Json, Kind, Text, Time, VERSION};
+use super::field::{Encoded, Json, Text, Time, VERSION};
 use super::{Invalid, Stored};
 use crate::error::Error;
 use crate::record::{ByteResolver, CallState, LedgerEntry, Record, RecordKind};
@@ -13,7 +13,7 @@ use crate::record::{ByteResolver, CallState, LedgerEntry, Record, RecordKind};
 #[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct StoredEntry<'a> {
     v: u64,
-    kind: Kind,
+    kind: RecordKind,
     id: Text<'a>,
     turn_id: Text<'a>,
     tool_call: Text<'a>,
@@ -36,25 +36,25 @@ impl<'a> TryFrom<&'a LedgerEntry> for StoredEntry<'a> {
     fn try_from(entry: &'a LedgerEntry) -> Result<Self, Error> {
         Ok(StoredEntry {
             v: VERSION,
-            kind: Encoded(RecordKind::Ledger),
+            kind: RecordKind::Ledger,
             id: entry.id().into(),
-            turn_id: entry.turn_id().into(),
-            tool_call: entry.tool_call().into(),
-            checksum: entry.checksum().into(),
-            ordinal: entry.ordinal(),
-            tool: entry.tool().into(),
-            fingerprint: entry.fingerprint().into(),
-            args: Json::new(RecordKind::Ledger, "args", entry.args())?,
-            state: entry.state(),
-            begun_at: Encoded(entry.begun_at()),
-            ended_at: entry.ended_at().map(Encoded),
+            turn_id: (&entry.turn_id).into(),
+            tool_call: (&entry.tool_call).into(),
+            checksum: (&entry.checksum).into(),
+            ordinal: entry.ordinal,
+            tool: (&entry.tool).into(),
+            fingerprint: (&entry.fingerprint).into(),
+            args: Json::new(RecordKind::Ledger, "args", &entry.args)?,
+            state: entry.state,
+            begun_at: Encoded(entry.begun_at),
+            ended_at: entry.ended_at.map(Encoded),
         })
     }
 }
 
 impl Stored for StoredEntry<'_> {
     fn header(&self) -> (u64, RecordKind) {
-        (self.v, self.kind.0)
+        (self.v, self.kind)
     }
 
     fn read(self, _: &ByteResolver) -> Result<Record, Invalid> {

@@ -69,24 +69,15 @@ impl StoredMedia<'_> {
             stash: self.stash.map(Cow::into_owned).unwrap_or_default(),
         };
         let Some(spooled) = spooled(self.spool, self.sha256) else {
-            let reader = MediaElsewhere::new(known.clone(), self.bytes, resolver);
+            let reader = MediaElsewhere {
+                descriptor: known.clone(),
+                bytes: self.bytes,
+                find: resolver.media.clone(),
+            };
             return Ok(known.attach(reader)?);
         };
         let length = self.bytes.ok_or_else(|| Invalid::missing("bytes"))?;
         let reader = SpoolReader::open_later(resolver, &spooled, length);
         Ok(known.attach(reader)?.in_spool(spooled))
     }
-}
-
-/// The media of a list.
-pub(super) fn read_media(
-    all: Vec<StoredMedia<'_>>,
-    field: &str,
-    resolver: &ByteResolver,
-) -> Result<Vec<Media>, Invalid> {
-    let read = |(index, media): (usize, StoredMedia<'_>)| {
-        let media = media.read(resolver);
-        media.map_err(|error| error.inside_item(field, index))
-    };
-    all.into_iter().enumerate().map(read).collect()
 }

@@ -8,9 +8,9 @@ use serde::de::{Deserializer, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::bytes::StoredState;
-use super::field::{Encoded, Kind, Text, Time, VERSION};
-use super::media::{StoredMedia, read_media};
-use super::{Invalid, Stored, stamp};
+use super::field::{Encoded, Text, Time, VERSION};
+use super::media::StoredMedia;
+use super::{Invalid, Stored, read_all, stamp};
 use crate::record::{Author, ByteResolver, Message, Record, RecordKind};
 use crate::trust::TrustTier;
 
@@ -18,7 +18,7 @@ use crate::trust::TrustTier;
 #[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct StoredMessage<'a> {
     v: u64,
-    kind: Kind,
+    kind: RecordKind,
     id: Text<'a>,
     created_at: Time,
     updated_at: Time,
@@ -96,7 +96,7 @@ impl<'a> From<&'a Message> for StoredMessage<'a> {
         let media = message.media();
         StoredMessage {
             v: VERSION,
-            kind: Encoded(RecordKind::Message),
+            kind: RecordKind::Message,
             id: message.id().into(),
             created_at: Encoded(message.created_at()),
             updated_at: Encoded(message.updated_at()),
@@ -110,14 +110,15 @@ impl<'a> From<&'a Message> for StoredMessage<'a> {
 
 impl Stored for StoredMessage<'_> {
     fn header(&self) -> (u64, RecordKind) {
-        (self.v, self.kind.0)
+        (self.v, self.kind)
     }
 
     fn read(self, resolver: &ByteResolver) -> Result<Record, Invalid> {
         let stamp = stamp(self.id, self.created_at, self.updated_at);
         let author = self.author.0.into_owned();
         let mut builder = Message::stamped(author, self.text.into_owned(), stamp);
-        for media in read_media(self.media.unwrap_or_default(), "media", resolver)? {
+        let media = self.media.unwrap_or_default();
+        for media in read_all(media, "media", |media| media.read(resolver))? {
             builder = builder.media(media);
         }
         if let Some(state) = self.provider_state {

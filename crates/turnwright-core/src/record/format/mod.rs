@@ -47,6 +47,18 @@ trait Stored {
     fn read(self, resolver: &ByteResolver) -> Result<Record, Invalid>;
 }
 
+/// Reads the items of a list.
+fn read_all<S, T>(
+    items: Vec<S>,
+    field: &str,
+    read: impl Fn(S) -> Result<T, Invalid>,
+) -> Result<Vec<T>, Invalid> {
+    let items = items.into_iter().enumerate();
+    let read =
+        |(index, item)| read(item).map_err(|error| error.inside(&format!("{field}[{index}]")));
+    items.map(read).collect()
+}
+
 fn stamp(id: Text<'_>, created_at: Time, updated_at: Time) -> Stamp {
     Stamp {
         id: id.into_owned(),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::artifact::StoredArtifact;
-use super::field::{Encoded, Kind, Text, Time, VERSION};
+use super::field::{Encoded, Text, Time, VERSION};
 use super::media::StoredMedia;
 use super::{Invalid, Stored, stamp};
 use crate::error::Error;
@@ -14,7 +14,7 @@ use crate::trust::TrustTier;
 #[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct StoredRetrievable<'a> {
     v: u64,
-    kind: Kind,
+    kind: RecordKind,
     id: Text<'a>,
     created_at: Time,
     updated_at: Time,
@@ -36,7 +36,7 @@ impl<'a> TryFrom<&'a Retrievable> for StoredRetrievable<'a> {
     fn try_from(found: &'a Retrievable) -> Result<Self, Error> {
         let mut stored = StoredRetrievable {
             v: VERSION,
-            kind: Encoded(RecordKind::Retrievable),
+            kind: RecordKind::Retrievable,
             id: found.id().into(),
             created_at: Encoded(found.created_at()),
             updated_at: Encoded(found.updated_at()),
@@ -61,7 +61,7 @@ impl<'a> TryFrom<&'a Retrievable> for StoredRetrievable<'a> {
 
 impl Stored for StoredRetrievable<'_> {
     fn header(&self) -> (u64, RecordKind) {
-        (self.v, self.kind.0)
+        (self.v, self.kind)
     }
 
     fn read(self, resolver: &ByteResolver) -> Result<Record, Invalid> {

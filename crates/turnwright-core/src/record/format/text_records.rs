@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::bytes::StoredState;
-use super::field::{Encoded, Kind, Text, Time, VERSION};
+use super::field::{Encoded, Text, Time, VERSION};
 use super::{Invalid, Stored, stamp};
 use crate::record::stamp::Stamp;
 use crate::record::{
@@ -14,7 +14,7 @@ use crate::record::{
 #[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct StoredText<'a> {
     v: u64,
-    kind: Kind,
+    kind: RecordKind,
     id: Text<'a>,
     created_at: Time,
     updated_at: Time,
@@ -33,7 +33,7 @@ impl<'a> StoredText<'a> {
     ) -> Self {
         StoredText {
             v: VERSION,
-            kind: Encoded(kind),
+            kind,
             id: stamp.id.as_str().into(),
             created_at: Encoded(stamp.created_at),
             updated_at: Encoded(stamp.updated_at),
@@ -45,13 +45,13 @@ impl<'a> StoredText<'a> {
 
 impl Stored for StoredText<'_> {
     fn header(&self) -> (u64, RecordKind) {
-        (self.v, self.kind.0)
+        (self.v, self.kind)
     }
 
     fn read(self, _: &ByteResolver) -> Result<Record, Invalid> {
         let text = self.text.into_owned();
         let stamp = stamp(self.id, self.created_at, self.updated_at);
-        match self.kind.0 {
+        match self.kind {
             RecordKind::Instruction => {
                 Ok(StandingInstruction::stamped(text, stamp).build()?.into())
             }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::artifact::StoredArtifact;
 use super::bytes::StoredState;
-use super::field::{Digest, Encoded, Json, Kind, Text, Time, VERSION};
-use super::media::{StoredMedia, read_media};
-use super::{Invalid, Stored, stamp};
+use super::field::{Digest, Encoded, Json, Text, Time, VERSION};
+use super::media::StoredMedia;
+use super::{Invalid, Stored, read_all, stamp};
 use crate::artifact::SpooledArtifact;
 use crate::error::Error;
 use crate::record::{ByteResolver, Record, RecordKind, ToolCall, ToolResults};
@@ -18,7 +18,7 @@ use crate::schema::{Raw, RawArgs};
 #[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct StoredCall<'a> {
     v: u64,
-    kind: Kind,
+    kind: RecordKind,
     id: Text<'a>,
     created_at: Time,
     updated_at: Time,
@@ -99,7 +99,7 @@ impl<'a> StoredCall<'a> {
         let edited = edited.map(|args| Json::new(RecordKind::ToolCall, "editedArgs", args));
         Ok(StoredCall {
             v: VERSION,
-            kind: Encoded(RecordKind::ToolCall),
+            kind: RecordKind::ToolCall,
             id: call.id().into(),
             created_at: Encoded(call.created_at()),
             updated_at: Encoded(call.updated_at()),
@@ -185,14 +185,10 @@ impl<'a> StoredResults<'a> {
         } else if let Some(text) = self.refusal {
             Ok(ToolResults::Refusal(text.into_owned()))
         } else if let Some(all) = self.media {
-            read_media(all, "results.media", resolver).map(ToolResults::Media)
+            read_all(all, "results.media", |media| media.read(resolver)).map(ToolResults::Media)
         } else if let Some(all) = self.artifacts {
-            let read = |(index, artifact): (usize, StoredArtifact<'_>)| {
-                let artifact = artifact.read(resolver);
-                artifact.map_err(|error| error.inside_item("results.artifacts", index))
-            };
-            let all: Result<_, Invalid> = all.into_iter().enumerate().map(read).collect();
-            all.map(ToolResults::Artifacts)
+            let artifacts = read_all(all, "results.artifacts", |artifact| artifact.read(resolver));
+            artifacts.map(ToolResults::Artifacts)
         } else {
             let reason = "is none of `text`, `artifacts`, `media`, `failure`, `refusal`";
             Err(Invalid::new("results", reason))
@@ -202,7 +198,7 @@ impl<'a> StoredResults<'a> {
 
 impl Stored for StoredCall<'_> {
     fn header(&self) -> (u64, RecordKind) {
-        (self.v, self.kind.0)
+        (self.v, self.kind)
     }
 
     fn read(self, resolver: &ByteResolver) -> Result<Record, Invalid> {
@@ -219,7 +215,7 @@ impl Stored for StoredCall<'_> {
         }
         let results = self.results.map(|results| results.read(resolver));
         let call = &mut builder.call;
-        call.results = results.transpose()?.unwrap_or(ToolResults::Nothing);
+        call.settled.results = results.transpose()?.unwrap_or(ToolResults::Nothing);
         call.completed_at = self.completed_at.map(|at| at.0);
         call.provider_id = self.provider_id.map(|id| (*id).into());
         call.ordinal = self.ordinal;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::field::{Encoded, Json, Kind, Text, Time, VERSION};
+use super::field::{Encoded, Json, Text, Time, VERSION};
 use super::{Invalid, Stored};
 use crate::error::Error;
 use crate::record::{ByteResolver, Record, RecordKind, TurnFailure, TurnRecord, TurnState};
@@ -15,7 +15,7 @@ use crate::usage::Usage;
 #[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct StoredTurn<'a> {
     v: u64,
-    kind: Kind,
+    kind: RecordKind,
     id: Text<'a>,
     state: TurnState,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,29 +63,29 @@ impl<'a> TryFrom<&'a TurnRecord> for StoredTurn<'a> {
         let stash: Vec<_> = stash.collect::<Result<_, Error>>()?;
         Ok(StoredTurn {
             v: VERSION,
-            kind: Encoded(RecordKind::Turn),
+            kind: RecordKind::Turn,
             id: turn.id().into(),
-            state: turn.state(),
+            state: turn.state,
             stash: (!stash.is_empty()).then_some(stash),
             outer_tiers: turn.outer_tiers.clone(),
-            answer: turn.answer().map(Text::from),
-            nonce: turn.nonce.as_deref().map(Text::from),
-            runs: turn.runs(),
-            iterations: turn.iterations(),
-            usage: turn.usage(),
-            error: turn.error().map(|error| StoredFailure {
-                code: error.code.as_str().into(),
-                message: error.message.as_str().into(),
+            answer: turn.answer.as_ref().map(Text::from),
+            nonce: turn.nonce.as_ref().map(Text::from),
+            runs: turn.runs,
+            iterations: turn.iterations,
+            usage: turn.usage,
+            error: turn.error.as_ref().map(|error| StoredFailure {
+                code: (&error.code).into(),
+                message: (&error.message).into(),
             }),
-            began_at: Encoded(turn.began_at()),
-            ended_at: turn.ended_at().map(Encoded),
+            began_at: Encoded(turn.began_at),
+            ended_at: turn.ended_at.map(Encoded),
         })
     }
 }
 
 impl Stored for StoredTurn<'_> {
     fn header(&self) -> (u64, RecordKind) {
-        (self.v, self.kind.0)
+        (self.v, self.kind)
     }
 
     fn read(self, _: &ByteResolver) -> Result<Record, Invalid> {

@@ -1,15 +1,14 @@
 //! What a handler knows of its call.
 
-use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::dispatch::DispatchContext;
 use crate::cancel::Cancellation;
-use crate::checksum::{self, Hex};
+use crate::checksum::{Hex, idempotency_key};
 use crate::deadline::{TimeLimit, Waits};
 use crate::error::Error;
 use crate::event::{EventKind, TurnEvent};
@@ -162,23 +161,10 @@ impl Deref for ToolContext {
     }
 }
 
-impl fmt::Debug for CallFacts {
-    /// Arguments may hold secrets: they are not shown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallFacts")
-            .field("call", &self.call)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ToolContext { id(), tool() });
 
-impl fmt::Debug for ToolContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolContext")
-            .field("id", &self.0.call.id)
-            .field("tool", &self.0.call.name)
-            .finish_non_exhaustive()
-    }
-}
+// Arguments may hold secrets: they are not shown.
+debug_fields!(CallFacts { checked });
 
 /// What is known of a call once it is checked.
 #[derive(Debug)]
@@ -209,17 +195,15 @@ impl Deref for Call {
 }
 
 impl Checked {
-    /// The key of the call's effect: unique, and the same whenever the same turn is played again.
+    /// The idempotency key of the call.
     pub(crate) fn idempotency_key(&self) -> String {
         let Call { ctx, request, .. } = &self.call;
-        let (conversation_id, turn) = (ctx.conversation_id().as_str(), ctx.turn_id());
-        let (ordinal, call) = (request.ordinal, self.checksum.as_str());
-        // Names are anybody's: joined by a sign that may stand in them, two calls could have one key. And a key goes to
-        // strangers, whom the names do not concern.
-        checksum::digest_of(&match ctx.nonce() {
-            // Names come again once a conversation was deleted: its keys do not.
-            Some(nonce) => json!([conversation_id, turn, ordinal, call, nonce]),
-            None => json!([conversation_id, turn, ordinal, call]),
-        })
+        idempotency_key(
+            ctx.conversation_id().as_str(),
+            ctx.turn_id(),
+            request.ordinal,
+            self.checksum.as_str(),
+            ctx.inner().nonce.get().and_then(Option::as_deref),
+        )
     }
 }

@@ -1,6 +1,5 @@
 //! The handle that executors, middleware and tools work with.
 
-use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
@@ -86,8 +85,8 @@ impl DispatchContext {
         self.signal().is_some() || self.cancellation().is_cancelled()
     }
 
-    pub(crate) fn begin_iteration(&self) {
-        self.0.iteration.fetch_add(1, Ordering::AcqRel);
+    pub(crate) fn begin_iteration(&self) -> u32 {
+        self.0.iteration.fetch_add(1, Ordering::AcqRel) + 1
     }
 
     /// Lets the dispatch take so many iterations at most. The lowest limit counts.
@@ -123,7 +122,7 @@ impl AsRef<TurnContext> for TurnContext {
 }
 
 /// A [`DispatchContext`] that does not keep the dispatch alive.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct WeakDispatchContext(Weak<Inner>);
 
 impl WeakDispatchContext {
@@ -134,17 +133,4 @@ impl WeakDispatchContext {
     }
 }
 
-impl fmt::Debug for DispatchContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DispatchContext")
-            .field("turn_id", &self.turn_id())
-            .field("tools", self.tools())
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for WeakDispatchContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("WeakDispatchContext")
-    }
-}
+debug_fields!(DispatchContext { turn_id(), tools() });

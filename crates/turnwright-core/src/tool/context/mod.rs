@@ -6,6 +6,7 @@ mod outer;
 mod setup;
 mod signal;
 mod turn;
+mod turn_state;
 
 pub use call::ToolContext;
 pub use dispatch::{DispatchContext, WeakDispatchContext};
@@ -15,4 +16,4 @@ pub use turn::{TurnContext, WeakTurnContext};
 pub(crate) use call::{Call, CallFacts, Checked};
 pub(crate) use outer::Outer;
 pub(crate) use setup::{Setup, setup_methods};
-pub(crate) use turn::TurnParts;
+pub(crate) use turn_state::TurnParts;

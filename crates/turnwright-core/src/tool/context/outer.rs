@@ -16,13 +16,8 @@ pub(crate) struct Outer {
     pub(crate) turn: TurnContext,
     /// The tools whose calls the turn runs under, the outermost first.
     tools: Vec<Arc<str>>,
-    inherited: Inherited,
-}
-
-/// The rules of the outer turns. Empty where the input says [`without_outer_rules`](super::TurnInput::without_outer_rules).
-#[derive(Default)]
-struct Inherited {
-    /// The setups whose policies apply, the outermost first.
+    /// The setups whose policies apply, the outermost first. Empty where the input says
+    /// [`without_outer_rules`](crate::TurnInput::without_outer_rules).
     setups: Vec<Arc<Setup>>,
     /// The taint of the outer prompt when the turn was started. `None` if it is not inherited.
     taint: Option<Taint>,
@@ -33,17 +28,13 @@ impl Outer {
         let turn = call.turn().clone();
         let mut tools = turn.outer_tools().to_vec();
         tools.push(call.tool().name().into());
-        let inherited = match inherits {
-            true => Inherited {
-                setups: turn.setups().cloned().collect(),
-                taint: Some(turn.taint()),
-            },
-            false => Inherited::default(),
-        };
+        let setups = turn.setups().filter(|_| inherits).cloned().collect();
+        let taint = inherits.then(|| turn.taint());
         Outer {
             turn,
             tools,
-            inherited,
+            setups,
+            taint,
         }
     }
 }
@@ -59,7 +50,7 @@ impl TurnContext {
     /// The setups whose policies apply to the calls of this turn: those of the outer turns, the outermost first, then its
     /// own.
     pub(crate) fn setups(&self) -> impl Iterator<Item = &Arc<Setup>> {
-        let outer = self.outer().map(|outer| outer.inherited.setups.iter());
+        let outer = self.outer().map(|outer| outer.setups.iter());
         outer.into_iter().flatten().chain([self.shared_setup()])
     }
 
@@ -72,8 +63,8 @@ impl TurnContext {
 
     /// The taint that comes from outside of this turn.
     pub(crate) fn outer_taint(&self) -> Option<Taint> {
-        let inherited = self.outer().and_then(|outer| outer.inherited.taint.clone());
-        match (inherited, self.taint_before()) {
+        let inherited = self.outer().and_then(|outer| outer.taint.clone());
+        match (inherited, self.inner().taint_before.get()) {
             (Some(mut taint), Some(before)) => {
                 before.tiers().for_each(|tier| taint.add(tier));
                 Some(taint)
@@ -92,7 +83,11 @@ impl TurnContext {
     /// # Errors
     /// `E_TURN_NOT_RESUMABLE`: policies of an outer turn applied to it, and that turn is not there.
     pub(crate) fn inherit_again(&self, record: &TurnRecord) -> Result<(), Error> {
-        let Some(tiers) = record.outer_tiers.as_ref().filter(|_| self.inherits()) else {
+        let Some(tiers) = record
+            .outer_tiers
+            .as_ref()
+            .filter(|_| self.inner().parts.inherits)
+        else {
             return Ok(());
         };
         if self.outer().is_none() {
@@ -103,7 +98,8 @@ impl TurnContext {
         }
         let mut taint = Taint::default();
         tiers.iter().for_each(|tier| taint.add(*tier));
-        self.set_taint_before(taint);
+        // A turn is resumed once.
+        let _ = self.inner().taint_before.set(taint);
         Ok(())
     }
 }

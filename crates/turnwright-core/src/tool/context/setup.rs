@@ -4,28 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::artifact::ArtifactLimits;
-use crate::spool::{Spool, Unkept};
+use crate::spool::{MemorySpool, Spool};
 use crate::state::State;
 use crate::store::Store;
 use crate::tool::ForgePolicy;
 use crate::tool::approval::{ApprovalPolicy, Approver};
 use crate::tool::reconcile::Reconcile;
 use crate::trust::ConversationSecret;
-
-/// What stands in a prompt itself unless told.
-const INLINE_LIMIT: u64 = 4 * 1024;
-/// The most bytes of one result.
-const MAX_RESULT_BYTES: u64 = 64 * 1024 * 1024;
-/// Calls that run at once unless told.
-const PARALLEL_CALLS: usize = 16;
-/// How long somebody has to answer unless told.
-const APPROVAL_TIMEOUT: Duration = Duration::from_secs(15 * 60);
-/// How long a store may take for a batch unless told.
-const STORE_TIMEOUT: Duration = Duration::from_secs(60);
-/// For how long a conversation is held unless told, if nobody renews it.
-const LEASE: Duration = Duration::from_secs(30);
-/// Iterations of a dispatch unless told.
-const ITERATION_LIMIT: u32 = 64;
 
 #[derive(Clone)]
 pub(crate) struct Setup {
@@ -53,13 +38,14 @@ pub(crate) struct Setup {
     pub(crate) state: State,
 }
 
+/// The defaults that the methods of the builders name.
 impl Default for Setup {
     fn default() -> Self {
-        let unkept: Arc<dyn Spool> = Arc::new(Unkept::default());
+        let unkept: Arc<dyn Spool> = Arc::new(MemorySpool::transient());
         Setup {
             store: None,
-            store_timeout: STORE_TIMEOUT,
-            lease: LEASE,
+            store_timeout: Duration::from_secs(60),
+            lease: Duration::from_secs(30),
             unknown_calls: None,
             recalls_answers: true,
             spool: Arc::clone(&unkept),
@@ -68,12 +54,12 @@ impl Default for Setup {
             secret: None,
             policies: Vec::new(),
             approver: None,
-            approval_timeout: APPROVAL_TIMEOUT,
-            inline_limit: INLINE_LIMIT,
-            max_result_bytes: MAX_RESULT_BYTES,
+            approval_timeout: Duration::from_secs(15 * 60),
+            inline_limit: 4 * 1024,
+            max_result_bytes: 64 * 1024 * 1024,
             artifact_limits: ArtifactLimits::default(),
-            parallel_calls: PARALLEL_CALLS,
-            iteration_limit: ITERATION_LIMIT,
+            parallel_calls: 16,
+            iteration_limit: 64,
             forge: Some(ForgePolicy::Stable),
             trace_content: false,
             state: State::default(),
@@ -98,15 +84,15 @@ macro_rules! setup_methods {
         /// memory, at most 1 GiB in all, each result for as long as a record holds it: a
         /// [`MemoryStore`](crate::store::MemoryStore) that deletes a conversation releases its results.
         pub fn spool(mut self, spool: impl crate::spool::Spool + 'static) -> Self {
-            self.setup.spool = std::sync::Arc::new(spool);
-            self.setup.spool_given = true;
+            self.setup().spool = std::sync::Arc::new(spool);
+            self.setup().spool_given = true;
             self
         }
 
         /// Something of yours that handlers and middleware reach by its type: see
         /// [`TurnContext::state`](crate::TurnContext::state). One of each type.
         pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
-            self.setup.state.put(value);
+            self.setup().state.put(value);
             self
         }
 
@@ -117,7 +103,7 @@ macro_rules! setup_methods {
             mut self,
             policy: impl crate::tool::approval::ApprovalPolicy + 'static,
         ) -> Self {
-            self.setup.policies.push(std::sync::Arc::new(policy));
+            self.setup().policies.push(std::sync::Arc::new(policy));
             self
         }
 
@@ -126,20 +112,20 @@ macro_rules! setup_methods {
             mut self,
             approver: impl crate::tool::approval::Approver + 'static,
         ) -> Self {
-            self.setup.approver = Some(std::sync::Arc::new(approver));
+            self.setup().approver = Some(std::sync::Arc::new(approver));
             self
         }
 
         /// How long somebody has to answer. 15 minutes unless told.
         pub fn approval_timeout(mut self, limit: std::time::Duration) -> Self {
-            self.setup.approval_timeout = limit;
+            self.setup().approval_timeout = limit;
             self
         }
 
         /// The most bytes of text that stand in the prompt themselves, where the tool says nothing else. 4 KiB unless told;
         /// more becomes a handle.
         pub fn inline_limit(mut self, bytes: u64) -> Self {
-            self.setup.inline_limit = bytes;
+            self.setup().inline_limit = bytes;
             self
         }
 
@@ -149,13 +135,13 @@ macro_rules! setup_methods {
         /// ([`ToolCall::is_truncated`](crate::record::ToolCall::is_truncated)), the model is told, and operators get a
         /// warning. The sender of a stream finds it closed. Default: 64 MiB.
         pub fn max_result_bytes(mut self, bytes: u64) -> Self {
-            self.setup.max_result_bytes = bytes;
+            self.setup().max_result_bytes = bytes;
             self
         }
 
         /// The bounds under which artifacts answer.
         pub fn artifact_limits(mut self, limits: crate::artifact::ArtifactLimits) -> Self {
-            self.setup.artifact_limits = limits;
+            self.setup().artifact_limits = limits;
             self
         }
     };

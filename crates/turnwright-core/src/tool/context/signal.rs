@@ -1,6 +1,5 @@
 //! How a dispatch ends: acknowledged or refused, once.
 
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 
@@ -60,15 +59,15 @@ impl DispatchContext {
         Ok(())
     }
 
-    /// Ends the dispatch as refused, with any error. It is for whoever ran the turn; the model does not read it.
-    /// One that is not ours becomes the source of `E_LLM_EXECUTION_REFUSED`.
+    /// Ends the dispatch as nacked, with any error. The error is for the caller of the turn; the model does not read it.
+    /// An error that is not an [`Error`] becomes the source of `E_LLM_EXECUTION_NACKED`.
     ///
     /// # Errors
     /// `E_LLM_EXECUTION_ALREADY_SIGNALLED` if it was ended before: the first signal counts.
     pub fn nack(&self, error: impl Into<BoxError>) -> Result<(), Error> {
         let error = match error.into().downcast::<Error>() {
             Ok(ours) => *ours,
-            Err(other) => Error::new(ErrorCode::Refused, other.to_string()).with_source(other),
+            Err(other) => Error::new(ErrorCode::Nacked, other.to_string()).with_source(other),
         };
         self.signals().give(Signal::Nack, Some(error)).map(drop)
     }
@@ -79,16 +78,16 @@ impl DispatchContext {
         self.signals().0.lock().signal
     }
 
-    /// Why it was refused, if it was.
+    /// The error of the nack, if there was one.
     #[must_use]
     pub fn nack_error(&self) -> Option<Error> {
         self.signals().0.lock().error.clone()
     }
 
-    /// Why it was refused.
-    pub(crate) fn refusal(&self) -> Error {
+    /// The error of a nacked dispatch.
+    pub(crate) fn nacked(&self) -> Error {
         let error = self.nack_error();
-        error.unwrap_or_else(|| Error::new(ErrorCode::Refused, "the executor refused"))
+        error.unwrap_or_else(|| Error::new(ErrorCode::Nacked, "the executor nacked the dispatch"))
     }
 
     /// Runs `work` inside [`DispatchContext::ack`], unless the guard is dropped before. Never on a nack.
@@ -103,9 +102,7 @@ impl DispatchContext {
             key,
         }
     }
-}
 
-impl DispatchContext {
     /// Lets go of what still waits for an acknowledgement: there will be none.
     pub(crate) fn forget_on_ack(&self) {
         let waiting = std::mem::take(&mut self.signals().0.lock().on_ack);
@@ -128,6 +125,7 @@ impl Signals {
 }
 
 /// Keeps work waiting for the acknowledgement; dropping it takes the work back.
+#[derive(Debug)]
 #[must_use = "dropping this takes the work back at once; `keep` it for the life of the dispatch"]
 pub struct AckGuard {
     signals: Option<Weak<Signals>>,
@@ -154,13 +152,5 @@ impl Drop for AckGuard {
             // Dropped here, outside of the lock: what the work captured may use this dispatch.
             drop(taken);
         }
-    }
-}
-
-impl fmt::Debug for AckGuard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AckGuard")
-            .field("key", &self.key)
-            .finish_non_exhaustive()
     }
 }

@@ -1,33 +1,28 @@
 //! The handle that everything in a turn works with.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
-use std::{fmt, io};
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
-use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
 use super::outer::Outer;
 use super::setup::Setup;
+use super::turn_state::{TurnParts, TurnState};
 use crate::answer::AnswerFormat;
 use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
 use crate::checksum::digest_of;
 use crate::event::{EventBus, EventKind, TurnEvent};
-use crate::gate::{GateTable, RecordedGates, TurnGates};
-use crate::ids::{CallIds, Id};
+use crate::gate::GateTable;
+use crate::ids::Id;
 use crate::lease::HeldLease;
-use crate::outcome::Stop;
-use crate::record_log::Records;
 use crate::render::Taint;
 use crate::spool::Spool;
 use crate::stash::Stash;
-use crate::state::State;
 use crate::store::{ConversationId, Store};
-use crate::task::Tasks;
 use crate::tool::registry::ToolRegistry;
 use crate::trust::ConversationSecret;
 use crate::usage::Usage;
@@ -36,103 +31,16 @@ use crate::usage::Usage;
 ///
 /// Middleware of a turn gets it; a [`DispatchContext`](crate::DispatchContext) is one too, and more.
 #[derive(Clone)]
-pub struct TurnContext(Arc<Inner>);
-
-struct Inner {
-    parts: TurnParts,
-    records: RwLock<Records>,
-    ids: CallIds,
-    ordinals: AtomicU64,
-    usage: Mutex<Used>,
-    stop: Mutex<Option<Stop>>,
-    gates: TurnGates,
-    /// Whoever reads what the turn says, until it has ended.
-    stream: Mutex<Option<mpsc::Sender<TurnEvent>>>,
-    /// What closes calls that were dropped on their way, and runs those that run side by side.
-    tasks: Tasks,
-    /// Calls that are on record and not settled, wherever they run.
-    open_calls: Tasks,
-    /// Of the conversation and the turn, for what must be apart from other turns'.
-    digest: OnceLock<String>,
-    /// It has ended: nothing is written for it any more.
-    ended: AtomicBool,
-    /// The store took too long once.
-    store_hangs: AtomicBool,
-    /// Held by whoever writes to the store: writes keep their order.
-    writes: tokio::sync::Mutex<()>,
-    /// What executors and middleware keep for this turn.
-    per_turn: Mutex<State>,
-    /// Its hold on the conversation, once it has begun.
-    hold: OnceLock<HeldLease>,
-    /// See [`TurnRecord::nonce`](crate::record::TurnRecord), once it has begun under a runner.
-    nonce: OnceLock<Arc<str>>,
-    /// Something that it had to write was not written.
-    unwritten: AtomicBool,
-    /// Somebody else has the turn now.
-    taken_over: AtomicBool,
-    /// The gates at which it waited before it was taken up again.
-    recorded_gates: RecordedGates,
-    /// The taint that came from outside when the turn was begun, once it is resumed.
-    taint_before: OnceLock<Taint>,
-}
-
-/// What was used of models: by the turn itself, and by turns that were made for its calls.
-#[derive(Default)]
-struct Used {
-    itself: Usage,
-    below: Usage,
-}
-
-/// What a turn is made of.
-pub(crate) struct TurnParts {
-    pub(crate) id: Arc<str>,
-    pub(crate) conversation_id: ConversationId,
-    /// Whether the store and the spool of the setup keep what the turn makes. If not, it lives in memory.
-    pub(crate) kept: bool,
-    pub(crate) setup: Arc<Setup>,
-    pub(crate) tools: ToolRegistry,
-    pub(crate) stash: Stash,
-    pub(crate) events: EventBus,
-    pub(crate) cancellation: Cancellation,
-    pub(crate) stream: Option<mpsc::Sender<TurnEvent>>,
-    pub(crate) answer: Option<Arc<AnswerFormat>>,
-    /// The turn of the call that it runs under.
-    pub(crate) outer: Option<Outer>,
-    /// Whether the policies and the taint of outer turns apply to it.
-    pub(crate) inherits: bool,
-    /// Where it runs, and where what it leaves behind is brought to its end.
-    pub(crate) runtime: Option<Handle>,
-}
+pub struct TurnContext(Arc<TurnState>);
 
 impl TurnContext {
-    pub(crate) fn new(mut parts: TurnParts) -> Self {
-        TurnContext(Arc::new(Inner {
-            stream: Mutex::new(parts.stream.take()),
-            ids: CallIds::new(&parts.id),
-            // The gates of the outer turn answer for this one.
-            gates: match &parts.outer {
-                Some(outer) => outer.turn.turn_gates().below(),
-                None => TurnGates::default(),
-            },
-            parts,
-            records: RwLock::default(),
-            ordinals: AtomicU64::new(0),
-            usage: Mutex::default(),
-            stop: Mutex::default(),
-            tasks: Tasks::default(),
-            open_calls: Tasks::default(),
-            writes: tokio::sync::Mutex::default(),
-            digest: OnceLock::new(),
-            ended: AtomicBool::new(false),
-            store_hangs: AtomicBool::new(false),
-            per_turn: Mutex::default(),
-            hold: OnceLock::new(),
-            nonce: OnceLock::new(),
-            unwritten: AtomicBool::new(false),
-            taken_over: AtomicBool::new(false),
-            recorded_gates: RecordedGates::default(),
-            taint_before: OnceLock::new(),
-        }))
+    pub(crate) fn new(parts: TurnParts) -> Self {
+        TurnContext(Arc::new(TurnState::new(parts)))
+    }
+
+    /// What it holds.
+    pub(crate) fn inner(&self) -> &TurnState {
+        &self.0
     }
 
     /// The turn's id.
@@ -181,22 +89,22 @@ impl TurnContext {
 
     /// The store that keeps the records of this turn, if one does.
     pub(crate) fn record_store(&self) -> Option<&Arc<dyn Store>> {
-        self.store().filter(|_| self.0.parts.kept)
+        self.store().filter(|_| self.0.parts.stored)
     }
 
     /// Where the results of this turn are kept. Of a turn whose input named no conversation that is memory, for as long as
     /// its outcome or a reader holds them.
     #[must_use]
     pub fn spool(&self) -> &Arc<dyn Spool> {
-        match self.0.parts.kept {
+        match self.0.parts.stored {
             true => &self.setup().spool,
             false => &self.setup().unkept,
         }
     }
 
-    /// The id under which the spool keeps the result of a call. A spool may serve many conversations, whose turns may have the
-    /// same ids where you give them: so a digest of both stands before it, short enough for a file's name. Behind it stands by
-    /// whom the turn is run: one who has lost it, and does not know that yet, keeps nothing in the place of another's.
+    /// The spool id of a call's result. A spool may serve many conversations, whose turns may have equal ids: a digest of both comes
+    /// first, short enough for a file name. The owner of the run comes last, so that a process that has lost the turn, and does
+    /// not know that yet, does not overwrite the result of the new owner.
     pub(crate) fn spool_id(&self, call: &str) -> String {
         let digest = self.0.digest.get_or_init(|| {
             let mut digest = digest_of(&json!([self.conversation_id().as_str(), self.turn_id()]));
@@ -251,8 +159,8 @@ impl TurnContext {
         for found in self.retrievables() {
             taint.add_retrievable(&found);
         }
-        for said in self.messages() {
-            taint.add_message(&said);
+        for message in self.messages() {
+            taint.add_message(&message);
         }
         taint
     }
@@ -276,11 +184,6 @@ impl TurnContext {
         self.tell(|| EventKind::Usage { usage });
     }
 
-    /// Adds what the turn had used before it was taken up again.
-    pub(crate) fn add_usage_before(&self, usage: Usage) {
-        self.0.usage.lock().itself += usage;
-    }
-
     /// Adds what a turn has used that was made for one of its calls.
     pub(crate) fn add_usage_below(&self, usage: Usage) {
         self.0.usage.lock().below += usage;
@@ -297,7 +200,7 @@ impl TurnContext {
         self.events().tell(&self.0.parts.id, kind);
     }
 
-    /// Gives an event to whoever reads the turn's stream, and waits for them if they are slow. Whether they got it.
+    /// Sends an event to the reader of the turn's stream, and waits if it is slow. Returns whether it was received.
     pub(crate) async fn emit(&self, event: impl FnOnce() -> TurnEvent) -> bool {
         let full = match &*self.0.stream.lock() {
             None => return false,
@@ -310,7 +213,7 @@ impl TurnContext {
                 Err(TrySendError::Full(())) => stream.clone(),
             },
         };
-        // Apart, so that whoever finds room does not carry the room for waiting.
+        // In a function of its own: the future without waiting stays small.
         Box::pin(crate::event::send(&full, self.cancellation(), event())).await
     }
 
@@ -319,7 +222,7 @@ impl TurnContext {
         self.0.stream.lock().is_some()
     }
 
-    /// Gives an event to whoever reads the turn's stream, if there is room: for what cannot wait, and may be missed.
+    /// Sends an event to the reader of the turn's stream if there is room: for events that may be missed.
     pub(crate) fn emit_now(&self, event: impl FnOnce() -> TurnEvent) {
         let stream = self.0.stream.lock().clone();
         if let Some(stream) = stream {
@@ -327,9 +230,9 @@ impl TurnContext {
         }
     }
 
-    /// It is over: whoever reads the stream comes to its end, and whoever kept the context can do nothing more with it.
+    /// Ends the turn: its stream ends, and contexts that are still held can do nothing more.
     pub(crate) fn end(&self) {
-        self.0.ended.store(true, Ordering::Release);
+        self.0.ended.set();
         self.cancellation().cancel();
         self.0.gates.end();
         drop(self.0.stream.lock().take());
@@ -339,61 +242,6 @@ impl TurnContext {
     /// What the turn holds of its conversation, once it has begun under a runner.
     pub(crate) fn hold(&self) -> Option<&HeldLease> {
         self.0.hold.get()
-    }
-
-    pub(crate) fn set_hold(&self, hold: HeldLease) {
-        // A turn begins once.
-        let _ = self.0.hold.set(hold);
-    }
-
-    /// What tells the idempotency keys of its calls from those of another turn of the same name, if it has that.
-    pub(crate) fn nonce(&self) -> Option<&str> {
-        self.0.nonce.get().map(|nonce| &**nonce)
-    }
-
-    pub(crate) fn set_nonce(&self, nonce: Option<Arc<str>>) {
-        if let Some(nonce) = nonce {
-            // A turn begins once.
-            let _ = self.0.nonce.set(nonce);
-        }
-    }
-
-    /// Whether what happens at its gates is to be noted.
-    pub(crate) fn is_held(&self) -> bool {
-        self.hold().is_some()
-    }
-
-    pub(crate) fn note_unwritten(&self) {
-        self.0.unwritten.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn has_unwritten(&self) -> bool {
-        self.0.unwritten.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn note_taken_over(&self) {
-        self.0.taken_over.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn is_taken_over(&self) -> bool {
-        self.0.taken_over.load(Ordering::Acquire)
-    }
-
-    /// The gates at which it waited before it was taken up again.
-    pub(crate) fn recorded_gates(&self) -> &RecordedGates {
-        &self.0.recorded_gates
-    }
-
-    pub(crate) fn note_store_hangs(&self) {
-        self.0.store_hangs.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn store_hangs(&self) -> bool {
-        self.0.store_hangs.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn has_ended(&self) -> bool {
-        self.0.ended.load(Ordering::Acquire)
     }
 
     pub(crate) fn shared_id(&self) -> &Arc<str> {
@@ -412,38 +260,13 @@ impl TurnContext {
         self.0.parts.outer.as_ref()
     }
 
-    pub(crate) fn inherits(&self) -> bool {
-        self.0.parts.inherits
-    }
-
-    pub(crate) fn taint_before(&self) -> Option<&Taint> {
-        self.0.taint_before.get()
-    }
-
-    pub(crate) fn set_taint_before(&self, taint: Taint) {
-        // A turn is resumed once.
-        let _ = self.0.taint_before.set(taint);
-    }
-
-    pub(crate) fn records(&self) -> &RwLock<Records> {
-        &self.0.records
-    }
-
     pub(crate) fn gates(&self) -> &GateTable {
         self.0.gates.table()
-    }
-
-    pub(crate) fn turn_gates(&self) -> &TurnGates {
-        &self.0.gates
     }
 
     /// This turn and those around it, whose gates are the same.
     pub(crate) fn and_outer(&self) -> impl Iterator<Item = &TurnContext> {
         std::iter::successors(Some(self), |turn| turn.outer().map(|outer| &outer.turn))
-    }
-
-    pub(crate) fn tasks(&self) -> &Tasks {
-        &self.0.tasks
     }
 
     /// Where what is left behind is brought to its end: where the turn runs, or else here.
@@ -452,28 +275,12 @@ impl TurnContext {
         of_turn.or_else(|| Handle::try_current().ok())
     }
 
-    pub(crate) fn open_calls(&self) -> &Tasks {
-        &self.0.open_calls
-    }
-
-    pub(crate) fn writes(&self) -> &tokio::sync::Mutex<()> {
-        &self.0.writes
-    }
-
-    pub(crate) fn per_turn_cell(&self) -> &Mutex<State> {
-        &self.0.per_turn
-    }
-
-    pub(crate) fn stop_cell(&self) -> &Mutex<Option<Stop>> {
-        &self.0.stop
-    }
-
-    /// An id for a call, unlike any in this turn.
-    pub(crate) fn next_call_id(&self) -> Id {
+    /// An id for a call, unlike any in this turn, and its ordinal.
+    pub(crate) fn next_call(&self) -> (Id, u64) {
         loop {
             let id = self.0.ids.next();
-            if !self.records().read().has_tool_call(id.as_str()) {
-                return id;
+            if !self.0.records.read().tool_calls.has(id.as_str()) {
+                return (id, self.0.ordinals.fetch_add(1, Ordering::Relaxed));
             }
         }
     }
@@ -483,15 +290,11 @@ impl TurnContext {
         self.0.ids.go_on_from(next);
         self.0.ordinals.fetch_max(next, Ordering::Relaxed);
     }
-
-    pub(crate) fn next_ordinal(&self) -> u64 {
-        self.0.ordinals.fetch_add(1, Ordering::Relaxed)
-    }
 }
 
 /// A [`TurnContext`] that does not keep the turn alive.
-#[derive(Clone)]
-pub struct WeakTurnContext(Weak<Inner>);
+#[derive(Clone, Debug)]
+pub struct WeakTurnContext(Weak<TurnState>);
 
 impl WeakTurnContext {
     /// The turn, if something else keeps it alive.
@@ -501,17 +304,4 @@ impl WeakTurnContext {
     }
 }
 
-impl fmt::Debug for TurnContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TurnContext")
-            .field("turn_id", &self.turn_id())
-            .field("tools", self.tools())
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for WeakTurnContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("WeakTurnContext")
-    }
-}
+debug_fields!(TurnContext { turn_id(), tools() });

@@ -49,7 +49,7 @@ impl Snapshot {
             };
             match (self.has(tool.name()), decision) {
                 (false, _) | (true, OnCollision::Replace) => {
-                    self.lay(tool.clone());
+                    self.put(tool.clone());
                 }
                 (true, OnCollision::Keep) => {}
                 (true, OnCollision::Error) => {

@@ -16,13 +16,9 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
-mod bind;
-mod exchange;
 mod merge;
 mod snapshot;
 
-#[cfg(test)]
-mod forks;
 #[cfg(test)]
 mod tests;
 
@@ -31,14 +27,11 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-pub use bind::BoundRegistry;
 pub use merge::MergePolicy;
-
-pub(crate) use exchange::Exchange;
-pub(crate) use snapshot::SnapshotMark;
 
 use crate::error::{Error, ErrorCode};
 use crate::tool::Tool;
+use crate::tool::context::{AckGuard, DispatchContext};
 use snapshot::Snapshot;
 
 /// Tools by name, in the order in which they came. A handle: clones share it, [`ToolRegistry::fork`] copies it.
@@ -73,22 +66,22 @@ impl ToolRegistry {
 
     /// Adds a tool. If there is one of its name, the error gives this advice.
     pub(crate) fn register_or(&self, tool: Tool, advice: &str) -> Result<(), Error> {
-        let mut shelf = self.0.write();
-        if shelf.has(tool.name()) {
+        let mut tools = self.0.write();
+        if tools.has(tool.name()) {
             return Err(clash(tool.name(), advice));
         }
-        Arc::make_mut(&mut shelf).lay(tool);
+        Arc::make_mut(&mut tools).put(tool);
         Ok(())
     }
 
     /// Adds a tool in the place of one of its name, which it gives back. Hidden stays hidden.
     pub fn register_overwriting(&self, tool: Tool) -> Option<Tool> {
-        Arc::make_mut(&mut self.0.write()).lay(tool)
+        Arc::make_mut(&mut self.0.write()).put(tool)
     }
 
     /// Takes a tool away, and what was said of its name.
     pub fn unregister(&self, name: &str) -> Option<Tool> {
-        self.change_if(|shelf| shelf.has(name), |shelf| shelf.take(name))
+        Arc::make_mut(&mut self.0.write()).take(name)
     }
 
     /// The tool of that name, hidden or not.
@@ -121,6 +114,11 @@ impl ToolRegistry {
         self.0.read().tools().cloned().collect()
     }
 
+    /// Looks at every tool, under the lock.
+    pub(crate) fn for_each(&self, look: impl FnMut(&Tool)) {
+        self.0.read().tools().for_each(look);
+    }
+
     /// The tools that a model is shown, in order.
     #[must_use]
     pub fn visible(&self) -> Vec<Tool> {
@@ -134,36 +132,28 @@ impl ToolRegistry {
     }
 
     fn select(&self, hidden: bool) -> Vec<Tool> {
-        let shelf = self.0.read();
-        if shelf.hidden.is_empty() {
-            return if hidden {
-                Vec::new()
-            } else {
-                shelf.tools().cloned().collect()
-            };
+        let tools = self.0.read();
+        if tools.hidden.is_empty() && !hidden {
+            // Allocates once: the number is known.
+            return tools.tools().cloned().collect();
         }
-        let wanted = |tool: &&Tool| shelf.hidden.contains(tool.name()) == hidden;
-        shelf.tools().filter(wanted).cloned().collect()
+        let wanted = |tool: &&Tool| tools.hidden.contains(tool.name()) == hidden;
+        tools.tools().filter(wanted).cloned().collect()
     }
 
     /// Hides a tool from the model; it can still be called. `false` if there is none of that name.
     pub fn hide(&self, name: &str) -> bool {
-        let mut shelf = self.0.write();
-        let Some(name) = shelf.get(name).map(|tool| Arc::clone(tool.shared_name())) else {
+        let mut tools = self.0.write();
+        let Some(name) = tools.get(name).map(|tool| Arc::clone(tool.shared_name())) else {
             return false;
         };
-        if !shelf.hidden.contains(&name) {
-            Arc::make_mut(&mut shelf).hidden.insert(name);
-        }
+        Arc::make_mut(&mut tools).hidden.insert(name);
         true
     }
 
     /// Shows a tool again. `false` if it was not hidden.
     pub fn unhide(&self, name: &str) -> bool {
-        self.change_if(
-            |shelf| shelf.hidden.contains(name),
-            |shelf| shelf.hidden.remove(name),
-        )
+        Arc::make_mut(&mut self.0.write()).hidden.remove(name)
     }
 
     /// Hides exactly these; names of no tool are passed over.
@@ -171,22 +161,17 @@ impl ToolRegistry {
         // Collected first: the iterator is foreign code and may look at this registry.
         let names: Vec<N> = names.into_iter().collect();
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-        let mut shelf = self.0.write();
+        let mut tools = self.0.write();
         let hidden = names
             .into_iter()
-            .filter_map(|name| Some(Arc::clone(shelf.get(name)?.shared_name())))
+            .filter_map(|name| Some(Arc::clone(tools.get(name)?.shared_name())))
             .collect();
-        if shelf.hidden != hidden {
-            Arc::make_mut(&mut shelf).hidden = hidden;
-        }
+        Arc::make_mut(&mut tools).hidden = hidden;
     }
 
     /// Shows all.
     pub fn clear_hidden(&self) {
-        self.change_if(
-            |shelf| !shelf.hidden.is_empty(),
-            |shelf| shelf.hidden.clear(),
-        );
+        Arc::make_mut(&mut self.0.write()).hidden.clear();
     }
 
     /// Whether the tool of that name is hidden.
@@ -197,30 +182,35 @@ impl ToolRegistry {
 
     /// Takes all ephemeral tools away, and gives them.
     pub fn prune_ephemeral(&self) -> Vec<Tool> {
-        self.change_if(
-            |shelf| shelf.tools().any(Tool::is_ephemeral),
-            |shelf| shelf.take_all(Tool::is_ephemeral),
-        )
+        let mut tools = self.0.write();
+        let ephemeral = tools.tools().filter(|tool| tool.is_ephemeral());
+        let ephemeral: Vec<Tool> = ephemeral.cloned().collect();
+        // Not copied for nothing: every turn comes here.
+        if !ephemeral.is_empty() {
+            let tools = Arc::make_mut(&mut tools);
+            ephemeral
+                .iter()
+                .for_each(|tool| drop(tools.take(tool.name())));
+        }
+        ephemeral
+    }
+
+    /// Prunes ephemeral tools inside `ack()`, before it returns, and never on `nack()`. The dispatch holds the registry
+    /// weakly. Dropping the guard unbinds the registry.
+    pub fn bind_context(&self, ctx: &DispatchContext) -> AckGuard {
+        let registry = Arc::downgrade(&self.0);
+        ctx.on_ack(move || {
+            if let Some(registry) = registry.upgrade() {
+                ToolRegistry(registry).prune_ephemeral();
+            }
+        })
     }
 
     /// A copy: what happens to one is not seen by the other. Costs next to nothing until one of them is changed.
     #[must_use]
     pub fn fork(&self) -> Self {
-        let shelf = Arc::clone(&self.0.read());
-        ToolRegistry(Arc::new(RwLock::new(shelf)))
-    }
-
-    /// Nothing is copied for a change that would change nothing.
-    fn change_if<T: Default>(
-        &self,
-        needed: impl FnOnce(&Snapshot) -> bool,
-        change: impl FnOnce(&mut Snapshot) -> T,
-    ) -> T {
-        let mut shelf = self.0.write();
-        match needed(&shelf) {
-            true => change(Arc::make_mut(&mut shelf)),
-            false => T::default(),
-        }
+        let tools = Arc::clone(&self.0.read());
+        ToolRegistry(Arc::new(RwLock::new(tools)))
     }
 }
 
@@ -233,9 +223,9 @@ fn clash(name: &str, advice: &str) -> Error {
 
 impl fmt::Debug for ToolRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shelf = self.0.read();
+        let tools = self.0.read();
         f.debug_set()
-            .entries(shelf.tools().map(Tool::name))
+            .entries(tools.tools().map(Tool::name))
             .finish()
     }
 }

@@ -80,8 +80,11 @@ async fn judge(seed: u64, case: u64) -> u64 {
     let found = parse(&prompt, &key);
     let place = format!("TURNWRIGHT_SEED={seed}, case {case}: {prompt:?}");
     assert_eq!(
-        found.iter().map(|it| it.tag.as_str()).collect::<Vec<_>>(),
-        expected.iter().map(|it| it.tag).collect::<Vec<_>>(),
+        found
+            .iter()
+            .map(|entry| entry.tag.as_str())
+            .collect::<Vec<_>>(),
+        expected.iter().map(|entry| entry.tag).collect::<Vec<_>>(),
         "{place}"
     );
     let mut bare = prompt.clone();
@@ -90,8 +93,8 @@ async fn judge(seed: u64, case: u64) -> u64 {
             assert_eq!(&found.content, content, "{place}");
         }
         if let Some((name, value)) = &meant.attribute {
-            let attribute = found.attributes.iter().find(|(it, _)| it == name);
-            assert_eq!(attribute.map(|(_, it)| it), Some(value), "{place}");
+            let attribute = found.attributes.iter().find(|(entry, _)| entry == name);
+            assert_eq!(attribute.map(|(_, entry)| entry), Some(value), "{place}");
         }
         // The tags that were meant, once from the front: what looks like them elsewhere stays.
         let name = format!("<{}-", found.tag);
@@ -171,8 +174,8 @@ async fn record(rng: &mut Rng, renderer: &Renderer, shows: bool) -> (Vec<Part>, 
                 envelopes.extend(media.stash().iter().map(|(name, derived)| Meant {
                     attribute: Some(("derived", name.clone())),
                     ..meant(
-                        derived.tier() == TrustTier::FirstParty,
-                        derived.text().to_owned(),
+                        derived.trust_tier == TrustTier::FirstParty,
+                        derived.text.to_owned(),
                     )
                 }));
             }

@@ -93,10 +93,13 @@ async fn content_is_traced_on_request() {
     let (outcome, seen) = turn_of_secrets(true).await;
     let secret = format!("it is {CANARY}");
     let content = |span: &super::collect::SeenSpan, name: &str| {
-        let said: Value = serde_json::from_str(span.text(name).unwrap()).unwrap();
+        let messages: Value = serde_json::from_str(span.text(name).unwrap()).unwrap();
         (
-            said[0]["role"].as_str().unwrap().to_owned(),
-            said[0]["parts"][0]["content"].as_str().unwrap().to_owned(),
+            messages[0]["role"].as_str().unwrap().to_owned(),
+            messages[0]["parts"][0]["content"]
+                .as_str()
+                .unwrap()
+                .to_owned(),
         )
     };
     for name in ["invoke_agent", "chat"] {
@@ -118,8 +121,11 @@ async fn content_is_traced_on_request() {
         let result = span.text("gen_ai.tool.call.result");
         assert_eq!(result, call.text().await.as_deref());
     }
-    let told = seen.events.iter().map(|event| event.message());
-    assert_eq!(told.filter(|told| told.contains(CANARY)).count(), 1);
+    let message = seen.events.iter().map(|event| event.message());
+    assert_eq!(
+        message.filter(|message| message.contains(CANARY)).count(),
+        1
+    );
 }
 
 #[tokio::test]

@@ -51,7 +51,7 @@ where
         .description(format!("Does {name}."))
         .handler(move |args: Value, ctx: ToolContext| {
             let handler = Arc::clone(&handler);
-            async move { handler(said(&args), ctx).await }
+            async move { handler(text_arg(&args), ctx).await }
         })
         .build()
         .unwrap()
@@ -61,7 +61,7 @@ fn schema() -> Value {
     json!({ "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] })
 }
 
-fn said(args: &Value) -> String {
+fn text_arg(args: &Value) -> String {
     args["text"].as_str().unwrap().to_owned()
 }
 

@@ -14,7 +14,7 @@ use turnwright_core::{
 };
 
 use super::collect::{Collector, Recorded};
-use super::{Named, args, echo, said, schema, tool};
+use super::{Named, args, echo, schema, text_arg, tool};
 
 /// Two calls side by side in the first iteration, one of which fails; an answer in the second.
 fn two_iterations() -> TurnRunner {
@@ -150,10 +150,10 @@ async fn the_attributes_say_what_was_asked_used_and_went_wrong() {
 }
 
 #[tokio::test]
-async fn a_failed_executor_and_a_refusal_stand_in_the_model_call_and_in_the_turn() {
+async fn a_failed_executor_and_a_nack_are_on_the_spans_of_the_model_call_and_the_turn() {
     for (refuses, ended, code) in [
         (false, "failed", "E_LLM_EXECUTION_EXECUTOR_ERROR"),
-        (true, "refused", "E_STORE_ERROR"),
+        (true, "nacked", "E_STORE_ERROR"),
     ] {
         let traced = Collector::start();
         let executor = move |ctx: DispatchContext| async move {
@@ -204,10 +204,10 @@ async fn a_turn_that_is_called_off_closes_its_spans() {
         let runner = TurnRunner::builder(calls_the_stuck).tool(stuck(&reached));
         let runner = runner.build().unwrap();
         let ended = Arc::new(Notify::new());
-        let told = Arc::clone(&ended);
+        let reported = Arc::clone(&ended);
         let observer = runner.observe(move |event| {
             if event.name() == "turnEnd" {
-                told.notify_one();
+                reported.notify_one();
             }
         });
         let turn = runner.start("hi");
@@ -296,7 +296,7 @@ async fn what_a_handler_traces_is_within_the_span_of_its_call() {
         .handler_blocking(move |args: serde_json::Value, _: ToolContext| {
             // Another thread, which has no subscriber unless there is one for all.
             tracing::dispatcher::with_default(&dispatch, || tracing::info!("from the thread"));
-            said(&args)
+            text_arg(&args)
         })
         .build()
         .unwrap();
@@ -393,7 +393,7 @@ async fn words_to_operators_are_events_where_they_were_said() {
     let runner = TurnRunner::builder(executor).tool(speaks).build().unwrap();
     runner.run("hi").await;
     let seen = traced.seen();
-    let told: Vec<_> = seen
+    let messages: Vec<_> = seen
         .events
         .iter()
         .map(|event| {
@@ -402,7 +402,7 @@ async fn words_to_operators_are_events_where_they_were_said() {
         })
         .collect();
     assert_eq!(
-        told,
+        messages,
         [
             (Level::DEBUG, "chat", "one"),
             (Level::WARN, "execute_tool", "mind the gap"),

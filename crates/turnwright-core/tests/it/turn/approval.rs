@@ -24,11 +24,11 @@ fn calls_pay(n: i64) -> ScriptedModel {
 }
 
 /// Plays one call of `pay` with n = 1.
-async fn under(policy: impl ApprovalPolicy + 'static, told: &Told) -> TurnOutcome {
+async fn under(policy: impl ApprovalPolicy + 'static, observed: &Observed) -> TurnOutcome {
     let runner = TurnRunner::builder(calls_pay(1))
         .tool(pay().build())
         .policy(policy)
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
@@ -36,21 +36,21 @@ async fn under(policy: impl ApprovalPolicy + 'static, told: &Told) -> TurnOutcom
         outcome.is_answered(),
         "a refusal is an answer to the model, not the end of the turn"
     );
-    told.assert_paired();
+    observed.assert_paired();
     outcome
 }
 
 #[tokio::test]
 async fn a_policy_allows_denies_or_rewrites() {
-    let told = Told::default();
-    let allowed = under(|_: &PendingCall<'_>| Review::Allow, &told).await;
+    let observed = Observed::default();
+    let allowed = under(|_: &PendingCall<'_>| Review::Allow, &observed).await;
     assert_eq!(texts(&allowed).await, [r#"{"n":1,"mode":"fast"}"#]);
-    assert_eq!(told.of("turnGateOpen").len(), 0);
+    assert_eq!(observed.of("turnGateOpen").len(), 0);
 
-    let told = Told::default();
+    let observed = Observed::default();
     let denied = under(
         |_: &PendingCall<'_>| Review::deny("over budget 4711"),
-        &told,
+        &observed,
     )
     .await;
     let text = texts(&denied).await.remove(0);
@@ -58,15 +58,15 @@ async fn a_policy_allows_denies_or_rewrites() {
         text.contains("nothing was run") && !text.contains("4711"),
         "{text}"
     );
-    assert_eq!(told.of("toolCallRefused")[0]["code"], "E_TOOL_DENIED");
-    assert_eq!(told.of("toolExecutionStart").len(), 0);
+    assert_eq!(observed.of("toolCallRefused")[0]["code"], "E_TOOL_DENIED");
+    assert_eq!(observed.of("toolExecutionStart").len(), 0);
 
-    let told = Told::default();
+    let observed = Observed::default();
     let less = |call: &PendingCall<'_>| match call.args()["n"].as_i64() {
         Some(0) => Review::Allow,
         _ => Review::Rewrite(json!({ "n": 0 })),
     };
-    let rewritten = under(less, &told).await;
+    let rewritten = under(less, &observed).await;
     assert_eq!(texts(&rewritten).await, [r#"{"n":0,"mode":"fast"}"#]);
     let call = rewritten.tool_calls().next().unwrap();
     assert_eq!(call.edited_args(), Some(&json!({ "n": 0, "mode": "fast" })));
@@ -75,7 +75,7 @@ async fn a_policy_allows_denies_or_rewrites() {
         json!({ "n": 1 }),
         "what came stands beside it"
     );
-    assert_eq!(told.of("toolExecutionStart")[0]["args"]["n"], 0);
+    assert_eq!(observed.of("toolExecutionStart")[0]["args"]["n"], 0);
 }
 
 #[tokio::test]
@@ -103,10 +103,10 @@ async fn the_policies_of_the_runner_and_of_the_tool_must_all_agree() {
 
 #[tokio::test]
 async fn a_policy_that_panics_denies_and_so_does_an_approver() {
-    let told = Told::default();
+    let observed = Observed::default();
     let panics = |_: &PendingCall<'_>| -> Review { panic!("on purpose") };
     assert!(
-        under(panics, &told)
+        under(panics, &observed)
             .await
             .tool_calls()
             .next()
@@ -125,9 +125,9 @@ async fn a_policy_that_panics_denies_and_so_does_an_approver() {
 
 #[tokio::test]
 async fn rewritten_arguments_are_checked_again_in_full() {
-    let told = Told::default();
+    let observed = Observed::default();
     let too_much = |_: &PendingCall<'_>| Review::Rewrite(json!({ "n": 500 }));
-    let outcome = under(too_much, &told).await;
+    let outcome = under(too_much, &observed).await;
     let text = texts(&outcome).await.remove(0);
     assert!(
         text.contains("what they were changed to does not fit"),
@@ -137,7 +137,10 @@ async fn rewritten_arguments_are_checked_again_in_full() {
         !text.contains("/n"),
         "the model has nothing to mend: {text}"
     );
-    assert_eq!(told.of("toolCallRefused")[0]["code"], "E_INVALID_TOOL_ARGS");
+    assert_eq!(
+        observed.of("toolCallRefused")[0]["code"],
+        "E_INVALID_TOOL_ARGS"
+    );
 
     // External checks are asked again too.
     let asked = Arc::new(AtomicUsize::new(0));
@@ -167,15 +170,15 @@ async fn rewritten_arguments_are_checked_again_in_full() {
 #[tokio::test]
 async fn arguments_are_changed_three_times_at_most() {
     for (changes, runs) in [(3, true), (4, false)] {
-        let told = Told::default();
+        let observed = Observed::default();
         let grows = move |call: &PendingCall<'_>| match call.args()["n"].as_i64().unwrap() {
             n if n < 1 + changes => Review::Rewrite(json!({ "n": n + 1 })),
             _ => Review::Allow,
         };
-        let outcome = under(grows, &told).await;
-        assert_eq!(told.of("toolExecutionStart").len(), usize::from(runs));
+        let outcome = under(grows, &observed).await;
+        assert_eq!(observed.of("toolExecutionStart").len(), usize::from(runs));
         if !runs {
-            assert_eq!(told.of("toolCallRefused")[0]["code"], "E_TOOL_DENIED");
+            assert_eq!(observed.of("toolCallRefused")[0]["code"], "E_TOOL_DENIED");
         }
         assert_eq!(outcome.tool_calls().next().unwrap().is_error(), !runs);
     }
@@ -184,10 +187,10 @@ async fn arguments_are_changed_three_times_at_most() {
 #[tokio::test]
 async fn a_policy_that_always_says_the_same_arguments_changes_them_once() {
     // Without the default that checking fills in, as an author would write it.
-    let told = Told::default();
+    let observed = Observed::default();
     let outcome = under(
         |_: &PendingCall<'_>| Review::Rewrite(json!({ "n": "7" })),
-        &told,
+        &observed,
     )
     .await;
     assert_eq!(texts(&outcome).await, [r#"{"n":7,"mode":"fast"}"#]);
@@ -195,7 +198,7 @@ async fn a_policy_that_always_says_the_same_arguments_changes_them_once() {
 
 #[tokio::test]
 async fn asking_opens_a_gate_bound_to_the_call_the_tool_and_the_arguments() {
-    let told = Told::default();
+    let observed = Observed::default();
     let tool = pay()
         .approval(always("money leaves the house"))
         .build()
@@ -207,7 +210,7 @@ async fn asking_opens_a_gate_bound_to_the_call_the_tool_and_the_arguments() {
     ]);
     let runner = TurnRunner::builder(model)
         .tool(tool)
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let turn = runner.start("go");
@@ -230,19 +233,19 @@ async fn asking_opens_a_gate_bound_to_the_call_the_tool_and_the_arguments() {
         assert_eq!(question["argsDigest"], open[1].question["argsDigest"]);
         assert!(gates.approve(&open[0].id).unwrap());
         assert!(!gates.approve(&open[0].id).unwrap(), "it counts once");
-        assert!(gates.refuse(&open[1].id, "once is enough").unwrap());
+        assert!(gates.deny(&open[1].id, "once is enough").unwrap());
         assert!(!gates.approve(&open[1].id).unwrap());
         open
     };
     let (outcome, open) = tokio::join!(turn.outcome(), answer);
-    let ids: Vec<Option<&str>> = open.iter().map(|it| it.tool_call.as_deref()).collect();
-    let calls: Vec<Option<&str>> = outcome.tool_calls().map(|it| Some(it.id())).collect();
+    let ids: Vec<Option<&str>> = open.iter().map(|gate| gate.tool_call.as_deref()).collect();
+    let calls: Vec<Option<&str>> = outcome.tool_calls().map(|call| Some(call.id())).collect();
     assert_eq!(ids, calls);
     let texts = texts(&outcome).await;
     assert_eq!(texts[0], r#"{"n":1,"mode":"fast"}"#);
     assert!(texts[1].contains("once is enough"), "{}", texts[1]);
-    assert_eq!(told.of("toolExecutionStart").len(), 1);
-    told.assert_paired();
+    assert_eq!(observed.of("toolExecutionStart").len(), 1);
+    observed.assert_paired();
 }
 
 #[tokio::test]
@@ -259,8 +262,8 @@ async fn a_rejected_approval_gives_its_reason_once() {
         assert!(gates.reject(&id, "not today"));
     };
     let (outcome, ()) = tokio::join!(turn.outcome(), answer);
-    let told = "The call was not approved; nothing was run. Reason: not today";
-    assert_eq!(texts(&outcome).await, [told]);
+    let text = "The call was not approved; nothing was run. Reason: not today";
+    assert_eq!(texts(&outcome).await, [text]);
 }
 
 #[tokio::test]
@@ -356,12 +359,12 @@ async fn a_grant_is_for_the_arguments_that_were_seen_and_for_no_others() {
 async fn an_approval_expires_and_no_answer_is_no() {
     let minute = Duration::from_secs(60);
     for with_approver in [false, true] {
-        let told = Told::default();
+        let observed = Observed::default();
         let mut builder = TurnRunner::builder(calls_pay(1))
             .tool(pay().build())
             .policy(always("careful"))
             .approval_timeout(minute)
-            .observer(told.observer());
+            .observer(observed.observer());
         if with_approver {
             builder = builder.approver(|_: ApprovalRequest| std::future::pending());
         }
@@ -379,9 +382,9 @@ async fn an_approval_expires_and_no_answer_is_no() {
         assert_eq!(start.elapsed(), minute);
         let text = texts(&outcome).await.remove(0);
         assert!(text.contains("nobody answered in time"), "{text}");
-        assert_eq!(told.of("turnGateClosed")[0]["how"], "timedOut");
-        assert_eq!(told.of("toolExecutionStart").len(), 0);
-        told.assert_paired();
+        assert_eq!(observed.of("turnGateClosed")[0]["how"], "timedOut");
+        assert_eq!(observed.of("toolExecutionStart").len(), 0);
+        observed.assert_paired();
     }
 }
 
@@ -444,7 +447,7 @@ async fn when_asks_for_the_calls_of_which_something_is_true() {
         .unwrap();
     let outcome = runner.run("go").await;
     assert_eq!(asked.all(), ["50 much"]);
-    assert!(outcome.tool_calls().all(|it| !it.is_error()));
+    assert!(outcome.tool_calls().all(|call| !call.is_error()));
 }
 
 #[tokio::test]
@@ -473,7 +476,7 @@ async fn when_tainted_asks_once_somebody_elses_words_stand_in_the_prompt() {
         .approver(move |request: ApprovalRequest| {
             notes.note(request.args["n"].to_string());
             async {
-                Approval::Refused {
+                Approval::Denied {
                     reason: "that was not the user's wish".to_owned(),
                 }
             }
@@ -482,6 +485,6 @@ async fn when_tainted_asks_once_somebody_elses_words_stand_in_the_prompt() {
         .unwrap();
     let outcome = runner.run("go").await;
     assert_eq!(asked.all(), ["2"], "only after the page was fetched");
-    let errors: Vec<bool> = outcome.tool_calls().map(|it| it.is_error()).collect();
+    let errors: Vec<bool> = outcome.tool_calls().map(|call| call.is_error()).collect();
     assert_eq!(errors, [false, false, true]);
 }

@@ -93,7 +93,7 @@ async fn pieces_of_calls_and_what_became_void_are_told_too() {
 
 #[tokio::test]
 async fn the_observability_bus_tells_logs_usage_warnings_progress_and_errors() {
-    let told = Told::default();
+    let observed = Observed::default();
     let act = tool("act").handler(|_: Value, ctx: ToolContext| async move {
         ctx.progress("half way");
         "done"
@@ -107,23 +107,29 @@ async fn the_observability_bus_tells_logs_usage_warnings_progress_and_errors() {
     ]);
     let runner = TurnRunner::builder(model)
         .tool(act.build())
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
-    told.assert_paired();
-    assert_eq!(told.of("toolExecutionProgress")[0]["message"], "half way");
-    assert_eq!(told.of("usage")[0]["usage"]["outputTokens"], 2);
+    observed.assert_paired();
     assert_eq!(
-        (&told.of("log")[0]["message"], &told.of("log")[0]["level"]),
+        observed.of("toolExecutionProgress")[0]["message"],
+        "half way"
+    );
+    assert_eq!(observed.of("usage")[0]["usage"]["outputTokens"], 2);
+    assert_eq!(
+        (
+            &observed.of("log")[0]["message"],
+            &observed.of("log")[0]["level"]
+        ),
         (&json!("all is well"), &json!("info"))
     );
     assert_eq!(
-        told.of("error")[0]["code"],
+        observed.of("error")[0]["code"],
         "E_LLM_EXECUTION_EXECUTOR_ERROR"
     );
     assert_eq!(outcome.usage, Usage::tokens(10, 2));
-    let serialised = serde_json::to_string(&told.of("turnEnd")[0]).unwrap();
+    let serialised = serde_json::to_string(&observed.of("turnEnd")[0]).unwrap();
     assert!(serialised.contains("\"durationMs\""), "{serialised}");
 }
 
@@ -137,7 +143,7 @@ async fn an_observer_that_panics_breaks_neither_the_turn_nor_another_observer() 
             }
         }
     }
-    let told = Told::default();
+    let observed = Observed::default();
     let runner = TurnRunner::builder(ScriptedModel::new([
         Step::call_tool("act", "{}"),
         Step::say("done"),
@@ -145,13 +151,13 @@ async fn an_observer_that_panics_breaks_neither_the_turn_nor_another_observer() 
     .tool(saying("act", "acted"))
     .observer(|_: &Event| std::panic::panic_any("on purpose"))
     .observer(|_: &Event| std::panic::panic_any(Bomb))
-    .observer(told.observer())
+    .observer(observed.observer())
     .build()
     .unwrap();
     let outcome = runner.run("go").await;
     assert_eq!(outcome.text, "done");
     assert_eq!(texts(&outcome).await, ["acted"]);
-    told.assert_paired();
+    observed.assert_paired();
 }
 
 #[tokio::test]
@@ -162,15 +168,15 @@ async fn an_observer_of_a_runner_sees_all_its_turns_until_its_guard_is_dropped()
     })
     .build()
     .unwrap();
-    let told = Told::default();
-    let guard = runner.observe(told.observer());
+    let observed = Observed::default();
+    let guard = runner.observe(observed.observer());
     let (a, b) = tokio::join!(runner.run("a"), runner.run("b"));
     drop(guard);
     runner.run("c").await;
-    let mut ids: Vec<Value> = told
+    let mut ids: Vec<Value> = observed
         .of("turnEnd")
         .iter()
-        .map(|it| it["turnId"].clone())
+        .map(|event| event["turnId"].clone())
         .collect();
     let mut expected = vec![json!(&*a.turn_id), json!(&*b.turn_id)];
     ids.sort_by_key(Value::to_string);
@@ -314,7 +320,7 @@ async fn what_is_stored_by_hand_is_on_the_stream_once_like_everything_else() {
         .build()
         .unwrap();
     let (events, outcome) = heard(runner.start("go")).await;
-    let told: Vec<String> = events
+    let text: Vec<String> = events
         .iter()
         .filter_map(|event| match event {
             TurnEvent::Message(record) => Some(record.id().to_owned()),
@@ -330,12 +336,12 @@ async fn what_is_stored_by_hand_is_on_the_stream_once_like_everything_else() {
         _ => false,
     });
     let stored: Vec<String> = stored.map(|record| record.id().to_owned()).collect();
-    assert_eq!(told, stored);
+    assert_eq!(text, stored);
     assert_eq!(
-        told[..4],
+        text[..4],
         ["of-middleware", "thought", "message", "of-executor"]
     );
-    assert_eq!(told.len(), 6);
+    assert_eq!(text.len(), 6);
 }
 
 /// The event names of the reference, which clients rely on.
@@ -370,12 +376,12 @@ async fn events_are_serialised_under_the_names_of_the_reference() {
             Err("no".into())
         }),
     ]);
-    let (told, named) = (Told::default(), Notes::default());
+    let (observed, named) = (Observed::default(), Notes::default());
     let names = named.clone();
     let runner = TurnRunner::builder(model)
         .tool(saying("act", "acted"))
         .policy(turnwright_core::approval::always("careful"))
-        .observer(told.observer())
+        .observer(observed.observer())
         .observer(move |event| names.note(event.name()))
         .build()
         .unwrap();
@@ -391,7 +397,7 @@ async fn events_are_serialised_under_the_names_of_the_reference() {
     }
     assert!(!turn.await.is_answered());
     assert_eq!(
-        told.names(),
+        observed.names(),
         named.all(),
         "the name is the one that is serialised"
     );
@@ -402,7 +408,7 @@ async fn events_are_serialised_under_the_names_of_the_reference() {
     assert_eq!(streamed, STREAMED);
     // The join key of the reference stands beside the id of the call.
     for name in ["toolExecutionStart", "toolExecutionEnd"] {
-        let event = &told.of(name)[0];
+        let event = &observed.of(name)[0];
         assert!(event["callId"].is_string() && event["id"].is_string());
     }
 }

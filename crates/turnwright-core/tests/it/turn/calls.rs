@@ -107,7 +107,7 @@ async fn a_call_that_waits_for_approval_holds_no_place() {
             .call("work", "{}"),
         Step::say("done"),
     ]);
-    let told = Told::default();
+    let observed = Observed::default();
     let runner = TurnRunner::builder(model)
         .tool(busy.tool("work").build())
         .tool(
@@ -117,14 +117,14 @@ async fn a_call_that_waits_for_approval_holds_no_place() {
                 .build(),
         )
         .parallel_calls(1)
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let turn = runner.start("go");
     let gates = turn.gates();
     let answer = async {
         // Both ask at once, and the others work meanwhile, though there is one place only.
-        while told.of("toolExecutionEnd").len() < 2 {
+        while observed.of("toolExecutionEnd").len() < 2 {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         let open = gates.open();
@@ -211,19 +211,19 @@ async fn records_keep_the_proposed_order_in_the_turn_the_store_and_the_outcome()
         .build()
         .unwrap();
     let outcome = runner.run(stored("go")).await;
-    let said = texts(&outcome).await;
-    assert_eq!((&*said[0], &*said[1], &*said[3]), ("3", "1", "2"));
+    let words = texts(&outcome).await;
+    assert_eq!((&*words[0], &*words[1], &*words[3]), ("3", "1", "2"));
     let ids = |calls: Vec<&ToolCall>| {
         calls
             .iter()
-            .map(|it| it.id().to_owned())
+            .map(|call| call.id().to_owned())
             .collect::<Vec<_>>()
     };
-    let of_outcome = ids(outcome.tool_calls().map(|it| &**it).collect());
+    let of_outcome = ids(outcome.tool_calls().map(|call| &**call).collect());
     let shown = model.shown(1);
     assert_eq!(
         of_outcome,
-        ids(shown.tool_calls().iter().map(|it| &**it).collect())
+        ids(shown.tool_calls().iter().map(|call| &**call).collect())
     );
     let held = held(&*store, &outcome).await;
     let of_store = held.iter().filter_map(|record| match record {
@@ -241,9 +241,12 @@ async fn the_executor_gets_the_records_in_the_proposed_order_however_they_end() 
     });
     let model = ScriptedModel::new([Step::run(|ctx| async move {
         let proposed = [3, 1, 2].map(|s| ctx.propose("after", json!({ "s": s })));
-        let ids = proposed.each_ref().map(|it| it.id().to_owned());
+        let ids = proposed.each_ref().map(|call| call.id().to_owned());
         let records = ctx.call_tools(proposed).await;
-        assert_eq!(records.iter().map(|it| it.id()).collect::<Vec<_>>(), ids);
+        assert_eq!(
+            records.iter().map(|record| record.id()).collect::<Vec<_>>(),
+            ids
+        );
         assert_eq!(records[0].text().await.as_deref(), Some("3"));
         Ok(())
     })]);
@@ -301,7 +304,7 @@ async fn one_calls_failure_stops_no_other() {
         .unwrap();
     let outcome = runner.run("go").await;
     assert!(outcome.is_answered());
-    let errors: Vec<bool> = outcome.tool_calls().map(|it| it.is_error()).collect();
+    let errors: Vec<bool> = outcome.tool_calls().map(|call| call.is_error()).collect();
     assert_eq!(errors, [true, true, true, true, false]);
     let texts = texts(&outcome).await;
     assert_eq!(texts[0], "The database is down.");
@@ -322,14 +325,14 @@ async fn an_unknown_tool_is_answered_with_the_tools_there_are_close_matches_firs
             .call("weather_report", "{}"),
         Step::say("done"),
     ]);
-    let told = Told::default();
+    let observed = Observed::default();
     let runner = TurnRunner::builder(model)
         .tools([
             saying("send_mail", ""),
             saying("weather", ""),
             saying("read_log", ""),
         ])
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
@@ -347,9 +350,14 @@ async fn an_unknown_tool_is_answered_with_the_tools_there_are_close_matches_firs
     );
     assert!(!texts[1].contains("Did you mean"));
     assert!(texts[2].contains("Did you mean `weather`?"), "{}", texts[2]);
-    let refused = told.of("toolCallRefused");
-    assert!(refused.len() == 3 && refused.iter().all(|it| it["code"] == "E_UNKNOWN_TOOL"));
-    assert_eq!(told.of("toolExecutionStart").len(), 0);
+    let refused = observed.of("toolCallRefused");
+    assert!(
+        refused.len() == 3
+            && refused
+                .iter()
+                .all(|entry| entry["code"] == "E_UNKNOWN_TOOL")
+    );
+    assert_eq!(observed.of("toolExecutionStart").len(), 0);
 }
 
 #[tokio::test]
@@ -387,10 +395,10 @@ async fn arguments_that_are_not_json_or_fail_are_answers_with_what_is_needed_to_
         .description("Reads.")
         .handler(|_: Value, _: ToolContext| async { "the log" })
         .build();
-    let told = Told::default();
+    let observed = Observed::default();
     let runner = TurnRunner::builder(model)
         .tool(read)
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
@@ -403,10 +411,14 @@ async fn arguments_that_are_not_json_or_fail_are_answers_with_what_is_needed_to_
         texts[1]
     );
     assert_eq!(texts[3], "the log");
-    let refused = told.of("toolCallRefused");
-    assert!(refused.iter().all(|it| it["code"] == "E_INVALID_TOOL_ARGS"));
+    let refused = observed.of("toolCallRefused");
+    assert!(
+        refused
+            .iter()
+            .all(|entry| entry["code"] == "E_INVALID_TOOL_ARGS")
+    );
     assert!(refused.len() == 3 && !refused[1]["faults"].as_array().unwrap().is_empty());
-    assert_eq!(told.of("toolExecutionStart").len(), 1);
+    assert_eq!(observed.of("toolExecutionStart").len(), 1);
 }
 
 #[tokio::test]
@@ -424,7 +436,7 @@ async fn the_ids_of_calls_are_ours_and_the_providers_stand_beside_them() {
         .unwrap();
     let outcome = runner.run("go").await;
     let calls: Vec<_> = outcome.tool_calls().collect();
-    let providers: Vec<_> = calls.iter().map(|it| it.provider_id()).collect();
+    let providers: Vec<_> = calls.iter().map(|call| call.provider_id()).collect();
     assert_eq!(providers, [Some("call_1"), Some("call_1"), None]);
     assert!(calls[0].id() != calls[1].id() && calls[1].id() != calls[2].id());
     assert_eq!(

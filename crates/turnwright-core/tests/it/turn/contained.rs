@@ -101,8 +101,8 @@ async fn a_type_that_panics_on_its_answer_is_an_error() {
 
 #[tokio::test]
 async fn what_waits_for_an_ack_keeps_no_turn_alive_that_was_aborted() {
-    let kept: Arc<Mutex<Option<context::WeakTurnContext>>> = Arc::default();
-    let keep = Arc::clone(&kept);
+    let stored: Arc<Mutex<Option<context::WeakTurnContext>>> = Arc::default();
+    let keep = Arc::clone(&stored);
     let runner = TurnRunner::builder(move |ctx: DispatchContext| {
         *keep.lock() = Some(ctx.turn().downgrade());
         async move {
@@ -119,7 +119,7 @@ async fn what_waits_for_an_ack_keeps_no_turn_alive_that_was_aborted() {
     .build()
     .unwrap();
     assert_eq!(runner.run("go").await.ended.name(), "aborted");
-    let weak = kept.lock().take().unwrap();
+    let weak = stored.lock().take().unwrap();
     assert!(weak.upgrade().is_none());
 }
 
@@ -145,8 +145,8 @@ async fn an_approval_brings_no_arguments_and_nobody_else_asks_by_its_name() {
     assert!(gates.approve(&id).unwrap(), "it is still open");
     let outcome = turn.await;
     let call = outcome.tool_calls().next().unwrap();
-    let told = call.text().await.unwrap();
-    assert_eq!(told, "E_INVALID_INITIAL_TURN_GATE_VALUE");
+    let shown_text = call.text().await.unwrap();
+    assert_eq!(shown_text, "E_INVALID_INITIAL_TURN_GATE_VALUE");
 }
 
 /// Has memories without end.

@@ -14,13 +14,19 @@ const PIPELINES: [&str; 4] = [
 ];
 
 /// A runner in which one pipeline has `odd` between two layers that take notes.
-fn with_odd<T, D>(at: &str, notes: &Notes, told: &Told, of_turn: T, of_dispatch: D) -> TurnRunner
+fn with_odd<T, D>(
+    at: &str,
+    notes: &Notes,
+    observed: &Observed,
+    of_turn: T,
+    of_dispatch: D,
+) -> TurnRunner
 where
     T: Middleware<TurnContext> + 'static,
     D: Middleware<DispatchContext> + 'static,
 {
     let model = ScriptedModel::new([Step::say("half").go_on(), Step::say("whole")]);
-    let mut builder = TurnRunner::builder(model).observer(told.observer());
+    let mut builder = TurnRunner::builder(model).observer(observed.observer());
     builder = builder
         .turn_input(notes.layer("turn-input outer"))
         .dispatch_input(notes.layer("dispatch-input outer"))
@@ -44,18 +50,18 @@ where
 #[tokio::test]
 async fn a_pipeline_that_ends_without_next_and_without_abort_is_short_circuited_by_name() {
     for (at, name) in PIPELINES.into_iter().enumerate() {
-        let (notes, told) = (Notes::default(), Told::default());
+        let (notes, observed) = (Notes::default(), Observed::default());
         let runner = with_odd(
             name,
             &notes,
-            &told,
+            &observed,
             |_: TurnContext, _: Next<TurnContext>| async { Ok(()) },
             |_: DispatchContext, _: Next<DispatchContext>| async { Ok(()) },
         );
         let outcome = runner.run("go").await;
         assert_eq!(code_of(&outcome), "E_PIPELINE_SHORT_CIRCUITED");
         assert!(!error_of(&outcome).is_fatal());
-        let errors = told.of("error");
+        let errors = observed.of("error");
         assert_eq!(errors.len(), 1);
         assert_eq!(errors[0]["code"], "E_PIPELINE_SHORT_CIRCUITED");
         assert_eq!(
@@ -77,9 +83,12 @@ async fn a_pipeline_that_ends_without_next_and_without_abort_is_short_circuited_
                 "{before} before {name}"
             );
         }
-        assert_eq!(told.of("turnEnd")[0]["ended"], "failed");
-        assert_eq!(told.of("turnEnd")[0]["code"], "E_PIPELINE_SHORT_CIRCUITED");
-        told.assert_paired();
+        assert_eq!(observed.of("turnEnd")[0]["ended"], "failed");
+        assert_eq!(
+            observed.of("turnEnd")[0]["code"],
+            "E_PIPELINE_SHORT_CIRCUITED"
+        );
+        observed.assert_paired();
     }
 }
 
@@ -93,7 +102,7 @@ async fn middleware_that_fails_or_panics_fails_the_turn_with_the_code_of_its_pip
     ];
     for (name, code) in PIPELINES.into_iter().zip(codes) {
         for panics in [false, true] {
-            let (notes, told) = (Notes::default(), Told::default());
+            let (notes, observed) = (Notes::default(), Observed::default());
             let fail = move || -> Result<(), BoxError> {
                 assert!(!panics, "on purpose");
                 Err(std::io::Error::other("the cupboard is bare").into())
@@ -101,7 +110,7 @@ async fn middleware_that_fails_or_panics_fails_the_turn_with_the_code_of_its_pip
             let runner = with_odd(
                 name,
                 &notes,
-                &told,
+                &observed,
                 move |_: TurnContext, _: Next<TurnContext>| async move { fail() },
                 move |_: DispatchContext, _: Next<DispatchContext>| async move { fail() },
             );
@@ -109,20 +118,20 @@ async fn middleware_that_fails_or_panics_fails_the_turn_with_the_code_of_its_pip
             let error = error_of(&outcome);
             assert_eq!(error.code().as_str(), code);
             assert!(!error.is_fatal());
-            let said = if panics {
+            let words = if panics {
                 "on purpose"
             } else {
                 "the cupboard is bare"
             };
-            assert!(error.message().contains(said), "{error}");
+            assert!(error.message().contains(words), "{error}");
             let source = error.source().expect("the source is kept");
             assert_eq!(source.is::<std::io::Error>(), !panics);
-            assert_eq!(told.of("error")[0]["pipeline"], name);
+            assert_eq!(observed.of("error")[0]["pipeline"], name);
             assert!(
                 notes.has(&format!("{name} outer failed")),
                 "the layers further out see it"
             );
-            told.assert_paired();
+            observed.assert_paired();
         }
     }
 }
@@ -147,13 +156,13 @@ async fn a_layer_further_out_may_make_good_what_failed_further_in() {
 
 #[tokio::test]
 async fn an_executor_that_fails_or_panics_fails_the_turn_and_its_error_is_kept() {
-    let told = Told::default();
+    let observed = Observed::default();
     let model = ScriptedModel::new([
         Step::fail(std::io::Error::other("no route")),
         Step::run(|_| async { panic!("on purpose") }),
     ]);
     let runner = TurnRunner::builder(model)
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let failed = error_of(&runner.run("go").await);
@@ -161,10 +170,10 @@ async fn an_executor_that_fails_or_panics_fails_the_turn_and_its_error_is_kept()
     assert!(!failed.is_fatal());
     let source = failed
         .source()
-        .and_then(|it| it.downcast_ref::<std::io::Error>());
+        .and_then(|source| source.downcast_ref::<std::io::Error>());
     assert_eq!(source.unwrap().to_string(), "no route");
-    assert_eq!(told.of("error")[0]["pipeline"], Value::Null);
-    told.assert_paired();
+    assert_eq!(observed.of("error")[0]["pipeline"], Value::Null);
+    observed.assert_paired();
 
     let panicked = error_of(&runner.run("go").await);
     assert_eq!(panicked.code().as_str(), "E_LLM_EXECUTION_EXECUTOR_ERROR");
@@ -176,7 +185,7 @@ async fn a_refusal_has_the_error_that_it_was_given() {
     let own = Error::new(ErrorCode::ToolDenied, "not in this house");
     let model = ScriptedModel::new([Step::nack(own), Step::nack(std::io::Error::other("theirs"))]);
     let runner = TurnRunner::builder(model).build().unwrap();
-    let TurnStatus::Refused(error) = runner.run("go").await.ended else {
+    let TurnStatus::Nacked(error) = runner.run("go").await.ended else {
         panic!()
     };
     assert_eq!(
@@ -185,8 +194,12 @@ async fn a_refusal_has_the_error_that_it_was_given() {
     );
     let outcome = runner.run("go").await;
     let error = outcome.into_answer().unwrap_err();
-    assert_eq!(error.code().as_str(), "E_LLM_EXECUTION_REFUSED");
-    assert!(error.source().is_some_and(|it| it.is::<std::io::Error>()));
+    assert_eq!(error.code().as_str(), "E_LLM_EXECUTION_NACKED");
+    assert!(
+        error
+            .source()
+            .is_some_and(|source| source.is::<std::io::Error>())
+    );
 }
 
 #[tokio::test]
@@ -202,8 +215,8 @@ async fn the_iteration_limit_is_64_unless_told_and_is_how_the_turn_ended() {
         .build()
         .unwrap()
     };
-    for (told, most) in [(None, 64), (Some(3), 3)] {
-        let outcome = runner(told).run("go").await;
+    for (text, most) in [(None, 64), (Some(3), 3)] {
+        let outcome = runner(text).run("go").await;
         assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Iterations(n)) if n == most));
         assert_eq!(outcome.iterations, most);
         assert_eq!(code_of(&outcome), "E_TURN_LIMIT");
@@ -213,7 +226,7 @@ async fn the_iteration_limit_is_64_unless_told_and_is_how_the_turn_ended() {
 
 #[tokio::test]
 async fn a_limit_of_ones_own_is_told_as_a_limit() {
-    let told = Told::default();
+    let observed = Observed::default();
     let budget = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         if ctx.usage().total_tokens() > 100 {
             ctx.reach(Limit::Tokens(100));
@@ -224,7 +237,7 @@ async fn a_limit_of_ones_own_is_told_as_a_limit() {
     let model = ScriptedModel::new([step(), step(), step()]);
     let runner = TurnRunner::builder(model.clone())
         .dispatch_input(budget)
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
@@ -234,8 +247,8 @@ async fn a_limit_of_ones_own_is_told_as_a_limit() {
     ));
     assert_eq!(model.unplayed(), [2]);
     assert_eq!(outcome.usage.requests, 2);
-    assert_eq!(told.of("turnEnd")[0]["ended"], "limit");
-    assert_eq!(told.of("turnEnd")[0]["usage"]["inputTokens"], 120);
+    assert_eq!(observed.of("turnEnd")[0]["ended"], "limit");
+    assert_eq!(observed.of("turnEnd")[0]["usage"]["inputTokens"], 120);
 }
 
 #[tokio::test]
@@ -282,15 +295,15 @@ fn a_deadline_without_a_timer_is_told_as_what_it_is() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    let told = Told::default();
+    let observed = Observed::default();
     let runner = TurnRunner::builder(|_: DispatchContext| std::future::pending())
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let input = TurnInput::new("go").deadline(Duration::from_secs(1));
     let outcome = runtime.block_on(runner.run(input));
     assert_eq!(code_of(&outcome), "E_INVALID_TURN_CONTEXT");
-    told.assert_paired();
+    observed.assert_paired();
 }
 
 #[tokio::test]
@@ -302,14 +315,14 @@ async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
             .call("nonsense", "{}")
             .call("act", "not json"),
         Step::run(|ctx| async move {
-            let said = ctx.reporter().message();
-            let mut said = said;
-            said.push("stored").await;
-            let said = said.finish().await?;
+            let words = ctx.reporter().message();
+            let mut words = words;
+            words.push("stored").await;
+            let words = words.finish().await?;
             // What is changed in this turn alone is not what the store has.
             ctx.add_message(
                 Message::assistant("for this turn only")
-                    .id(said.id())
+                    .id(words.id())
                     .build()?,
             );
             let removed = ctx.reporter().thought();
@@ -330,16 +343,16 @@ async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
     assert!(outcome.is_answered(), "{:?}", outcome.ended);
     let say = |record: &Record| {
         let text = match record {
-            Record::Message(it) => it.text().to_owned(),
-            Record::Thought(it) => it.text().to_owned(),
-            Record::ToolCall(it) => format!("{} {}", it.tool(), it.is_error()),
+            Record::Message(one) => one.text().to_owned(),
+            Record::Thought(one) => one.text().to_owned(),
+            Record::ToolCall(one) => format!("{} {}", one.tool(), one.is_error()),
             other => format!("{other:?}"),
         };
         format!("{} {} {text}", record.kind(), record.id())
     };
     let held = held(&*store, &outcome).await;
-    let held = held.iter().filter(|it| !it.kind().is_bookkeeping());
-    let said: Vec<String> = outcome.records.iter().map(say).collect();
-    assert_eq!(said, held.map(say).collect::<Vec<_>>());
-    assert_eq!(said.len(), 7, "{said:?}");
+    let held = held.iter().filter(|record| !record.kind().is_bookkeeping());
+    let words: Vec<String> = outcome.records.iter().map(say).collect();
+    assert_eq!(words, held.map(say).collect::<Vec<_>>());
+    assert_eq!(words.len(), 7, "{words:?}");
 }

@@ -68,11 +68,11 @@ async fn missing_state_is_told_to_the_operator_by_its_type_and_to_the_model_as_a
         ctx.state::<Database>()?;
         Ok::<_, ToolError>("found")
     });
-    let told = Told::default();
+    let observed = Observed::default();
     let model = ScriptedModel::new([Step::call_tool("query", "{}"), Step::say("done")]);
     let runner = TurnRunner::builder(model)
         .tool(query.build())
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
@@ -81,7 +81,7 @@ async fn missing_state_is_told_to_the_operator_by_its_type_and_to_the_model_as_a
         call.text().await.as_deref(),
         Some("The tool is misconfigured; do not call it again.")
     );
-    let ended = &told.of("toolExecutionEnd")[0];
+    let ended = &observed.of("toolExecutionEnd")[0];
     let message = ended["message"].as_str().unwrap();
     for part in ["E_MISSING_STATE", "::Database", ".state(value)"] {
         assert!(message.contains(part), "{part}: {message}");
@@ -134,10 +134,10 @@ async fn a_sub_agent_that_fails_does_not_tell_the_outer_model_that_its_turn_fail
 
 #[tokio::test]
 async fn a_turn_that_cannot_be_begun_says_so_in_its_outcome() {
-    let told = Told::default();
+    let observed = Observed::default();
     let runner = TurnRunner::builder(ScriptedModel::new([]))
         .tool(saying("same", ""))
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     for (input, code) in [
@@ -164,7 +164,7 @@ async fn a_turn_that_cannot_be_begun_says_so_in_its_outcome() {
         }
         assert!(outcome.records.is_empty());
     }
-    assert_eq!(told.names(), [""; 0], "no turn began, so none is told");
+    assert_eq!(observed.names(), [""; 0], "no turn began, so none is told");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_gate_that_is_wrong_is_refused_and_every_wrong_field_is_named() {
 #[test]
 fn the_codes_of_the_loop_are_fatal_where_they_are_mistakes_of_the_programmer() {
     let is_fatal = |code: &str| {
-        let found = ErrorCode::ALL.iter().find(|it| it.as_str() == code);
+        let found = ErrorCode::ALL.iter().find(|known| known.as_str() == code);
         found
             .unwrap_or_else(|| panic!("there is no {code}"))
             .is_fatal()
@@ -266,7 +266,7 @@ async fn a_store_that_fails_or_panics_fails_the_turn_wherever_it_writes() {
     // The user's message, the model's, the begun call, the settled one.
     for at in 0..4 {
         for how in [How::Fails, How::Panics] {
-            let (told, notes) = (Told::default(), Notes::default());
+            let (observed, notes) = (Observed::default(), Notes::default());
             let ran = notes.clone();
             let act = tool("act").handler(move |_: Value, _: ToolContext| {
                 ran.note("ran");
@@ -277,7 +277,7 @@ async fn a_store_that_fails_or_panics_fails_the_turn_wherever_it_writes() {
             let runner = TurnRunner::builder(model.clone())
                 .store(Odd::store(at, how))
                 .tool(act.build())
-                .observer(told.observer())
+                .observer(observed.observer())
                 .build()
                 .unwrap();
             let outcome = runner.run(stored("go")).await;
@@ -290,7 +290,7 @@ async fn a_store_that_fails_or_panics_fails_the_turn_wherever_it_writes() {
                 "write {at}: a call that is not on record does not run"
             );
             assert!(model.times_asked() <= 1);
-            told.assert_paired();
+            observed.assert_paired();
         }
     }
 }

@@ -57,18 +57,18 @@ async fn tools_run_inside_of_the_iteration_that_proposed_them_and_are_stored_bef
             Ok(())
         }
     };
-    let told = Told::default();
+    let observed = Observed::default();
     let runner = TurnRunner::builder(executor)
         .store(Arc::clone(&store))
         .tool(saying("act", "acted"))
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let outcome = runner.run(stored("go")).await;
     assert_eq!(outcome.text, "done");
     assert_eq!(looked.all(), ["act true", "gone true"]);
-    let names = told.names();
-    let at = |name: &str| names.iter().position(|it| it == name).unwrap();
+    let names = observed.names();
+    let at = |name: &str| names.iter().position(|known| known == name).unwrap();
     assert!(
         at("iterationStart") < at("toolExecutionStart")
             && at("toolExecutionEnd") < at("iterationEnd")
@@ -91,7 +91,11 @@ async fn the_next_iteration_sees_what_came_of_the_calls() {
     runner.run("go").await;
     assert!(model.shown(0).tool_calls().is_empty());
     let shown = model.shown(1);
-    let rendered: Vec<&str> = shown.tool_calls().iter().map(|it| it.rendered()).collect();
+    let rendered: Vec<&str> = shown
+        .tool_calls()
+        .iter()
+        .map(|call| call.rendered())
+        .collect();
     assert!(
         rendered[0].contains("did 1") && rendered[1].contains("did 2"),
         "{rendered:?}"

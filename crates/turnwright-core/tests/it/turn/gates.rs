@@ -51,11 +51,11 @@ fn call_ask() -> ScriptedModel {
 
 #[tokio::test]
 async fn a_gate_in_middleware_suspends_the_turn_until_it_is_resolved() {
-    let (notes, told) = (Notes::default(), Told::default());
+    let (notes, observed) = (Notes::default(), Observed::default());
     let model = ScriptedModel::new([Step::say("done")]);
     let runner = TurnRunner::builder(model.clone())
         .turn_input(asking(gate(), &notes))
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let turn = runner.start("go");
@@ -78,9 +78,9 @@ async fn a_gate_in_middleware_suspends_the_turn_until_it_is_resolved() {
     );
     assert!(turn.await.is_answered());
     assert_eq!(notes.all(), [r#"{"street":"Elm","number":7}"#]);
-    assert_eq!(told.of("turnGateOpen")[0]["id"], *open[0].id);
-    assert_eq!(told.of("turnGateClosed")[0]["how"], "resolved");
-    told.assert_paired();
+    assert_eq!(observed.of("turnGateOpen")[0]["id"], *open[0].id);
+    assert_eq!(observed.of("turnGateClosed")[0]["how"], "resolved");
+    observed.assert_paired();
     assert!(gates.open().is_empty());
     assert!(gates.clone().next().await.is_none(), "the turn has ended");
 }
@@ -157,7 +157,7 @@ async fn a_rejection_is_an_error_where_it_was_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_gate_that_nobody_answers_in_time_times_out() {
-    let (notes, told) = (Notes::default(), Told::default());
+    let (notes, observed) = (Notes::default(), Observed::default());
     let brief = TurnGate::new("quick")
         .timeout(Duration::from_secs(30))
         .build()
@@ -165,7 +165,7 @@ async fn a_gate_that_nobody_answers_in_time_times_out() {
     let runner = TurnRunner::builder(call_ask())
         .turn_input(asking(brief.clone(), &notes))
         .tool(waiting(brief, Duration::ZERO).build())
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let turn = runner.start("go");
@@ -176,18 +176,19 @@ async fn a_gate_that_nobody_answers_in_time_times_out() {
     assert_eq!(notes.all(), ["E_TURN_GATE_TIMEOUT"]);
     assert!(outcome.is_answered() && outcome.tool_calls().next().unwrap().is_error());
     assert!(
-        told.of("turnGateClosed")
+        observed
+            .of("turnGateClosed")
             .iter()
-            .all(|it| it["how"] == "timedOut")
+            .all(|entry| entry["how"] == "timedOut")
     );
 }
 
 #[tokio::test]
 async fn a_gate_is_aborted_with_its_turn() {
-    let (notes, told) = (Notes::default(), Told::default());
+    let (notes, observed) = (Notes::default(), Observed::default());
     let runner = TurnRunner::builder(ScriptedModel::new([]))
         .turn_input(asking(gate(), &notes))
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let turn = runner.start("go");
@@ -201,9 +202,9 @@ async fn a_gate_is_aborted_with_its_turn() {
         outcome.ended
     );
     assert_eq!(notes.all(), ["E_TURN_GATE_ABORTED"]);
-    assert_eq!(told.of("turnGateClosed")[0]["how"], "aborted");
+    assert_eq!(observed.of("turnGateClosed")[0]["how"], "aborted");
     assert!(!gates.resolve(&id, json!({ "street": "Elm" })).unwrap());
-    told.assert_paired();
+    observed.assert_paired();
 }
 
 #[tokio::test]
@@ -435,8 +436,8 @@ async fn waiting_for_gates_ends_however_the_turn_ends() {
 fn waiting_for_gates_and_events_ends_when_the_runtime_of_the_turn_is_shut_down() {
     for runs in [false, true] {
         let reached = Arc::new(tokio::sync::Notify::new());
-        let kept = Arc::new(Mutex::new(None));
-        let keeping = Arc::clone(&kept);
+        let held = Arc::new(Mutex::new(None));
+        let keeping = Arc::clone(&held);
         let runner = TurnRunner::builder(ScriptedModel::new([Step::call_tool("wait", "{}")]))
             .tool(endless("wait", &reached).build())
             // The context is kept alive: the end of the turn must not depend on that.
@@ -463,6 +464,6 @@ fn waiting_for_gates_and_events_ends_when_the_runtime_of_the_turn_is_shut_down()
             let read = tokio::time::timeout(Duration::from_secs(60), reading).await;
             read.expect("the stream of a turn that is gone does not end");
         });
-        drop((turn, kept));
+        drop((turn, held));
     }
 }

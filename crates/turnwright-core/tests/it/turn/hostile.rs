@@ -78,14 +78,14 @@ async fn whoever_keeps_a_context_beyond_its_turn_can_do_nothing_more_with_it() {
     let late = Message::user("late").build().unwrap();
     let error = ctx.store_message(late).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::InvalidTurnContext);
-    let kept = store.records(&ConversationId::new("c")).await.unwrap();
-    let kept = kept.iter().filter(|it| !it.kind().is_bookkeeping());
-    assert_eq!(kept.count(), outcome.records.len());
+    let held = store.records(&ConversationId::new("c")).await.unwrap();
+    let held = held.iter().filter(|record| !record.kind().is_bookkeeping());
+    assert_eq!(held.count(), outcome.records.len());
 }
 
 #[tokio::test]
 async fn a_call_that_somebody_took_elsewhere_is_cut_off_and_closed_before_the_end_is_told() {
-    let (store, told) = (MemoryStore::default(), Told::default());
+    let (store, observed) = (MemoryStore::default(), Observed::default());
     let act = tool("act")
         .handler(|_: Value, _| std::future::pending::<&str>())
         .build();
@@ -99,18 +99,18 @@ async fn a_call_that_somebody_took_elsewhere_is_cut_off_and_closed_before_the_en
         Ok(())
     })
     .store(store.clone())
-    .observer(told.observer())
+    .observer(observed.observer())
     .tool(act)
     .build()
     .unwrap();
     let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
     assert!(outcome.is_answered());
-    let names = told.names();
+    let names = observed.names();
     assert_eq!(names[names.len() - 2..], ["toolExecutionEnd", "turnEnd"]);
     let call = outcome.tool_calls().next().unwrap();
     assert!(call.text().await.unwrap().contains("may have taken effect"));
     let ledger = store.ledger(&ConversationId::new("c")).await.unwrap();
-    assert_eq!(ledger[0].state(), CallState::Unknown);
+    assert_eq!(ledger[0].state, CallState::Unknown);
 }
 
 /// Takes messages, and never answers to anything else.
@@ -204,8 +204,11 @@ async fn a_spool_that_panics_has_failed_and_stops_no_other_call() {
     let outcome = runner.run(stored("go")).await;
     assert!(outcome.is_answered());
     for call in outcome.tool_calls() {
-        let told = call.text().await.unwrap();
-        assert_eq!(told, "The tool ran, but its result could not be kept.");
+        let shown_text = call.text().await.unwrap();
+        assert_eq!(
+            shown_text,
+            "The tool ran, but its result could not be kept."
+        );
     }
     assert_eq!(outcome.tool_calls().count(), 2);
 }
@@ -297,7 +300,7 @@ async fn arguments_are_shown_so_that_nothing_in_them_can_hide() {
 
 #[tokio::test]
 async fn the_stream_tells_that_somebody_is_asked_and_operators_learn_why_a_tool_failed() {
-    let told = Told::default();
+    let observed = Observed::default();
     let act = tool("act").handler(|_: Value, _| async {
         Err::<String, _>(ToolError::from(std::io::Error::other(
             "connect db-7: refused",
@@ -307,7 +310,7 @@ async fn the_stream_tells_that_somebody_is_asked_and_operators_learn_why_a_tool_
     let runner = TurnRunner::builder(model)
         .tool(act.build())
         .policy(always("careful"))
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let mut turn = runner.start("go");
@@ -329,7 +332,7 @@ async fn the_stream_tells_that_somebody_is_asked_and_operators_learn_why_a_tool_
             "toolCall"
         ]
     );
-    let end = &told.of("toolExecutionEnd")[0];
+    let end = &observed.of("toolExecutionEnd")[0];
     let message = end["message"].as_str().unwrap();
     assert!(message.contains("connect db-7: refused"), "{message}");
 }
@@ -457,7 +460,7 @@ async fn a_lost_answer_of_the_store_does_not_end_the_turn() {
     assert_eq!(runs.all(), ["ran"]);
     let conversation_id = ConversationId::new("c");
     assert_eq!(
-        store.ledger(&conversation_id).await.unwrap()[0].state(),
+        store.ledger(&conversation_id).await.unwrap()[0].state,
         CallState::Done
     );
     let loaded = store.load(&conversation_id, &Query::all()).await.unwrap();

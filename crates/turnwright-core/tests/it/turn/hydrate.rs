@@ -79,7 +79,11 @@ async fn with_hydration_a_turn_knows_what_was_said_thought_called_and_remembered
     let outcome = runner.run(input("second")).await;
     let shown = model.shown(2);
     assert_eq!(shown.texts(), ["first", "first answer", "second"]);
-    let authors: Vec<&Author> = shown.messages().iter().map(|it| &it.author).collect();
+    let authors: Vec<&Author> = shown
+        .messages()
+        .iter()
+        .map(|message| &message.author)
+        .collect();
     assert_eq!(authors, [&Author::User, &Author::Assistant, &Author::User]);
     assert_eq!(
         (shown.thoughts(), shown.memories()),

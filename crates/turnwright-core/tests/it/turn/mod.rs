@@ -46,7 +46,7 @@ impl Notes {
     }
 
     fn has(&self, what: &str) -> bool {
-        self.0.lock().iter().any(|it| it == what)
+        self.0.lock().iter().any(|note| note == what)
     }
 
     /// A layer that notes when it is entered and when it is left.
@@ -76,12 +76,12 @@ impl<C: Clone + Send + Sync + 'static> Middleware<C> for Layer {
 
 /// What observers were told.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<Value>>>);
+struct Observed(Arc<Mutex<Vec<Value>>>);
 
-impl Told {
+impl Observed {
     fn observer(&self) -> impl Fn(&Event) + Send + Sync + 'static {
-        let told = self.clone();
-        move |event| told.0.lock().push(serde_json::to_value(event).unwrap())
+        let text = self.clone();
+        move |event| text.0.lock().push(serde_json::to_value(event).unwrap())
     }
 
     fn names(&self) -> Vec<String> {
@@ -92,7 +92,7 @@ impl Told {
     fn of(&self, name: &str) -> Vec<Value> {
         let all = self.0.lock();
         all.iter()
-            .filter(|it| it["event"] == name)
+            .filter(|event| event["event"] == name)
             .cloned()
             .collect()
     }
@@ -121,7 +121,7 @@ impl Told {
                 "turnGateOpen" => at_once.push(("turnGateClosed".to_owned(), event["id"].clone())),
                 "toolExecutionEnd" | "turnGateClosed" => {
                     let pair = (name.to_owned(), event["id"].clone());
-                    let at = at_once.iter().position(|it| *it == pair);
+                    let at = at_once.iter().position(|open| *open == pair);
                     at_once.remove(at.expect("an end without a start"));
                 }
                 _ => assert!(!open.is_empty(), "{name} outside of the turn"),
@@ -192,7 +192,7 @@ async fn ledger(store: &dyn Store, conversation: &str) -> Vec<(String, &'static 
         .await
         .unwrap();
     let entries = records.into_iter().filter_map(|record| match record {
-        Record::Ledger(entry) => Some((entry.tool().to_owned(), entry.state().as_str())),
+        Record::Ledger(entry) => Some((entry.tool.to_string(), entry.state.as_str())),
         _ => None,
     });
     entries.collect()

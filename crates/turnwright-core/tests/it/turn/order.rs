@@ -92,39 +92,44 @@ async fn an_executor_that_returns_without_a_signal_is_asked_again() {
     let runner = TurnRunner::builder(model.clone()).build().unwrap();
     let outcome = runner.run("go").await;
     assert_eq!((outcome.text.as_str(), outcome.iterations), ("whole", 3));
-    let iterations: Vec<u32> = model.all_shown().iter().map(|it| it.iteration()).collect();
+    let iterations: Vec<u32> = model
+        .all_shown()
+        .iter()
+        .map(|ctx| ctx.iteration())
+        .collect();
     assert_eq!(iterations, [1, 2, 3]);
     model.assert_finished();
 }
 
 #[tokio::test]
 async fn the_events_of_a_turn_are_nested_and_its_end_is_the_last() {
-    let told = Told::default();
+    let observed = Observed::default();
     let model = ScriptedModel::new([Step::call_tool("log", "{}"), Step::say("done")]);
     let runner = TurnRunner::builder(model)
         .tool(saying("log", "ok"))
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let outcome = runner.run(TurnInput::new("go").conversation("c-1")).await;
     assert!(outcome.is_answered());
     #[rustfmt::skip]
-    assert_eq!(told.names(), [
+    assert_eq!(observed.names(), [
         "turnStart", "dispatchStart",
         "iterationStart", "toolExecutionStart", "toolExecutionEnd", "iterationEnd",
         "iterationStart", "iterationEnd",
         "dispatchEnd", "turnEnd",
     ]);
-    told.assert_paired();
-    assert_eq!(told.of("turnStart")[0]["conversation"], "c-1");
-    assert_eq!(told.of("dispatchEnd")[0]["signal"], "ack");
-    assert_eq!(told.of("dispatchEnd")[0]["iterations"], 2);
-    assert_eq!(told.of("turnEnd")[0]["ended"], "answered");
+    observed.assert_paired();
+    assert_eq!(observed.of("turnStart")[0]["conversation"], "c-1");
+    assert_eq!(observed.of("dispatchEnd")[0]["signal"], "ack");
+    assert_eq!(observed.of("dispatchEnd")[0]["iterations"], 2);
+    assert_eq!(observed.of("turnEnd")[0]["ended"], "answered");
     assert!(
-        told.0
+        observed
+            .0
             .lock()
             .iter()
-            .all(|it| it["turnId"] == *outcome.turn_id)
+            .all(|event| event["turnId"] == *outcome.turn_id)
     );
 }
 
@@ -150,7 +155,7 @@ async fn no_turn_sees_what_another_does_to_its_tools() {
             .tools()
             .visible()
             .iter()
-            .map(|it| it.name().into())
+            .map(|tool| tool.name().into())
             .collect();
         let shared = ctx.call("shared", "{}").await.text().await.unwrap();
         ctx.answer(format!("{} {shared}", names.join(" "))).await?;

@@ -50,7 +50,7 @@ fn giving(
 
 async fn play(at: &'static str, what: Give, goes_on: bool) -> (TurnOutcome, Vec<String>) {
     let notes = Notes::default();
-    let told = Told::default();
+    let observed = Observed::default();
     let here = |place: &str| (place == at).then_some(what);
     let (inside, given) = (notes.clone(), here("executor"));
     let model = ScriptedModel::new([Step::run(move |ctx| async move {
@@ -67,11 +67,11 @@ async fn play(at: &'static str, what: Give, goes_on: bool) -> (TurnOutcome, Vec<
         .dispatch_output(giving(here("output"), goes_on, &notes, "o2"))
         .dispatch_output(notes.layer("o3"))
         .turn_output(notes.layer("t"))
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let outcome = runner.run("go").await;
-    told.assert_paired();
+    observed.assert_paired();
     (outcome, notes.all())
 }
 
@@ -103,7 +103,7 @@ async fn a_signal_ends_the_dispatch_where_it_is_given_without_the_rest_of_the_it
                 assert_eq!(notes, expected, "{what:?} at {at}, next: {goes_on}");
                 match (what, &outcome.ended) {
                     (Give::Ack, TurnStatus::Answered) => {}
-                    (Give::Nack, TurnStatus::Refused(error)) => {
+                    (Give::Nack, TurnStatus::Nacked(error)) => {
                         assert_eq!(error.message(), "no more");
                     }
                     (Give::Abort, TurnStatus::Aborted { reason, .. }) => {
@@ -120,7 +120,7 @@ async fn a_signal_ends_the_dispatch_where_it_is_given_without_the_rest_of_the_it
 #[tokio::test]
 async fn an_abort_in_the_turn_input_begins_no_dispatch_and_no_output() {
     for goes_on in [false, true] {
-        let (notes, told) = (Notes::default(), Told::default());
+        let (notes, observed) = (Notes::default(), Observed::default());
         let abort = move |ctx: TurnContext, next: Next<TurnContext>| async move {
             ctx.abort("not today");
             if goes_on {
@@ -135,7 +135,7 @@ async fn an_abort_in_the_turn_input_begins_no_dispatch_and_no_output() {
             .turn_input(notes.layer("inner"))
             .dispatch_input(notes.layer("dispatch"))
             .turn_output(notes.layer("output"))
-            .observer(told.observer())
+            .observer(observed.observer())
             .build()
             .unwrap();
         let outcome = runner.run("go").await;
@@ -143,7 +143,7 @@ async fn an_abort_in_the_turn_input_begins_no_dispatch_and_no_output() {
             matches!(&outcome.ended, TurnStatus::Aborted { reason, .. } if reason == "not today")
         );
         assert_eq!(notes.all(), ["outer in", "outer out"]);
-        assert_eq!(told.names(), ["turnStart", "turnEnd"]);
+        assert_eq!(observed.names(), ["turnStart", "turnEnd"]);
         assert_eq!((model.times_asked(), outcome.iterations), (0, 0));
     }
 }
@@ -210,16 +210,16 @@ async fn of_handlers_that_race_the_first_signal_counts_and_the_others_are_told()
     let texts = texts(&outcome).await;
     let expected = match &outcome.ended {
         TurnStatus::Answered => "acked",
-        TurnStatus::Refused(_) => "nacked",
+        TurnStatus::Nacked(_) => "nacked",
         other => panic!("{other:?}"),
     };
     assert_eq!(
-        texts.iter().filter(|it| *it == expected).count(),
+        texts.iter().filter(|text| *text == expected).count(),
         1,
         "{texts:?}"
     );
     assert_eq!(
-        texts.iter().filter(|it| *it == "too late").count(),
+        texts.iter().filter(|text| *text == "too late").count(),
         MANY - 1
     );
 }
@@ -245,9 +245,9 @@ async fn a_second_signal_is_an_error_and_changes_nothing() {
 async fn work_on_ack_runs_inside_of_it_unless_its_guard_went_and_never_on_a_nack() {
     for nack in [false, true] {
         let notes = Notes::default();
-        let (kept, dropped, seen) = (notes.clone(), notes.clone(), notes.clone());
+        let (held, dropped, seen) = (notes.clone(), notes.clone(), notes.clone());
         let model = ScriptedModel::new([Step::run(move |ctx| async move {
-            let guard = ctx.on_ack(move || kept.note("kept"));
+            let guard = ctx.on_ack(move || held.note("kept"));
             drop(ctx.on_ack(move || dropped.note("dropped")));
             match nack {
                 true => ctx.nack("no")?,
@@ -274,7 +274,7 @@ async fn ephemeral_tools_go_with_the_ack_and_stay_on_a_nack() {
                 .tools()
                 .all()
                 .iter()
-                .map(|it| it.name().into())
+                .map(|tool| tool.name().into())
                 .collect();
             seen.note(names.join(" "));
             next.run()
@@ -316,9 +316,9 @@ async fn what_was_stored_stays_stored_after_a_nack() {
         .build()
         .unwrap();
     let outcome = runner.run(stored("go")).await;
-    assert!(matches!(outcome.ended, TurnStatus::Refused(_)));
+    assert!(matches!(outcome.ended, TurnStatus::Nacked(_)));
     let held = held(&*store, &outcome).await;
-    let kinds: Vec<&str> = held.iter().map(|it| it.kind().as_str()).collect();
+    let kinds: Vec<&str> = held.iter().map(|record| record.kind().as_str()).collect();
     assert_eq!(
         kinds,
         [

@@ -95,7 +95,7 @@ async fn policies_of_all_outer_turns_are_asked_first_the_outermost_before_the_ot
 
 #[tokio::test]
 async fn an_outer_policy_stops_a_writer_of_a_sub_agent() {
-    for (rule, told) in [("ask", "nobody can be asked"), ("deny", "")] {
+    for (rule, text) in [("ask", "nobody can be asked"), ("deny", "")] {
         let runs = Notes::default();
         let inner = agent("act", json!({})).tool(act(&runs).build());
         let outer = agent("inner", json!({})).tool(delegate("inner", inner.build().unwrap(), same));
@@ -109,7 +109,7 @@ async fn an_outer_policy_stops_a_writer_of_a_sub_agent() {
         let outcome = outer.build().unwrap().run("go").await;
         let answer = outcome.into_answer().unwrap();
         assert!(
-            answer.contains("not approved") && answer.contains(told),
+            answer.contains("not approved") && answer.contains(text),
             "{answer}"
         );
         assert_eq!(runs.all(), Vec::<String>::new());
@@ -195,7 +195,7 @@ async fn an_inner_approver_cannot_answer_for_an_outer_policy() {
 #[tokio::test]
 async fn arguments_that_an_inner_approver_wrote_are_asked_for_further_outside() {
     let large = |call: &PendingCall<'_>| call.args()["n"].as_u64() > Some(9);
-    for (answer, ran) in [(Approval::Granted, 1), (Approval::refused("too much"), 0)] {
+    for (answer, ran) in [(Approval::Granted, 1), (Approval::denied("too much"), 0)] {
         let (runs, asked) = (Notes::default(), Notes::default());
         let noted = asked.clone();
         let inner = agent("act", json!({ "n": 1 }))

@@ -43,16 +43,16 @@ async fn the_schema_goes_to_the_executor_and_a_good_answer_is_a_value() {
 
 #[tokio::test]
 async fn an_answer_is_checked_as_arguments_are_and_may_stand_in_a_code_block() {
-    for said in [
+    for words in [
         r#"{"city": "Paris", "celsius": "17"}"#,
         "```json\n{\"city\": \"Paris\", \"celsius\": 17}\n```",
         "  ```\n{\"city\": \"Paris\", \"celsius\": 17.0}\n```\n",
     ] {
-        let model = ScriptedModel::new([Step::say(said)]);
+        let model = ScriptedModel::new([Step::say(words)]);
         assert_eq!(
             ask(&model).await.into_answer().unwrap(),
             paris(17),
-            "{said}"
+            "{words}"
         );
         model.assert_finished();
     }
@@ -65,12 +65,12 @@ async fn the_faults_of_a_wrong_answer_go_back_to_the_model() {
     assert_eq!(typed.outcome.iterations, 2);
     assert_eq!(typed.into_answer().unwrap(), paris(17));
     let shown = model.shown(1);
-    let told = shown.messages().last().unwrap();
-    assert_eq!(told.author, Author::Framework);
+    let shown_text = shown.messages().last().unwrap();
+    assert_eq!(shown_text.author, Author::Framework);
     assert!(
-        told.text.contains("/celsius") && told.text.contains("900"),
+        shown_text.text.contains("/celsius") && shown_text.text.contains("900"),
         "{}",
-        told.text
+        shown_text.text
     );
     assert_eq!(shown.texts()[1], WRONG, "it sees what it said");
     model.assert_finished();
@@ -106,7 +106,7 @@ async fn the_model_may_try_again_twice_unless_told() {
 
 #[tokio::test]
 async fn each_try_is_a_dispatch_with_the_same_tools() {
-    let told = Told::default();
+    let observed = Observed::default();
     let model = ScriptedModel::new([
         Step::call_tool("measure", "{}"),
         Step::say(WRONG),
@@ -119,13 +119,13 @@ async fn each_try_is_a_dispatch_with_the_same_tools() {
         .build();
     let runner = TurnRunner::builder(model.clone())
         .tool(measure)
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let typed: TypedOutcome<Weather> = runner.run_typed("x").await;
     assert_eq!(typed.answer.unwrap(), paris(17));
-    assert_eq!(told.of("dispatchStart").len(), 2);
-    told.assert_paired();
+    assert_eq!(observed.of("dispatchStart").len(), 2);
+    observed.assert_paired();
     for later in 1..4 {
         assert_eq!(
             model.shown(later).tools(),

@@ -257,8 +257,8 @@ async fn a_turn_without_a_conversation_reads_what_other_conversations_keep() {
 
 #[tokio::test]
 async fn nothing_is_written_for_a_turn_without_a_conversation_that_has_ended() {
-    let kept: Arc<Mutex<Option<DispatchContext>>> = Arc::default();
-    let slot = Arc::clone(&kept);
+    let held: Arc<Mutex<Option<DispatchContext>>> = Arc::default();
+    let slot = Arc::clone(&held);
     let runner = TurnRunner::builder(move |ctx: DispatchContext| {
         let slot = Arc::clone(&slot);
         async move {
@@ -269,7 +269,7 @@ async fn nothing_is_written_for_a_turn_without_a_conversation_that_has_ended() {
     });
     let runner = runner.build().unwrap();
     let outcome = runner.run("go").await;
-    let ctx = kept.lock().take().unwrap();
+    let ctx = held.lock().take().unwrap();
     let late = Message::user("late").build().unwrap();
     let error = ctx.store_message(late).await.unwrap_err();
     assert_eq!(error.code().as_str(), "E_INVALID_TURN_CONTEXT");

@@ -18,7 +18,7 @@ fn verdict(world: &World, args: &Value) -> Option<Approval> {
         "EditedBadly" => Approval::Edited(json!({ "n": 1000, "how": "EditedBadly" })),
         // On the real clock nobody waits for what does not come.
         "Silence" if world.strict => return None,
-        _ => Approval::Refused {
+        _ => Approval::Denied {
             reason: "on purpose".to_owned(),
         },
     })
@@ -78,10 +78,7 @@ fn answer_approval(world: &World, gates: &Gates, gate: &OpenGate) {
     let (answered, granted) = match approval {
         Approval::Granted => (gates.approve(&gate.id), Some(args.clone())),
         Approval::Edited(edited) => (gates.approve_edited(&gate.id, edited.clone()), Some(edited)),
-        _ => (
-            gates.resolve(&gate.id, json!({ "decision": "refuse" })),
-            None,
-        ),
+        _ => (gates.resolve(&gate.id, json!({ "decision": "deny" })), None),
     };
     match (answered, granted) {
         (Ok(true), _) => {
@@ -96,8 +93,8 @@ fn answer_approval(world: &World, gates: &Gates, gate: &OpenGate) {
         (Ok(false), Some(args)) => world.take_grant(call, &args),
         (Ok(false), None) => {}
         (Err(_), _) if args["how"] == "EditedBadly" => {
-            let refused = gates.refuse(&gate.id, "on purpose");
-            world.check(refused.is_ok_and(|it| it) || !world.strict, || {
+            let refused = gates.deny(&gate.id, "on purpose");
+            world.check(refused.is_ok_and(|gate| gate) || !world.strict, || {
                 format!("{call} was closed by a bad answer")
             });
         }

@@ -111,8 +111,8 @@ fn drop_turn_after(script: &Script, polls: usize) -> bool {
     let world = Arc::new(World::new(script, true));
     let runner = play::runner(&world);
     let outcome = runtime.block_on(async {
-        let mut beside = JoinSet::new();
-        let mut outcome = play::begin(&world, &runner, 0, &mut beside);
+        let mut tasks = JoinSet::new();
+        let mut outcome = play::begin(&world, &runner, 0, &mut tasks);
         let mut ended = None;
         for count in 0..polls {
             if let Poll::Ready(outcome) = poll_once(outcome.as_mut()) {
@@ -122,7 +122,7 @@ fn drop_turn_after(script: &Script, polls: usize) -> bool {
             step(count).await;
         }
         drop(outcome);
-        while beside.join_next().await.is_some() {}
+        while tasks.join_next().await.is_some() {}
         all_ended().await;
         ended
     });
@@ -212,7 +212,7 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
     let script = rich(Reader::Nobody, pace);
     let world = Arc::new(World::new(&script, true));
     let conversation_id = world.conversation_id(0);
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let reported = Arc::new(Mutex::new(Vec::new()));
     let (ended, weak) = runtime.block_on(async {
         let approving = Arc::clone(&world);
         let ctx = DispatchContext::builder()
@@ -230,13 +230,13 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
             })
             .build();
         ctx.stash().set("turn", 0).unwrap();
-        let seen = Arc::clone(&told);
+        let seen = Arc::clone(&reported);
         let observer = ctx.events().observe(move |event| match &event.kind {
             EventKind::ToolExecutionStart { id, .. } => seen.lock().push((id.to_string(), true)),
             EventKind::ToolExecutionEnd { id, .. } => seen.lock().push((id.to_string(), false)),
             _ => {}
         });
-        let (name, args) = call.said(0);
+        let (name, args) = call.proposal(0);
         let mut work = Box::pin(ctx.call(name, args));
         let mut ended = false;
         for count in 0..polls {
@@ -258,13 +258,17 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
     assert_eq!(world.violations(), [""; 0]);
 
     let what = format!("{call:?}, {pace:?}, {polls} polls");
-    let told = told.lock();
-    let started: Vec<&String> = told.iter().filter(|it| it.1).map(|it| &it.0).collect();
+    let reported = reported.lock();
+    let started: Vec<&String> = reported
+        .iter()
+        .filter(|entry| entry.1)
+        .map(|entry| &entry.0)
+        .collect();
     for id in &started {
-        let of_call: Vec<bool> = told
+        let of_call: Vec<bool> = reported
             .iter()
-            .filter(|it| it.0 == **id)
-            .map(|it| it.1)
+            .filter(|entry| entry.0 == **id)
+            .map(|entry| entry.1)
             .collect();
         assert_eq!(of_call, [true, false], "{what}");
     }
@@ -281,9 +285,9 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
                 assert!(!ran || edited == edits, "{what}");
             }
             Record::Ledger(entry) => {
-                assert_ne!(entry.state(), CallState::Begun, "{what}");
-                let ran = started.iter().any(|id| *id == entry.tool_call());
-                assert!(ran || entry.state() == CallState::Failed, "{what}");
+                assert_ne!(entry.state, CallState::Begun, "{what}");
+                let ran = started.iter().any(|id| **id == entry.tool_call);
+                assert!(ran || entry.state == CallState::Failed, "{what}");
             }
             other => panic!("{what}: {other:?}"),
         }
@@ -318,8 +322,12 @@ fn writes_that_are_pending_when_they_are_dropped_are_brought_to_their_end_in_ord
                 "nothing is there before it is stored"
             );
             all_ended().await;
-            let kept: Vec<String> = ctx.messages().iter().map(|it| it.id().to_owned()).collect();
-            assert_eq!(kept, ids);
+            let held: Vec<String> = ctx
+                .messages()
+                .iter()
+                .map(|message| message.id().to_owned())
+                .collect();
+            assert_eq!(held, ids);
             world.store.layer.puts(&conversation_id)
         });
         let written: Vec<&str> = puts.iter().map(|put| &*put.id).collect();

@@ -8,7 +8,7 @@ use super::world::World;
 
 /// What the events of a turn say.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Observed {
     /// Calls that were started, and the code with which they ended.
     pub(super) started: BTreeMap<String, Option<&'static str>>,
 }
@@ -27,7 +27,7 @@ struct Open {
 }
 
 /// Reads the events of a turn, and says where they are not paired or not in order.
-pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) -> Told {
+pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) -> Observed {
     let events = world.turns[turn].events.lock();
     let most = world.script.parallel_calls;
     let by_executor: BTreeSet<String> = world.turns[turn]
@@ -37,7 +37,7 @@ pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) ->
         .filter(|asked| asked.call.is_some())
         .map(|asked| asked.id.clone())
         .collect();
-    let mut told = Told::default();
+    let mut observed = Observed::default();
     let mut open = Open::default();
     for (at, event) in events.iter().enumerate() {
         let wrong = |what: &str| {
@@ -82,7 +82,7 @@ pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) ->
                 id, checksum, tool, ..
             } => {
                 check(open.iteration.is_some(), "a tool outside of iterations");
-                let known = told.started.contains_key(&**id) || open.tools.contains_key(&**id);
+                let known = observed.started.contains_key(&**id) || open.tools.contains_key(&**id);
                 check(!known, "a call starts twice");
                 check(!open.refused.contains(&**id), "a refused call starts");
                 let asked = |of: &Option<String>| of.as_deref() == Some(&**id);
@@ -91,8 +91,8 @@ pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) ->
                     "it starts before the answer",
                 );
                 let exclusive = |tool: &str| tool == "alone";
-                let beside = open.tools.values().any(|(_, tool)| exclusive(tool));
-                let alone = !beside && (open.tools.is_empty() || !exclusive(tool));
+                let tasks = open.tools.values().any(|(_, tool)| exclusive(tool));
+                let alone = !tasks && (open.tools.is_empty() || !exclusive(tool));
                 check(alone, "a call that must run alone does not");
                 open.tools
                     .insert(id.to_string(), (checksum.to_string(), tool.to_string()));
@@ -112,11 +112,12 @@ pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) ->
                 check(code.is_some() == *is_error, "an error without a code");
                 let asked = |of: &Option<String>| of.as_deref() == Some(&**id);
                 check(!open.gates.values().any(asked), "it ends before its gate");
-                told.started.insert(id.to_string(), *code);
+                observed.started.insert(id.to_string(), *code);
             }
             EventKind::ToolCallRefused { id, .. } => {
                 check(open.refused.insert(id.to_string()), "refused twice");
-                let started = told.started.contains_key(&**id) || open.tools.contains_key(&**id);
+                let started =
+                    observed.started.contains_key(&**id) || open.tools.contains_key(&**id);
                 check(!started, "a call is refused after its start");
             }
             EventKind::GateOpened { id, tool_call, .. } => {
@@ -130,7 +131,7 @@ pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) ->
                 open.closed_gates.insert(id.to_string());
             }
             EventKind::Error { code, .. } => {
-                let code_of = |outcome: &TurnOutcome| outcome.error().map(|it| it.code());
+                let code_of = |outcome: &TurnOutcome| outcome.error().map(|error| error.code());
                 let fits = outcome.is_none_or(|outcome| {
                     code_of(outcome).is_some_and(|ended| ended.as_str() == *code)
                 });
@@ -143,7 +144,7 @@ pub(super) fn tell(world: &World, turn: usize, outcome: Option<&TurnOutcome>) ->
     world.check(ends.count() == 1, || {
         format!("turn {turn}: ends: {events:?}")
     });
-    told
+    observed
 }
 
 impl Open {

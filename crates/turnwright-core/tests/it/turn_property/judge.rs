@@ -11,7 +11,7 @@ use turnwright_core::record::{CallState, LedgerEntry, RecordKind, ToolResults};
 use turnwright_core::store::ConversationId;
 use turnwright_core::{Limit, Record, ToolCall, TurnOutcome, TurnStatus};
 
-use super::events::{Told, tell};
+use super::events::{Observed, tell};
 use super::model::{Came, Expected, Prediction, predict};
 use super::play::Played;
 use super::script::{Cut, Kind};
@@ -24,7 +24,7 @@ const LEFT_BEHIND: Duration = Duration::from_secs(5);
 pub(super) fn ended(outcome: &TurnOutcome) -> String {
     match &outcome.ended {
         TurnStatus::Aborted { reason, .. } => format!("aborted: {reason}"),
-        TurnStatus::Refused(error) => format!("refused: {}", error.message()),
+        TurnStatus::Nacked(error) => format!("refused: {}", error.message()),
         TurnStatus::Failed(error) => format!("failed: {}", error.code().as_str()),
         TurnStatus::Limit(Limit::Time(_)) => "limit: time".to_owned(),
         TurnStatus::Limit(limit) => format!("limit: {limit}"),
@@ -36,7 +36,7 @@ pub(super) fn ended(outcome: &TurnOutcome) -> String {
 pub(super) async fn judge(played: Played) -> Vec<String> {
     let Played { world, outcomes } = played;
     for (turn, outcome) in outcomes.iter().enumerate() {
-        let told = tell(&world, turn, outcome.as_ref());
+        let observed = tell(&world, turn, outcome.as_ref());
         let stored = world
             .store
             .records(&world.conversation_id(turn))
@@ -46,7 +46,7 @@ pub(super) async fn judge(played: Played) -> Vec<String> {
             world: &world,
             turn,
             outcome: outcome.as_ref(),
-            told,
+            observed,
             stored: &stored,
             predicted: predict(&world.script, turn),
         };
@@ -72,7 +72,7 @@ struct Turn<'w> {
     world: &'w World,
     turn: usize,
     outcome: Option<&'w TurnOutcome>,
-    told: Told,
+    observed: Observed,
     stored: &'w [Record],
     predicted: Prediction,
 }
@@ -154,7 +154,7 @@ impl Turn<'_> {
 
     fn ledger(&self, id: &str) -> Vec<&Arc<LedgerEntry>> {
         let entries = self.stored.iter().filter_map(|record| match record {
-            Record::Ledger(entry) if entry.tool_call() == id => Some(entry),
+            Record::Ledger(entry) if entry.tool_call == id => Some(entry),
             _ => None,
         });
         entries.collect()
@@ -170,7 +170,7 @@ impl Turn<'_> {
                 None => self.check(false, || format!("no record of {asked:?}")),
             }
         }
-        for id in self.told.started.keys() {
+        for id in self.observed.started.keys() {
             let known = proposed.iter().any(|asked| asked.id == *id);
             self.check(known, || format!("{id} ran and was not proposed"));
         }
@@ -180,9 +180,9 @@ impl Turn<'_> {
             .filter(|asked| asked.call.is_some())
             .map(|asked| &*asked.id)
             .collect();
-        let kept: Vec<&str> = order.filter(|id| top.contains(id)).collect();
-        self.check(kept == top, || {
-            format!("proposed {top:?} and recorded {kept:?}")
+        let held: Vec<&str> = order.filter(|id| top.contains(id)).collect();
+        self.check(held == top, || {
+            format!("proposed {top:?} and recorded {held:?}")
         });
     }
 
@@ -190,7 +190,7 @@ impl Turn<'_> {
         let id = &*asked.id;
         self.check(call.is_complete(), || format!("{id} is left open"));
         let loose = self.is_disturbed() || self.predicted.loose.contains(&asked.iteration);
-        let code = self.told.started.get(id);
+        let code = self.observed.started.get(id);
         let came = match call.results() {
             ToolResults::Refusal(_) => Came::Refusal,
             ToolResults::Failure(_) => Came::Failure,
@@ -210,7 +210,7 @@ impl Turn<'_> {
             )
         });
         let entries = self.ledger(id);
-        let state = entries.first().map(|entry| entry.state());
+        let state = entries.first().map(|entry| entry.state);
         let fits = match (state, code) {
             _ if entries.len() > 1 => false,
             (Some(CallState::Begun), _) => false,
@@ -272,13 +272,13 @@ impl Turn<'_> {
 
     /// What the outcome says is what the store holds.
     fn judge_outcome(&self, outcome: &TurnOutcome) {
-        let told: Vec<String> = outcome.records.iter().map(shown).collect();
+        let returned: Vec<String> = outcome.records.iter().map(shown).collect();
         let ids: BTreeSet<(RecordKind, &str)> = outcome
             .records
             .iter()
             .map(|record| (record.kind(), record.id()))
             .collect();
-        self.check(ids.len() == told.len(), || "a record twice".to_owned());
+        self.check(ids.len() == returned.len(), || "a record twice".to_owned());
         let mine = |record: &&Record| match self.world.script.shared {
             true => ids.contains(&(record.kind(), record.id())),
             false => !record.kind().is_bookkeeping(),
@@ -288,11 +288,11 @@ impl Turn<'_> {
         let conversation_id = ConversationId::new(Arc::clone(&outcome.conversation));
         let closed_since =
             self.world.script.shared && self.world.store.layer.failed(&conversation_id);
-        self.check(told == held || closed_since, || {
-            format!("the outcome says {told:#?}, the store holds {held:#?}")
+        self.check(returned == held || closed_since, || {
+            format!("the outcome says {returned:#?}, the store holds {held:#?}")
         });
-        let said = outcome.messages().filter(|message| message.text() != "go");
-        let last = said.last().map_or("", |message| message.text());
+        let words = outcome.messages().filter(|message| message.text() != "go");
+        let last = words.last().map_or("", |message| message.text());
         self.check(outcome.text == last, || {
             format!("the outcome says {:?}, not {last:?}", outcome.text)
         });
@@ -352,26 +352,26 @@ impl Turn<'_> {
             let Some(heard) = texts.get(record.id()) else {
                 continue;
             };
-            let whole = match self.is_disturbed() {
+            let full = match self.is_disturbed() {
                 true => text.starts_with(&**heard),
                 false => text == heard,
             };
-            self.check(whole, || format!("heard {heard:?} of {text:?}"));
+            self.check(full, || format!("heard {heard:?} of {text:?}"));
         }
         if let Some(outcome) = self.outcome.filter(|_| !self.is_disturbed()) {
             // A turn that is called off waits for no reader.
             let stopped = matches!(outcome.ended, TurnStatus::Aborted { .. });
-            let told = outcome.records.iter().filter(
+            let stored = outcome.records.iter().filter(
                 |record| !matches!(record, Record::Message(message) if message.text() == "go"),
             );
-            let told: BTreeSet<String> = told.map(shown).collect();
+            let stored: BTreeSet<String> = stored.map(shown).collect();
             let heard: BTreeSet<String> = records.into_iter().collect();
             let fits = if stopped {
-                heard.is_subset(&told)
+                heard.is_subset(&stored)
             } else {
-                heard == told
+                heard == stored
             };
-            self.check(fits, || format!("heard {heard:#?}, stored {told:#?}"));
+            self.check(fits, || format!("heard {heard:#?}, stored {stored:#?}"));
         }
     }
 }

@@ -47,10 +47,10 @@ enum Step {
 }
 
 pub(super) fn predict(script: &Script, turn: usize) -> Prediction {
-    let mut told = Prediction::default();
-    let ends = told.walk(script, &script.turns[turn]);
-    told.ends = ends;
-    told
+    let mut text = Prediction::default();
+    let ends = text.walk(script, &script.turns[turn]);
+    text.ends = ends;
+    text
 }
 
 impl Prediction {

@@ -107,10 +107,10 @@ pub(super) fn runner(world: &Arc<World>) -> TurnRunner {
 
 /// One turn, from outside.
 async fn live(world: &Arc<World>, runner: &TurnRunner, turn: usize) -> Option<TurnOutcome> {
-    let mut beside = JoinSet::new();
-    let outcome = begin(world, runner, turn, &mut beside);
+    let mut tasks = JoinSet::new();
+    let outcome = begin(world, runner, turn, &mut tasks);
     let outcome = wait(world, turn, outcome).await;
-    let ended = tokio::time::timeout(HANGS, async { while beside.join_next().await.is_some() {} });
+    let ended = tokio::time::timeout(HANGS, async { while tasks.join_next().await.is_some() {} });
     if ended.await.is_err() {
         world.wrong(format!("turn {turn}: its stream or its gates do not end"));
     }
@@ -124,7 +124,7 @@ pub(super) fn begin(
     world: &Arc<World>,
     runner: &TurnRunner,
     turn: usize,
-    beside: &mut JoinSet<()>,
+    tasks: &mut JoinSet<()>,
 ) -> Outcome {
     let script = &world.script.turns[turn];
     let seen = &world.turns[turn];
@@ -138,7 +138,7 @@ pub(super) fn begin(
     }
     if let Some(Cut::Token(millis)) = script.cut {
         let token = seen.token.clone();
-        beside.spawn(async move {
+        tasks.spawn(async move {
             tokio::time::sleep(Duration::from_millis(millis)).await;
             token.cancel();
         });
@@ -150,10 +150,10 @@ pub(super) fn begin(
     let (handle, stream) = runner.start(input).split();
     if script.answered {
         let (world, gates) = (Arc::clone(world), handle.gates());
-        beside.spawn(async move { stand_at_gates(&world, &gates, turn).await });
+        tasks.spawn(async move { stand_at_gates(&world, &gates, turn).await });
     }
     let world = Arc::clone(world);
-    beside.spawn(async move { read(&world, stream, turn).await });
+    tasks.spawn(async move { read(&world, stream, turn).await });
     Box::pin(handle.outcome())
 }
 
@@ -233,7 +233,7 @@ async fn call(world: &World, ctx: &DispatchContext, turn: usize, part: &Iteratio
         .calls
         .iter()
         .map(|call| {
-            let (name, args) = call.said(turn);
+            let (name, args) = call.proposal(turn);
             ctx.propose(name, args)
         })
         .collect();

@@ -46,8 +46,8 @@ async fn a_call_that_is_called_off_while_it_is_put_on_record_does_not_start() {
         .store(slow.clone(), conversation_id.clone())
         .cancellation(cancellation.clone())
         .build();
-    let told = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&told);
+    let reported = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&reported);
     ctx.events()
         .observe(move |_| {
             count.fetch_add(1, Ordering::SeqCst);
@@ -60,13 +60,13 @@ async fn a_call_that_is_called_off_while_it_is_put_on_record_does_not_start() {
     };
     let (record, ()) = tokio::join!(call, cancel);
     assert!(matches!(record.results(), ToolResults::Refusal(_)));
-    let ran = (runs.load(Ordering::SeqCst), told.load(Ordering::SeqCst));
+    let ran = (runs.load(Ordering::SeqCst), reported.load(Ordering::SeqCst));
     assert_eq!(ran, (0, 1), "runs, and the event of the refusal");
     let stored = slow.records(&conversation_id).await.unwrap();
     let states: Vec<CallState> = stored
         .iter()
         .filter_map(|record| match record {
-            Record::Ledger(entry) => Some(entry.state()),
+            Record::Ledger(entry) => Some(entry.state),
             _ => None,
         })
         .collect();

@@ -227,7 +227,7 @@ async fn check(args: Value) -> Result<(), Rejection> {
 
 impl Call {
     /// The tool's name as a model would say it, and the arguments.
-    pub(super) fn said(&self, turn: usize) -> (String, String) {
+    pub(super) fn proposal(&self, turn: usize) -> (String, String) {
         let (name, how) = match self.tool {
             Kind::Look => ("look", String::new()),
             Kind::Note => ("note", String::new()),

@@ -25,6 +25,7 @@ struct Slot {
 }
 
 /// A fragment of a call.
+#[derive(Default)]
 pub(super) struct Fragment<'a> {
     pub(super) index: Option<u64>,
     pub(super) id: Option<&'a str>,

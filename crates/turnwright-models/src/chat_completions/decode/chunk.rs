@@ -24,12 +24,8 @@ pub(super) struct Chunk<'a> {
 }
 
 impl<'de> Object<'de> for Chunk<'de> {
-    fn read<A: MapAccess<'de>>(
-        &mut self,
-        name: Cow<'de, str>,
-        field: Field<'_, A>,
-    ) -> Result<(), A::Error> {
-        match &*name {
+    fn read<A: MapAccess<'de>>(&mut self, field: Field<'_, 'de, A>) -> Result<(), A::Error> {
+        match &*field.name {
             "id" => self.id = field.text()?,
             "model" => self.model = field.text()?,
             "choices" => field.objects(&mut self.choices)?,
@@ -57,12 +53,8 @@ pub(super) struct Choice<'a> {
 }
 
 impl<'de> Object<'de> for Choice<'de> {
-    fn read<A: MapAccess<'de>>(
-        &mut self,
-        name: Cow<'de, str>,
-        field: Field<'_, A>,
-    ) -> Result<(), A::Error> {
-        match &*name {
+    fn read<A: MapAccess<'de>>(&mut self, field: Field<'_, 'de, A>) -> Result<(), A::Error> {
+        match &*field.name {
             "index" => self.index = field.index()?,
             "delta" => field.object(&mut self.delta)?,
             "message" => field.object(&mut self.message)?,
@@ -88,12 +80,8 @@ pub(super) struct Message<'a> {
 }
 
 impl<'de> Object<'de> for Message<'de> {
-    fn read<A: MapAccess<'de>>(
-        &mut self,
-        name: Cow<'de, str>,
-        field: Field<'_, A>,
-    ) -> Result<(), A::Error> {
-        match &*name {
+    fn read<A: MapAccess<'de>>(&mut self, field: Field<'_, 'de, A>) -> Result<(), A::Error> {
+        match &*field.name {
             "content" => match field.any()? {
                 number @ Any::Other(Value::Number(_) | Value::Bool(_)) => {
                     return Err(number.invalid(&"text or parts"));
@@ -127,18 +115,14 @@ pub(super) struct Call<'a> {
 }
 
 impl<'de> Object<'de> for Call<'de> {
-    fn read<A: MapAccess<'de>>(
-        &mut self,
-        name: Cow<'de, str>,
-        field: Field<'_, A>,
-    ) -> Result<(), A::Error> {
-        match &*name {
+    fn read<A: MapAccess<'de>>(&mut self, field: Field<'_, 'de, A>) -> Result<(), A::Error> {
+        match &*field.name {
             "index" => self.index = field.index()?,
             "id" => self.id = field.text()?,
             "function" => field.object(&mut self.function)?,
             "type" => field.skip()?,
             _ => {
-                if let Some(value) = field.value()? {
+                if let (name, Some(value)) = field.named_value()? {
                     let extra = self.extra.get_or_insert_default();
                     extra.insert(name.into_owned(), value);
                 }
@@ -157,12 +141,8 @@ pub(super) struct Function<'a> {
 }
 
 impl<'de> Object<'de> for Function<'de> {
-    fn read<A: MapAccess<'de>>(
-        &mut self,
-        name: Cow<'de, str>,
-        field: Field<'_, A>,
-    ) -> Result<(), A::Error> {
-        match &*name {
+    fn read<A: MapAccess<'de>>(&mut self, field: Field<'_, 'de, A>) -> Result<(), A::Error> {
+        match &*field.name {
             "name" => self.name = field.text()?,
             "arguments" => self.arguments = field.any()?.into_text(),
             _ => field.skip()?,

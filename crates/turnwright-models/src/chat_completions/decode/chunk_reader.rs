@@ -6,7 +6,7 @@ use std::mem::take;
 use serde::de::DeserializeSeed as _;
 use turnwright_core::{Error, ErrorCode};
 
-use super::call_matching::{CallMatcher, Fragment, Match};
+use super::call_matching::{CallMatcher, Fragment};
 use super::chunk::{Call, Choice, Chunk, Function, Message};
 use super::delta::{Delta, ReasoningField};
 use super::lenient::{ListSeed, ObjectSeed};
@@ -119,15 +119,15 @@ impl ChunkReader {
                 cached_reported,
             });
         }
-        if self.calls.count() > MAX_CALLS {
-            return Err(too_large(format!(
-                "the response has more than {MAX_CALLS} calls"
-            )));
-        }
-        if self.details > MAX_DETAILS {
-            let message =
-                format!("the response has more than {MAX_DETAILS} details of its reasoning");
-            return Err(too_large(message));
+        for (count, max, what) in [
+            (self.calls.count(), MAX_CALLS, "calls"),
+            (self.details, MAX_DETAILS, "details of its reasoning"),
+        ] {
+            if count > max {
+                return Err(too_large(format!(
+                    "the response has more than {max} {what}"
+                )));
+            }
         }
         Ok(())
     }
@@ -198,18 +198,14 @@ impl ChunkReader {
             arguments: &arguments,
             position,
         };
-        let Match {
-            slot,
-            new_id,
-            new_name,
-        } = match delivery {
+        let found = match delivery {
             Delivery::Streamed => self.calls.assign(&fragment),
             Delivery::Complete => self.calls.open(&fragment),
         };
         Delta::Call {
-            slot,
-            id: call.id.filter(|_| new_id).map(Cow::into_owned),
-            name: name.filter(|_| new_name).map(Cow::into_owned),
+            slot: found.slot,
+            id: call.id.filter(|_| found.new_id).map(Cow::into_owned),
+            name: name.filter(|_| found.new_name).map(Cow::into_owned),
             arguments: arguments.into_owned(),
             extra: call.extra,
         }
@@ -221,11 +217,9 @@ impl ChunkReader {
             return None;
         }
         let found = self.calls.assign_deprecated(&Fragment {
-            index: None,
-            id: None,
             name: name.as_deref(),
             arguments: &arguments,
-            position: None,
+            ..Fragment::default()
         });
         Some(Delta::Call {
             slot: found.slot,

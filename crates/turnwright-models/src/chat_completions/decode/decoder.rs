@@ -144,15 +144,6 @@ impl Decoder {
 
 impl fmt::Debug for Decoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = match &self.state {
-            State::Detecting(_) => "detecting",
-            State::Events(_) => "events",
-            State::Json(_) => "json",
-            State::Done => "done",
-            State::Failed(_) => "failed",
-        };
-        f.debug_struct("Decoder")
-            .field("state", &state)
-            .finish_non_exhaustive()
+        f.debug_struct("Decoder").finish_non_exhaustive()
     }
 }

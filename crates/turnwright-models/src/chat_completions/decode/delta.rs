@@ -76,55 +76,26 @@ impl ReasoningField {
     }
 }
 
-/// Shows a size instead of the content.
-pub(super) struct Size(pub(super) usize);
-
-impl fmt::Debug for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes", self.0)
-    }
-}
-
 impl fmt::Debug for Delta {
     /// Shows sizes: output of a model is not for logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Delta::Id(id) => f.debug_tuple("Id").field(&Size(id.len())).finish(),
-            Delta::Model(model) => f.debug_tuple("Model").field(model).finish(),
-            Delta::Text(text) => f.debug_tuple("Text").field(&Size(text.len())).finish(),
-            Delta::Reasoning { text, field } => f
-                .debug_struct("Reasoning")
-                .field("text", &Size(text.len()))
-                .field("field", field)
-                .finish(),
-            Delta::ReasoningDetails(items) => f
-                .debug_tuple("ReasoningDetails")
-                .field(&items.len())
-                .finish(),
-            Delta::Refusal(text) => f.debug_tuple("Refusal").field(&Size(text.len())).finish(),
+            Delta::Id(id) => write!(f, "Id({} bytes)", id.len()),
+            Delta::Model(model) => write!(f, "Model({model:?})"),
+            Delta::Text(text) => write!(f, "Text({} bytes)", text.len()),
+            Delta::Reasoning { text, field } => {
+                write!(f, "Reasoning({} bytes in {})", text.len(), field.as_str())
+            }
+            Delta::ReasoningDetails(items) => write!(f, "ReasoningDetails({})", items.len()),
+            Delta::Refusal(text) => write!(f, "Refusal({} bytes)", text.len()),
             Delta::Call {
                 slot,
-                id,
                 name,
                 arguments,
-                extra,
-            } => f
-                .debug_struct("Call")
-                .field("slot", slot)
-                .field("id", id)
-                .field("name", name)
-                .field("arguments", &Size(arguments.len()))
-                .field("extra", &extra.is_some())
-                .finish(),
-            Delta::Finish(reason) => f.debug_tuple("Finish").field(reason).finish(),
-            Delta::Usage {
-                usage,
-                cached_reported,
-            } => f
-                .debug_struct("Usage")
-                .field("usage", usage)
-                .field("cached_reported", cached_reported)
-                .finish(),
+                ..
+            } => write!(f, "Call({slot}, {name:?}, {} bytes)", arguments.len()),
+            Delta::Finish(reason) => write!(f, "Finish({reason:?})"),
+            Delta::Usage { usage, .. } => write!(f, "{usage:?}"),
             Delta::Done => f.write_str("Done"),
         }
     }

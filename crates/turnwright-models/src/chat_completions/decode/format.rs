@@ -27,13 +27,6 @@ pub(super) struct FormatDetector {
     blank: usize,
 }
 
-enum Guess {
-    Is(Format),
-    Neither,
-    /// More bytes are needed.
-    Undecided,
-}
-
 impl FormatDetector {
     pub(super) fn new(content_type: Option<&str>) -> Self {
         let media = content_type.map(|text| text.split(';').next().unwrap_or_default());
@@ -67,9 +60,8 @@ impl FormatDetector {
         self.head.extend_from_slice(now);
         *piece = later;
         match self.guess() {
-            Guess::Is(format) => Ok(Some(format)),
-            Guess::Neither | Guess::Undecided if self.head.len() >= MAX_HEAD => Err(self.unknown()),
-            Guess::Neither | Guess::Undecided => Ok(None),
+            None if self.head.len() >= MAX_HEAD => Err(self.unknown()),
+            format => Ok(format),
         }
     }
 
@@ -83,11 +75,8 @@ impl FormatDetector {
             Some(content_type) => format!("is {}, and", excerpt(content_type, EXCERPT)),
             None => "has no content type, and".to_owned(),
         };
-        let text = String::from_utf8_lossy(
-            self.head
-                .strip_prefix(BYTE_ORDER_MARK)
-                .unwrap_or(&self.head),
-        );
+        let text = self.head.strip_prefix(BYTE_ORDER_MARK);
+        let text = String::from_utf8_lossy(text.unwrap_or(&self.head));
         let message = match text.trim() {
             "" => return Error::new(ErrorCode::Wire, "the response is empty"),
             text => format!(
@@ -98,24 +87,23 @@ impl FormatDetector {
         wrong_protocol(message)
     }
 
-    fn guess(&self) -> Guess {
+    /// The format, if the first bytes show it. More bytes can show it later.
+    fn guess(&self) -> Option<Format> {
         let head = match self.head.strip_prefix(BYTE_ORDER_MARK) {
             Some(rest) => rest.trim_ascii_start(),
-            None if BYTE_ORDER_MARK.starts_with(&self.head) => return Guess::Undecided,
+            None if BYTE_ORDER_MARK.starts_with(&self.head) => return None,
             None => &self.head,
         };
         let declares_events = self.content_type.as_deref() == Some("text/event-stream");
         match head.first() {
-            None => Guess::Undecided,
-            Some(b'{' | b'[') => Guess::Is(Format::Json),
-            Some(b'<') => Guess::Neither,
-            _ if EVENT_FIELDS.iter().any(|field| head.starts_with(field)) => {
-                Guess::Is(Format::Events)
-            }
+            Some(b'{' | b'[') => Some(Format::Json),
+            None | Some(b'<') => None,
             // A stream may begin with an unknown field.
-            _ if declares_events => Guess::Is(Format::Events),
-            _ if EVENT_FIELDS.iter().any(|field| field.starts_with(head)) => Guess::Undecided,
-            _ => Guess::Neither,
+            _ if declares_events => Some(Format::Events),
+            _ => {
+                let is_field = EVENT_FIELDS.iter().any(|field| head.starts_with(field));
+                is_field.then_some(Format::Events)
+            }
         }
     }
 }

@@ -19,39 +19,39 @@ const MAX_ITEMS: usize = 1_000;
 
 /// An object of the protocol. The last one of a repeated field counts.
 pub(super) trait Object<'de>: Default {
-    /// Reads the field `name`. Must consume `field`, with [`Field::skip`] if the name is unknown.
-    fn read<A: MapAccess<'de>>(
-        &mut self,
-        name: Cow<'de, str>,
-        field: Field<'_, A>,
-    ) -> Result<(), A::Error>;
+    /// Reads a field. Must consume it, with [`Field::skip`] if the name is unknown.
+    fn read<A: MapAccess<'de>>(&mut self, field: Field<'_, 'de, A>) -> Result<(), A::Error>;
 }
 
 impl<'de, T: Object<'de>> Object<'de> for Box<T> {
-    fn read<A: MapAccess<'de>>(
-        &mut self,
-        name: Cow<'de, str>,
-        field: Field<'_, A>,
-    ) -> Result<(), A::Error> {
-        T::read(self, name, field)
+    fn read<A: MapAccess<'de>>(&mut self, field: Field<'_, 'de, A>) -> Result<(), A::Error> {
+        T::read(self, field)
     }
 }
 
-/// The value of a field that has not been read yet.
-pub(super) struct Field<'m, A>(&'m mut A);
+/// A field whose value has not been read yet.
+pub(super) struct Field<'m, 'de, A> {
+    pub(super) name: Cow<'de, str>,
+    access: &'m mut A,
+}
 
-impl<'de, A: MapAccess<'de>> Field<'_, A> {
+impl<'de, A: MapAccess<'de>> Field<'_, 'de, A> {
     pub(super) fn skip(self) -> Result<(), A::Error> {
-        self.0.next_value().map(|IgnoredAny| ())
+        self.access.next_value().map(|IgnoredAny| ())
     }
 
     pub(super) fn any(self) -> Result<Any<'de>, A::Error> {
-        self.0.next_value()
+        self.access.next_value()
     }
 
     /// A value as it is; `None` for `null`.
     pub(super) fn value(self) -> Result<Option<Value>, A::Error> {
-        self.0.next_value()
+        self.access.next_value()
+    }
+
+    /// The name, and the value as it is; `None` for `null`.
+    pub(super) fn named_value(self) -> Result<(Cow<'de, str>, Option<Value>), A::Error> {
+        Ok((self.name, self.access.next_value()?))
     }
 
     /// Text that is not empty. An integer counts as its digits.
@@ -91,7 +91,7 @@ impl<'de, A: MapAccess<'de>> Field<'_, A> {
 
     /// An object, read where it is stored: chunks are large, and would be moved at every level.
     pub(super) fn object<T: Object<'de>>(self, target: &mut Option<T>) -> Result<(), A::Error> {
-        self.0.next_value_seed(ObjectSeed(target))
+        self.access.next_value_seed(ObjectSeed(target))
     }
 
     /// A list of objects. `null` is no list, and a `null` item is skipped.
@@ -99,7 +99,7 @@ impl<'de, A: MapAccess<'de>> Field<'_, A> {
         self,
         target: &mut Option<Vec<T>>,
     ) -> Result<(), A::Error> {
-        self.0.next_value_seed(ListSeed(target))
+        self.access.next_value_seed(ListSeed(target))
     }
 }
 
@@ -239,7 +239,8 @@ impl<'de, T: Object<'de>> Visitor<'de> for ObjectSeed<'_, T> {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
         let object = self.0.insert(T::default());
         while let Some(Name(name)) = fields.next_key()? {
-            object.read(name, Field(&mut fields))?;
+            let access = &mut fields;
+            object.read(Field { name, access })?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 use turnwright_core::Usage;
 
-use super::delta::{ReasoningField, Size};
+use super::delta::ReasoningField;
 
 /// A reply of a model, as it was received.
 #[derive(Clone, Default, PartialEq)]
@@ -181,11 +181,11 @@ impl fmt::Debug for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reply")
             .field("model", &self.model)
-            .field("text", &Size(self.text.len()))
-            .field("reasoning", &Size(self.reasoning.len()))
+            .field("text", &size(&self.text))
+            .field("reasoning", &size(&self.reasoning))
             .field("reasoning_field", &self.reasoning_field)
             .field("reasoning_details", &self.reasoning_details.len())
-            .field("refusal", &Size(self.refusal.len()))
+            .field("refusal", &size(&self.refusal))
             .field("tool_calls", &self.tool_calls)
             .field("finish_reason", &self.finish_reason)
             .field("usage", &self.usage)
@@ -199,7 +199,12 @@ impl fmt::Debug for ReplyCall {
         f.debug_struct("ReplyCall")
             .field("id", &self.id)
             .field("name", &self.name)
-            .field("arguments", &Size(self.arguments.len()))
+            .field("arguments", &size(&self.arguments))
             .finish_non_exhaustive()
     }
+}
+
+/// Shows a size instead of the content.
+fn size(text: &str) -> impl fmt::Debug {
+    fmt::from_fn(move |f| write!(f, "{} bytes", text.len()))
 }

@@ -26,7 +26,10 @@ async fn redirects_are_followed_and_each_is_looked_up_and_judged() {
         ["93.184.215.14", "93.184.215.14", "1.1.1.1", "1.1.1.1"]
     );
     let requests = rig.requests();
-    let lines: Vec<_> = requests.iter().filter_map(|it| it.lines().next()).collect();
+    let lines: Vec<_> = requests
+        .iter()
+        .filter_map(|item| item.lines().next())
+        .collect();
     let paths = [
         "GET / HTTP/1.1",
         "GET /a HTTP/1.1",
@@ -138,7 +141,7 @@ fn embedded(rig: &Rig) -> Vec<bool> {
     let requests = rig.requests();
     requests
         .iter()
-        .map(|it| it.contains("authorization: Bearer word"))
+        .map(|item| item.contains("authorization: Bearer word"))
         .collect()
 }
 

@@ -50,8 +50,8 @@ async fn addresses_in_urls_are_judged_before_anything_is_dialled() {
     ] {
         let reader = fetcher.reader(&format!("http://{host}/")).unwrap();
         let error = read(&reader).await.unwrap_err();
-        let said = refusal(&error).message();
-        assert!(said.contains("is not a public address"), "{host}: {said}");
+        let text = refusal(&error).message();
+        assert!(text.contains("is not a public address"), "{host}: {text}");
     }
     rig.saw_nothing();
     assert_eq!(rig.asked(), [""; 0]);
@@ -84,7 +84,7 @@ async fn what_is_no_url_to_fetch_makes_no_reader() {
         "http://a%00b/",
     ] {
         let refused = rig.fetcher().reader(url).map(drop).unwrap_err();
-        assert_eq!(refused.code(), ErrorCode::AddressRefused, "{url}");
+        assert_eq!(refused.code(), ErrorCode::AddressDenied, "{url}");
     }
     rig.saw_nothing();
 }

@@ -92,7 +92,7 @@ impl Rig {
 
     /// What a name is looked up to: the first time, the second time, …
     pub(super) fn name_in_turn(&self, name: &str, answers: &[&[&str]]) {
-        let parse = |answer: &&[&str]| answer.iter().map(|it| it.parse().unwrap()).collect();
+        let parse = |answer: &&[&str]| answer.iter().map(|item| item.parse().unwrap()).collect();
         let answers = Answers(answers.iter().map(parse).collect());
         self.names.lock().insert(name.to_owned(), answers);
     }

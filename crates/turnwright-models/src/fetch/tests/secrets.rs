@@ -34,18 +34,18 @@ async fn no_failure_shows_more_of_a_url_than_its_host() {
         let reader = rig.fetcher().reader(URL).unwrap();
         let reader = reader.header("x-key", "header-word").unwrap();
         let error = read(&reader).await.unwrap_err();
-        let mut said = format!("{error} {error:?}");
-        let mut cause: Option<&dyn std::error::Error> = error.get_ref().map(|it| it as _);
+        let mut text = format!("{error} {error:?}");
+        let mut cause: Option<&dyn std::error::Error> = error.get_ref().map(|item| item as _);
         while let Some(inside) = cause {
-            said += &format!(" {inside} {inside:?}");
+            text += &format!(" {inside} {inside:?}");
             cause = inside.source();
         }
         assert!(
-            said.contains("example") || said.contains("10.0.0.7"),
-            "{said}"
+            text.contains("example") || text.contains("10.0.0.7"),
+            "{text}"
         );
         for word in ["path-word", "query-word", "header-word", "body-word"] {
-            assert!(!said.contains(word), "{said}");
+            assert!(!text.contains(word), "{text}");
         }
     }
 }

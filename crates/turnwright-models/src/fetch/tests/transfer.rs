@@ -342,8 +342,8 @@ async fn dropping_the_stream_ends_the_transfer() {
 
 #[tokio::test]
 async fn no_connection_outlives_its_request() {
-    let whole = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";
-    let rig = Rig::answering([Answer::Hold(whole.into())]).await;
+    let complete = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";
+    let rig = Rig::answering([Answer::Hold(complete.into())]).await;
     let fetcher = rig.fetcher();
     let body = read(&fetcher.reader(URL).unwrap()).await.unwrap();
     assert_eq!(body, b"hello");
@@ -392,8 +392,11 @@ async fn no_proxy_is_used_whatever_the_environment_says() {
         .await
         .unwrap()
         .unwrap();
-    let said = String::from_utf8_lossy(&done.stdout);
-    assert!(done.status.success() && said.contains("1 passed"), "{said}");
+    let message = String::from_utf8_lossy(&done.stdout);
+    assert!(
+        done.status.success() && message.contains("1 passed"),
+        "{message}"
+    );
     let dialled = tokio::time::timeout(Duration::ZERO, proxy.accept()).await;
     assert!(dialled.is_err());
 }

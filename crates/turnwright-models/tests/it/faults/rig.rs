@@ -93,7 +93,7 @@ impl Rig {
         let (ends, error, held) = match ended {
             Ok(outcome) => {
                 let held = held(&store, &outcome).await;
-                (ends(&outcome.ended), said(&outcome.ended), held)
+                (ends(&outcome.ended), message_of(&outcome.ended), held)
             }
             Err(_) => (Ends::Otherwise, "it did not end in time".to_owned(), vec![]),
         };
@@ -151,16 +151,16 @@ pub(super) fn cause(error: &Error) -> Option<&Error> {
 fn ends(ended: &TurnStatus) -> Ends {
     match ended {
         TurnStatus::Answered => Ends::Answered,
-        TurnStatus::Refused(error) => Ends::Refused(error.code()),
+        TurnStatus::Nacked(error) => Ends::Nacked(error.code()),
         TurnStatus::Failed(error) => Ends::Failed(cause(error).unwrap_or(error).code()),
         _ => Ends::Otherwise,
     }
 }
 
-fn said(ended: &TurnStatus) -> String {
+fn message_of(ended: &TurnStatus) -> String {
     ended
         .error()
-        .map_or_else(String::new, |it| it.with_causes())
+        .map_or_else(String::new, |item| item.with_causes())
 }
 
 /// What the store holds of the turn's conversation, a line for each record.
@@ -169,15 +169,15 @@ pub(super) async fn held(store: &MemoryStore, outcome: &TurnOutcome) -> Vec<Stri
     let mut lines = Vec::new();
     for record in store.records(&conversation_id).await.unwrap() {
         lines.push(match record {
-            Record::Message(it) => format!("{:?}: {}", it.author(), it.text()),
-            Record::Ledger(it) => format!("ledger: {} {}", it.tool(), it.state().as_str()),
-            Record::ToolCall(it) => {
-                let arguments = it.args().text().unwrap_or_default().to_owned();
-                match it.is_complete() {
-                    false => format!("not made: {} {arguments}", it.tool()),
+            Record::Message(item) => format!("{:?}: {}", item.author(), item.text()),
+            Record::Ledger(item) => format!("ledger: {} {}", item.tool, item.state.as_str()),
+            Record::ToolCall(item) => {
+                let arguments = item.args().text().unwrap_or_default().to_owned();
+                match item.is_complete() {
+                    false => format!("not made: {} {arguments}", item.tool()),
                     true => {
-                        let gave = it.text().await.unwrap_or_default();
-                        format!("made: {} {arguments} gave {gave}", it.tool())
+                        let gave = item.text().await.unwrap_or_default();
+                        format!("made: {} {arguments} gave {gave}", item.tool())
                     }
                 }
             }
@@ -212,7 +212,7 @@ impl Transport for Counted {
             let taken = Arc::clone(&taken);
             async move {
                 let piece = body.next().await?;
-                let size = piece.as_ref().map_or(0, |it| it.len() as u64);
+                let size = piece.as_ref().map_or(0, |item| item.len() as u64);
                 taken.lock().unwrap()[place] += size;
                 Some((piece, body))
             }

@@ -9,9 +9,9 @@ use turnwright_testkit::server::fault::Where::{
 };
 use turnwright_testkit::server::fault::{Fault, Where};
 
-use super::Ends::{Answered, Failed, Refused};
+use super::Ends::{Answered, Failed, Nacked};
 use super::Held::{Answer, Made, Nothing, Piece, Unmade, Words};
-use super::Once::{Mended, Same, Told};
+use super::Once::{Mended, Reported, Same};
 use super::{Ends, Held, Once, Row, rig};
 
 /// A reply of the table.
@@ -66,7 +66,7 @@ pub(super) const TABLE: &[Row] = &[
     row(InvalidUtf8,      InArgs, 3, Failed(Wire),               "UTF-8",          Piece,     REPLY, Mended),
     // `[DONE]` says that all was said, and words are what they are. A call is not made, and the model told so, three times.
     row(NoFinishReason,   InText, 1, Answered,                   "",               Answer,    REPLY, Same),
-    row(NoFinishReason,   InArgs, 3, Refused(ResponseIncomplete), "before it was complete", Unmade(3), REPLY, Told),
+    row(NoFinishReason,   InArgs, 3, Nacked(ResponseIncomplete), "before it was complete", Unmade(3), REPLY, Reported),
     row(DoneMissing,      InText, 1, Answered,                   "",               Answer,    REPLY, Same),
     row(DoneMissing,      InArgs, 2, Answered,                   "",               Made,      REPLY, Same),
     row(DoneTwice,        InText, 1, Answered,                   "",               Answer,    REPLY, Same),

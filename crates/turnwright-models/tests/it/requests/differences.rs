@@ -95,7 +95,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
                     && parts(message)
                         .unwrap()
                         .iter()
-                        .all(|it| it["type"] == "text")
+                        .all(|item| item["type"] == "text")
                 {
                     message["content"] = text(&message["content"]).into();
                 }
@@ -183,7 +183,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
                         part["text"]
                             .as_str()
                             .and_then(unsealed)
-                            .is_some_and(|it| it.contains(" follows."))
+                            .is_some_and(|item| item.contains(" follows."))
                     };
                     content.retain(|part| !is_marker(part));
                 }
@@ -267,7 +267,8 @@ impl Sides {
         };
         let (recorded, sent) = (&recorded[name], &sent[name]);
         let lists = recorded.as_array().zip(sent.as_array());
-        let items = lists.and_then(|(one, other)| one.iter().zip(other).find(|(it, at)| it != at));
+        let items =
+            lists.and_then(|(one, other)| one.iter().zip(other).find(|(item, at)| item != at));
         let (recorded, sent) = items.unwrap_or((recorded, sent));
         format!(
             "`{name}` recorded: {}, sent: {}",

@@ -15,15 +15,15 @@ use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::{ChatCompletionsBuilder, Options};
 use turnwright_models::http::{Body, Request as Sent, Response, Transport};
 
-use super::rebuild::{Outcome, Request, Said};
+use super::rebuild::{Outcome, Reply, Request};
 
 /// Nobody listens there: what is sent is caught before.
 const NOWHERE: &str = "http://127.0.0.1:9/v1";
 
 /// The request that a turn makes of it.
 pub(super) async fn send(request: &Request, history: Vec<Record>) -> Value {
-    let said = json!({ "role": "assistant", "content": "Said." });
-    let caught = Caught::answering(&said);
+    let content = json!({ "role": "assistant", "content": "Said." });
+    let caught = Caught::answering(&content);
     let model = battery(&caught)
         .options(request.options.clone())
         .system_prompt(request.system.clone())
@@ -42,10 +42,10 @@ pub(super) async fn send(request: &Request, history: Vec<Record>) -> Value {
 /// The conversation as records that turns left: each message of the model's comes as a response, and each call is made.
 pub(super) async fn play(request: &Request) -> Vec<Record> {
     let mut history = Vec::new();
-    for said in &request.conversation {
-        match said {
-            Said::User(message) => history.push(Record::Message(Arc::clone(message))),
-            Said::Model { message, results } => {
+    for content in &request.conversation {
+        match content {
+            Reply::User(message) => history.push(Record::Message(Arc::clone(message))),
+            Reply::Model { message, results } => {
                 let left = respond(message, results, history.clone()).await;
                 history.extend(left);
             }

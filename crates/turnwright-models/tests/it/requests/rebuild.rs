@@ -19,11 +19,11 @@ pub(super) struct Request {
     pub(super) options: Options,
     pub(super) system: String,
     pub(super) tools: Vec<Tool>,
-    pub(super) conversation: Vec<Said>,
+    pub(super) conversation: Vec<Reply>,
 }
 
 /// A part of the conversation.
-pub(super) enum Said {
+pub(super) enum Reply {
     User(Arc<Message>),
     /// A message of the model's, and what came of its calls.
     Model {
@@ -53,8 +53,8 @@ impl Request {
                 "system" if request.conversation.is_empty() => {
                     request.system.push_str(&text(content));
                 }
-                "user" => request.conversation.push(Said::User(user(content))),
-                "assistant" => request.conversation.push(Said::Model {
+                "user" => request.conversation.push(Reply::User(user(content))),
+                "assistant" => request.conversation.push(Reply::Model {
                     message: message.clone(),
                     results: Vec::new(),
                 }),
@@ -67,7 +67,7 @@ impl Request {
 
     /// What came of a call stands in the order of the calls.
     fn add_result(&mut self, message: &Value) {
-        let Some(Said::Model {
+        let Some(Reply::Model {
             message: asked,
             results,
         }) = self.conversation.last_mut()
@@ -85,10 +85,10 @@ impl Request {
     /// The conversation as records of which nobody knows more than what they say.
     pub(super) fn records_by_hand(&self) -> Vec<Record> {
         let mut records = Vec::new();
-        for (place, said) in (1..).zip(&self.conversation) {
-            match said {
-                Said::User(message) => records.push(Record::Message(Arc::clone(message))),
-                Said::Model { message, results } => {
+        for (place, reported) in (1..).zip(&self.conversation) {
+            match reported {
+                Reply::User(message) => records.push(Record::Message(Arc::clone(message))),
+                Reply::Model { message, results } => {
                     if let Some(thought) = message["reasoning_content"].as_str() {
                         records.push(Record::Thought(Thought::new(thought).build().unwrap()));
                     }
@@ -163,8 +163,8 @@ fn tools(recorded: &Value) -> Vec<Tool> {
         find_formats(&function["parameters"], &mut formats);
         let schema = formats
             .into_iter()
-            .fold(Schema::options(), |options, it| {
-                options.annotation_format(it)
+            .fold(Schema::options(), |options, item| {
+                options.annotation_format(item)
             })
             .document(function["parameters"].clone());
         Tool::dynamic(function["name"].as_str().unwrap(), schema)
@@ -181,9 +181,9 @@ fn find_formats<'d>(document: &'d Value, found: &mut Vec<&'d str>) {
     match document {
         Value::Object(fields) => {
             found.extend(document["format"].as_str());
-            fields.values().for_each(|it| find_formats(it, found));
+            fields.values().for_each(|item| find_formats(item, found));
         }
-        Value::Array(items) => items.iter().for_each(|it| find_formats(it, found)),
+        Value::Array(items) => items.iter().for_each(|item| find_formats(item, found)),
         _ => {}
     }
 }
@@ -191,7 +191,9 @@ fn find_formats<'d>(document: &'d Value, found: &mut Vec<&'d str>) {
 fn user(content: &Value) -> Arc<Message> {
     let parts = content.as_array().into_iter().flatten();
     let media = parts.filter(|part| part["type"] != "text").map(media);
-    let message = media.fold(Message::user(text(content)), |it, media| it.media(media));
+    let message = media.fold(Message::user(text(content)), |item, media| {
+        item.media(media)
+    });
     message.build().unwrap()
 }
 
@@ -212,25 +214,25 @@ pub(super) fn text(content: &Value) -> String {
 
 fn media(part: &Value) -> Media {
     let kind = part["type"].as_str().unwrap();
-    let told = &part[kind];
+    let expected = &part[kind];
     match kind {
-        "image_url" => at_address(MediaKind::Image, "image/png", &told["url"], "image"),
-        "video_url" => at_address(MediaKind::Video, "video/mp4", &told["url"], "video"),
+        "image_url" => at_address(MediaKind::Image, "image/png", &expected["url"], "image"),
+        "video_url" => at_address(MediaKind::Video, "video/mp4", &expected["url"], "video"),
         "document_url" => at_address(
             MediaKind::Document,
             "application/pdf",
-            told,
+            expected,
             part["document_name"].as_str().unwrap(),
         ),
         "file" => at_address(
             MediaKind::Document,
             "application/pdf",
-            &told["file_data"],
-            told["filename"].as_str().unwrap(),
+            &expected["file_data"],
+            expected["filename"].as_str().unwrap(),
         ),
         "input_audio" => {
-            let data = told["data"].as_str().or(told.as_str()).unwrap();
-            let mime = match told["format"].as_str() {
+            let data = expected["data"].as_str().or(expected.as_str()).unwrap();
+            let mime = match expected["format"].as_str() {
                 Some("wav") => "audio/wav",
                 _ => "audio/mpeg",
             };
@@ -250,7 +252,7 @@ fn at_address(kind: MediaKind, mime: &str, url: &Value, name: &str) -> Media {
     let url = url.as_str().unwrap();
     match url
         .strip_prefix("data:")
-        .and_then(|it| it.split_once(";base64,"))
+        .and_then(|item| item.split_once(";base64,"))
     {
         Some((mime, data)) => attached(kind, mime, STANDARD.decode(data).unwrap(), name),
         None => attached(kind, mime, url.as_bytes().to_vec(), name),

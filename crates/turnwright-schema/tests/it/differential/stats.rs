@@ -197,7 +197,7 @@ impl Stats {
 
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = |part: u64, whole: u64| part as f64 * 100.0 / whole.max(1) as f64;
+        let percent = |part: u64, complete: u64| part as f64 * 100.0 / complete.max(1) as f64;
         writeln!(
             f,
             "{} documents, {} of draft 7, {} recursive, {} more refused",

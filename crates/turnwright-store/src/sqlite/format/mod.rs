@@ -40,6 +40,7 @@ const STEPS: &[Step] = &[
         sql: include_str!("5.sql"),
         and: steps::index_turns,
     },
+    Step::sql(include_str!("6.sql")),
 ];
 
 /// The format that this release reads and writes.

@@ -61,11 +61,11 @@ fn index_record(
     let mut open_gate_turn = None;
     match Record::from_json(kind, &body, reopen) {
         Ok(Record::Turn(turn)) => {
-            state = Some(turn.state().as_str());
-            began_at = Some(nanoseconds(turn.began_at()));
+            state = Some(turn.state.as_str());
+            began_at = Some(nanoseconds(turn.began_at));
         }
-        Ok(Record::Gate(gate)) if *gate.state() == GateState::Open => {
-            open_gate_turn = Some(gate.turn_id().to_owned());
+        Ok(Record::Gate(gate)) if gate.state == GateState::Open => {
+            open_gate_turn = Some(gate.turn_id.to_owned());
         }
         Ok(Record::Lease(lease)) if lease.id() == Lease::ID => {
             return set_lease(conn, conversation, Some(&lease));

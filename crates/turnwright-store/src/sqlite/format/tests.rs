@@ -88,3 +88,26 @@ fn a_database_of_the_first_format_is_upgraded_with_what_is_in_it() {
         .unwrap();
     assert_eq!(begun, "a");
 }
+
+#[test]
+fn a_turn_that_format_5_calls_refused_is_nacked() {
+    let conn = Connection::open_in_memory().unwrap();
+    for step in &STEPS[..5] {
+        conn.execute_batch(step.sql).unwrap();
+    }
+    conn.execute_batch(
+        "INSERT INTO conversations (conversation, conversation_id, revision, fencing_token, last_position, written_at)
+             VALUES (1, 'chat', 1, 1, 1, 0);
+         INSERT INTO records (conversation, position, kind, id, written_at, bytes, checksum, body, turn_state)
+             VALUES (1, 1, 'turn', 't', 0, 2, 0, '{}', 'refused');",
+    )
+    .unwrap();
+    conn.pragma_update(None, "application_id", APPLICATION)
+        .unwrap();
+    conn.pragma_update(None, "user_version", 5).unwrap();
+    upgrade(&conn).unwrap();
+    let state: String = conn
+        .query_row("SELECT turn_state FROM records", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(state, "nacked");
+}

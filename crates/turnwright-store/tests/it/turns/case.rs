@@ -9,7 +9,7 @@ use super::child;
 use super::journal::{self, Journal};
 use super::stages::Stop;
 use super::world::{Orders, Task};
-use crate::child::said;
+use crate::child::reported;
 use crate::folder::Folder;
 
 /// Short, so that whoever takes over waits shortly.
@@ -28,7 +28,7 @@ pub(crate) struct Life {
     number: u32,
     process: Child,
     lines: Lines<BufReader<ChildStdout>>,
-    pub(crate) said: Vec<String>,
+    pub(crate) output: Vec<String>,
 }
 
 impl Case {
@@ -74,7 +74,7 @@ impl Case {
             number: self.lives,
             process,
             lines: BufReader::new(out).lines(),
-            said: Vec::new(),
+            output: Vec::new(),
         }
     }
 
@@ -83,7 +83,7 @@ impl Case {
         life.process.kill().unwrap();
         life.process.wait().unwrap();
         life.hear_out();
-        if life.said.iter().any(|it| it == "done") {
+        if life.output.iter().any(|item| item == "done") {
             return false;
         }
         self.note_cut_off(&life);
@@ -115,12 +115,12 @@ impl Life {
     pub(crate) fn wait_for(&mut self, beginning: &str) -> Option<String> {
         loop {
             let line = self.lines.next()?.unwrap();
-            let Some(said) = said(&line).map(str::to_owned) else {
+            let Some(output) = reported(&line).map(str::to_owned) else {
                 continue;
             };
-            self.said.push(said.clone());
-            if said.starts_with(beginning) {
-                return Some(said);
+            self.output.push(output.clone());
+            if output.starts_with(beginning) {
+                return Some(output);
             }
         }
     }
@@ -133,9 +133,13 @@ impl Life {
     pub(crate) fn end(mut self) -> Vec<String> {
         self.hear_out();
         let status: ExitStatus = self.process.wait().unwrap();
-        assert!(status.success(), "{status}: {:?}", self.said);
-        assert!(self.said.iter().any(|it| it == "done"), "{:?}", self.said);
-        std::mem::take(&mut self.said)
+        assert!(status.success(), "{status}: {:?}", self.output);
+        assert!(
+            self.output.iter().any(|item| item == "done"),
+            "{:?}",
+            self.output
+        );
+        std::mem::take(&mut self.output)
     }
 }
 

@@ -78,7 +78,7 @@ async fn work(world: Arc<World>) {
     let mut conversations: Vec<&str> = TURNS.iter().map(Planned::conversation).collect();
     conversations.dedup();
     if let Some(only) = &world.orders().only {
-        conversations.retain(|it| it == only);
+        conversations.retain(|item| item == only);
     }
     let mut playing = JoinSet::new();
     for conversation in conversations {
@@ -143,7 +143,10 @@ fn observe(world: &World, event: &Event) {
 /// The turns of a conversation, one after the other.
 async fn play(world: &Arc<World>, store: &SqliteStore, runner: &TurnRunner, conversation: &str) {
     let conversation_id = ConversationId::new(conversation);
-    for planned in TURNS.iter().filter(|it| it.conversation() == conversation) {
+    for planned in TURNS
+        .iter()
+        .filter(|item| item.conversation() == conversation)
+    {
         let there = match world.orders().task {
             Task::Begin => None,
             Task::GoOn | Task::TakeUp | Task::TakeUpAtOnce => {
@@ -152,7 +155,7 @@ async fn play(world: &Arc<World>, store: &SqliteStore, runner: &TurnRunner, conv
             }
         };
         let turn = match there {
-            Some(there) if there.state() == TurnState::Answered => continue,
+            Some(there) if there.state == TurnState::Answered => continue,
             Some(_) => runner.resume(planned.turn).await.unwrap(),
             None if matches!(world.orders().task, Task::TakeUp | Task::TakeUpAtOnce) => return,
             None => {
@@ -191,7 +194,7 @@ async fn answer(world: &World, mut gates: Gates, conversation: &str) {
     while let Some(gate) = gates.next().await {
         world.arrive(Stage::Waiting, conversation);
         sleep(Duration::from_millis(3)).await;
-        let is_open = |gates: &Gates| gates.open().iter().any(|it| it.id == gate.id);
+        let is_open = |gates: &Gates| gates.open().iter().any(|item| item.id == gate.id);
         let waits = conversation == "slow" && world.orders().lease < Duration::from_secs(1);
         while waits && !world.was_renewed(conversation) && is_open(&gates) {
             sleep(Duration::from_millis(3)).await;

@@ -70,10 +70,10 @@ pub(crate) async fn judge(case: &Case) -> Tally {
     let (store, _) = open(case.folder()).await;
     store.integrity_check().await.unwrap();
     let noted = noted(case.folder());
-    let cut_off = noted.iter().filter(|it| it.what == "cut off");
+    let cut_off = noted.iter().filter(|item| item.what == "cut off");
     let mut judge = Judge {
         store,
-        cut_off: cut_off.map(|it| it.life).collect(),
+        cut_off: cut_off.map(|item| item.life).collect(),
         noted,
         effects: lines(&effects(case.folder())),
         ledger: BTreeMap::new(),
@@ -84,7 +84,7 @@ pub(crate) async fn judge(case: &Case) -> Tally {
     judge.swept().await;
     judge.effects_are_single();
     let all = TURNS.iter().map(Planned::conversation);
-    let played = all.filter(|it| case.only.as_deref().is_none_or(|only| only == *it));
+    let played = all.filter(|item| case.only.as_deref().is_none_or(|only| only == *item));
     for conversation in played.collect::<BTreeSet<_>>() {
         judge.conversation(conversation).await;
     }
@@ -109,17 +109,17 @@ impl Judge {
     async fn acknowledged(&mut self) {
         let mut known: BTreeMap<(&str, &str, &str), Known<'_>> = BTreeMap::new();
         let mut revisions: BTreeMap<&str, BTreeMap<u64, u32>> = BTreeMap::new();
-        for it in &self.noted {
-            if !matches!(it.what.as_str(), "try" | "ack" | "refused") {
+        for item in &self.noted {
+            if !matches!(item.what.as_str(), "try" | "ack" | "refused") {
                 continue;
             }
-            let digest = it.field(4);
-            let key = (it.field(0), it.field(1), it.field(2));
+            let digest = item.field(4);
+            let key = (item.field(0), item.field(1), item.field(2));
             let known = known.entry(key).or_default();
-            match it.what.as_str() {
+            match item.what.as_str() {
                 "try" => known.tried.push(digest),
                 "ack" => {
-                    let revision = it.field(5).parse().unwrap();
+                    let revision = item.field(5).parse().unwrap();
                     let later = known.acknowledged.is_some_and(|(last, _)| last > revision);
                     match later {
                         true => known.tried.retain(|tried| *tried != digest),
@@ -128,9 +128,9 @@ impl Judge {
                             known.tried.clear();
                         }
                     }
-                    let for_conversation = revisions.entry(it.field(0)).or_default();
-                    let first = *for_conversation.entry(revision).or_insert(it.life);
-                    assert_eq!(first, it.life, "two batches with one revision: {it:?}");
+                    let for_conversation = revisions.entry(item.field(0)).or_default();
+                    let first = *for_conversation.entry(revision).or_insert(item.life);
+                    assert_eq!(first, item.life, "two batches with one revision: {item:?}");
                 }
                 _ => known.tried.retain(|tried| *tried != digest),
             }
@@ -195,17 +195,19 @@ impl Judge {
 
     async fn conversation(&mut self, conversation: &str) {
         let conversation_id = ConversationId::new(conversation);
-        let planned = TURNS.iter().filter(|it| it.conversation() == conversation);
+        let planned = TURNS
+            .iter()
+            .filter(|item| item.conversation() == conversation);
         let planned: Vec<&Planned> = planned.collect();
         self.turns(&conversation_id, &planned).await;
         let calls = self.store.tool_calls(&conversation_id).await.unwrap();
         let ledger = self.store.ledger(&conversation_id).await.unwrap();
         let mut lines: HashMap<&str, &LedgerEntry> = HashMap::new();
         for line in &ledger {
-            let twice = lines.insert(line.tool_call(), line);
+            let twice = lines.insert(&line.tool_call, line);
             assert!(twice.is_none(), "two lines of one call: {line:?}");
         }
-        let expected = planned.iter().flat_map(|it| it.rounds.iter().copied());
+        let expected = planned.iter().flat_map(|item| item.rounds.iter().copied());
         let expected: Vec<&(&str, &str)> = expected.flatten().collect();
         let tools: Vec<&str> = calls.iter().map(|call| call.tool()).collect();
         let names: Vec<&str> = expected.iter().map(|(tool, _)| *tool).collect();
@@ -216,43 +218,43 @@ impl Judge {
             self.call(call, line, &args["n"]).await;
         }
         assert!(lines.is_empty(), "lines of no call: {lines:?}");
-        self.ledger.extend(
-            ledger
-                .iter()
-                .map(|line| (line.id().to_owned(), line.state())),
-        );
+        self.ledger
+            .extend(ledger.iter().map(|line| (line.id().to_owned(), line.state)));
         self.gates(&conversation_id, &planned).await;
     }
 
     async fn turns(&mut self, conversation_id: &ConversationId, planned: &[&Planned]) {
         let turns = self.store.turns(conversation_id).await.unwrap();
         let ids: Vec<&str> = turns.iter().map(|turn| turn.id()).collect();
-        let names: Vec<&str> = planned.iter().map(|it| it.turn).collect();
+        let names: Vec<&str> = planned.iter().map(|item| item.turn).collect();
         assert_eq!(ids, names);
         for turn in turns {
-            assert_eq!(turn.state(), TurnState::Answered, "{turn:?}");
-            assert!(turn.error().is_none() && turn.ended_at().is_some());
+            assert_eq!(turn.state, TurnState::Answered, "{turn:?}");
+            assert!(turn.error.is_none() && turn.ended_at.is_some());
             self.tally.turns += 1;
-            self.tally.resumes += turn.runs() - 1;
+            self.tally.resumes += turn.runs - 1;
             self.ends_once(turn.id());
         }
-        let said = self.store.messages(conversation_id).await.unwrap();
-        let said = said.iter().map(|it| (it.author().clone(), it.text()));
-        let said: Vec<(Author, String)> = said.map(|(by, text)| (by, text.to_owned())).collect();
-        let expected = planned.iter().flat_map(|it| {
-            let asked = (Author::User, it.question());
-            [asked, (Author::Assistant, it.answer())]
+        let output = self.store.messages(conversation_id).await.unwrap();
+        let output = output
+            .iter()
+            .map(|item| (item.author().clone(), item.text()));
+        let output: Vec<(Author, String)> =
+            output.map(|(by, text)| (by, text.to_owned())).collect();
+        let expected = planned.iter().flat_map(|item| {
+            let asked = (Author::User, item.question());
+            [asked, (Author::Assistant, item.answer())]
         });
-        assert_eq!(said, expected.collect::<Vec<_>>());
+        assert_eq!(output, expected.collect::<Vec<_>>());
         let lease = self.store.lease(conversation_id).await.unwrap().unwrap();
-        assert_eq!(lease.turn_id(), None, "{lease:?}");
+        assert_eq!(lease.turn_id, None, "{lease:?}");
     }
 
     /// Once a turn is noted as answered, nobody writes for it any more.
     fn ends_once(&self, turn: &str) {
         let of_turn =
-            |it: &&Noted| it.what == "ack" && it.field(1) == "turn" && it.field(2) == turn;
-        let mut states = self.noted.iter().filter(of_turn).map(|it| it.field(3));
+            |item: &&Noted| item.what == "ack" && item.field(1) == "turn" && item.field(2) == turn;
+        let mut states = self.noted.iter().filter(of_turn).map(|item| item.field(3));
         states.find(|state| *state == "answered");
         let after: Vec<&str> = states.collect();
         assert!(after.is_empty(), "{turn} went on after its end: {after:?}");
@@ -264,16 +266,16 @@ impl Judge {
         let of_call = |what: &'static str| {
             let id = call.id();
             let starts = self.noted.iter();
-            starts.filter(move |it| it.what == what && it.field(1) == id)
+            starts.filter(move |item| item.what == what && item.field(1) == id)
         };
         let starts = of_call("start").count();
-        let told = match call.results() {
-            turnwright_core::record::ToolResults::Failure(told) => Some(told),
-            turnwright_core::record::ToolResults::Refusal(told) => panic!("{tool}: {told}"),
+        let reported = match call.results() {
+            turnwright_core::record::ToolResults::Failure(reported) => Some(reported),
+            turnwright_core::record::ToolResults::Refusal(reported) => panic!("{tool}: {reported}"),
             _ => None,
         };
         if READERS.contains(&tool) {
-            assert!(line.is_none() && told.is_none(), "{tool}: {told:?}");
+            assert!(line.is_none() && reported.is_none(), "{tool}: {reported:?}");
             let ends = of_call("end").count();
             self.tally.read_again += u32::from(starts > 1);
             // Those that are forged note nothing.
@@ -282,21 +284,24 @@ impl Judge {
         }
         let line = line.unwrap_or_else(|| panic!("no line of {tool}"));
         let key = line.id();
-        let took_effect = self.effects.iter().any(|it| it == key);
-        match line.state() {
+        let took_effect = self.effects.iter().any(|item| item == key);
+        match line.state {
             CallState::Done => {
-                assert!(took_effect && told.is_none(), "{key}: {told:?}");
+                assert!(took_effect && reported.is_none(), "{key}: {reported:?}");
                 self.went_well(call, n).await;
             }
             CallState::Unknown => {
                 assert!(!FOUND_OUT.contains(&tool), "{key} could be found out");
-                let told = told.map(String::as_str).unwrap_or_default();
-                assert!(told.contains("may have taken effect or not"), "{told}");
+                let reported = reported.map(String::as_str).unwrap_or_default();
+                assert!(
+                    reported.contains("may have taken effect or not"),
+                    "{reported}"
+                );
                 assert!(self.was_cut_off(key), "{key} was not under way at a kill");
                 self.tally.unknown += 1;
                 self.tally.unknown_effects += u32::from(took_effect);
             }
-            state => panic!("{key} is {state:?}: {told:?}"),
+            state => panic!("{key} is {state:?}: {reported:?}"),
         }
         if !FOUND_OUT.contains(&tool) {
             assert!(starts <= 1, "{key} was started {starts} times");
@@ -325,10 +330,10 @@ impl Judge {
     /// The process that stored what came of a call.
     fn closed_by(&self, call: &ToolCall) -> u32 {
         let closed = |what: &'static str| {
-            let lines = self.noted.iter().filter(move |it| {
-                it.what == what && it.field(1) == "tool_call" && it.field(2) == call.id()
+            let lines = self.noted.iter().filter(move |item| {
+                item.what == what && item.field(1) == "tool_call" && item.field(2) == call.id()
             });
-            lines.filter(|it| it.field(3) == "closed").last()
+            lines.filter(|item| item.field(3) == "closed").last()
         };
         closed("ack").or_else(|| closed("try")).unwrap().life
     }
@@ -337,13 +342,13 @@ impl Judge {
     /// noted.
     fn was_cut_off(&self, key: &str) -> bool {
         let of = |what: &'static str, state: fn(&str) -> bool| {
-            let lines = self.noted.iter().filter(move |it| {
-                it.what == what
-                    && it.field(1) == "ledger"
-                    && it.field(2) == key
-                    && state(it.field(3))
+            let lines = self.noted.iter().filter(move |item| {
+                item.what == what
+                    && item.field(1) == "ledger"
+                    && item.field(2) == key
+                    && state(item.field(3))
             });
-            lines.map(|it| it.life).collect::<BTreeSet<u32>>()
+            lines.map(|item| item.life).collect::<BTreeSet<u32>>()
         };
         let begun = of("try", |state| state == "begun");
         let ended = of("ack", |state| state == "done");
@@ -357,19 +362,19 @@ impl Judge {
         let conversation = conversation_id.as_str();
         let writes = conversation == "confirms";
         for gate in &gates {
-            let answered = matches!(gate.state(), GateState::Resolved(_));
+            let answered = matches!(gate.state, GateState::Resolved(_));
             // A handler that may have written is not run again, and nobody waits at its gates any more.
-            let given_up = writes && *gate.state() == GateState::Unanswered;
+            let given_up = writes && gate.state == GateState::Unanswered;
             let state = Record::from(gate.clone()).to_value().unwrap();
             assert!(answered || given_up, "{state}");
             if !writes {
                 self.waits_again(gate);
             }
         }
-        let unknown = gates.iter().filter(|it| it.name() == "unknown_call");
+        let unknown = gates.iter().filter(|item| &*item.name == "unknown_call");
         let found_out = unknown.count();
         assert!(found_out == 0 || conversation == "wire");
-        let expected: usize = planned.iter().map(|it| it.gates).sum();
+        let expected: usize = planned.iter().map(|item| item.gates).sum();
         let known = gates.len() - found_out;
         match writes {
             // It may have been cut off before it came there.
@@ -381,19 +386,19 @@ impl Judge {
     /// A gate that was open when a process was killed is opened again, under its id.
     fn waits_again(&mut self, gate: &GateRecord) {
         for life in self.cut_off.clone() {
-            let of_gate = |it: &&Noted| it.field(1) == "gate" && it.field(2) == gate.id();
+            let of_gate = |item: &&Noted| item.field(1) == "gate" && item.field(2) == gate.id();
             let in_life = |what: &'static str| {
                 let lines = self.noted.iter();
-                let lines = lines.filter(move |it| it.life == life && it.what == what);
-                lines.filter(of_gate).map(|it| it.field(3))
+                let lines = lines.filter(move |item| item.life == life && item.what == what);
+                lines.filter(of_gate).map(|item| item.field(3))
             };
             let was_open = in_life("ack").next_back() == Some("open");
             if !was_open || in_life("try").next_back() != Some("open") {
                 continue;
             }
-            let again = self.noted.iter().any(|it| {
-                let later = it.what == "opened" && it.life > life;
-                later && it.field(0) == gate.turn_id() && it.field(1) == gate.gate_id()
+            let again = self.noted.iter().any(|item| {
+                let later = item.what == "opened" && item.life > life;
+                later && *item.field(0) == *gate.turn_id && *item.field(1) == *gate.gate_id
             });
             assert!(again, "nobody waited again at {gate:?}");
             self.tally.waited_again += 1;

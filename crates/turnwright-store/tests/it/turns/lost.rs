@@ -19,7 +19,7 @@ fn signal(life: &Life, name: &str) {
 
 /// What came of a process that lost its turn.
 struct Lost {
-    said: Vec<String>,
+    output: Vec<String>,
     /// What it wrote, or started, that was the other's to write or start.
     wrong: Vec<Noted>,
     was_refused: bool,
@@ -51,7 +51,7 @@ async fn try_to_lose(conversation: &str, stop: Stop) -> Option<Lost> {
     fs::write(go(case.folder()), "").unwrap();
     signal(&first, "CONT");
     let number = first.number();
-    let said = first.end();
+    let output = first.end();
     if is_locked {
         return None;
     }
@@ -60,11 +60,11 @@ async fn try_to_lose(conversation: &str, stop: Stop) -> Option<Lost> {
     // The second turn of a conversation, where it has one.
     case.finish(Task::GoOn);
     Some(Lost {
-        said,
+        output,
         wrong: wrong(&noted, number),
         was_refused: noted
             .iter()
-            .any(|it| it.life == number && it.what == "refused"),
+            .any(|item| item.life == number && item.what == "refused"),
         tally: judge(&case).await,
     })
 }
@@ -72,21 +72,26 @@ async fn try_to_lose(conversation: &str, stop: Stop) -> Option<Lost> {
 /// What a process did that had lost its turn: batches after the first of the other, and handlers. Of the calls that were on
 /// record before, those that only read may still start.
 fn wrong(noted: &[Noted], loser: u32) -> Vec<Noted> {
-    let revision = |it: &Noted| it.field(5).parse::<u64>().unwrap();
-    let taken = noted.iter().find(|it| it.what == "ack" && it.life != loser);
+    let revision = |item: &Noted| item.field(5).parse::<u64>().unwrap();
+    let taken = noted
+        .iter()
+        .find(|item| item.what == "ack" && item.life != loser);
     let taken = taken.map(revision).unwrap();
-    let cut_off = noted.iter().position(|it| it.what == "cut off").unwrap();
+    let cut_off = noted
+        .iter()
+        .position(|item| item.what == "cut off")
+        .unwrap();
     let (before, since) = noted.split_at(cut_off);
     let on_record = |call: &str| {
-        let mut acknowledged = before.iter().filter(|it| it.what == "ack");
-        acknowledged.any(|it| it.field(1) == "tool_call" && it.field(2) == call)
+        let mut acknowledged = before.iter().filter(|item| item.what == "ack");
+        acknowledged.any(|item| item.field(1) == "tool_call" && item.field(2) == call)
     };
-    let is_wrong = |it: &&Noted| match it.what.as_str() {
-        "ack" => revision(it) >= taken,
-        "start" => !(on_record(it.field(1)) && READERS.contains(&it.field(2))),
+    let is_wrong = |item: &&Noted| match item.what.as_str() {
+        "ack" => revision(item) >= taken,
+        "start" => !(on_record(item.field(1)) && READERS.contains(&item.field(2))),
         _ => false,
     };
-    let of_loser = since.iter().filter(|it| it.life == loser);
+    let of_loser = since.iter().filter(|item| item.life == loser);
     of_loser.filter(is_wrong).cloned().collect()
 }
 
@@ -115,13 +120,13 @@ async fn whoever_lost_a_turn_is_told_writes_nothing_and_starts_nothing() {
     for (conversation, stop) in stops {
         let shown = format!("{conversation} {:?} {}", stop.stage, stop.nth);
         let Lost {
-            said,
+            output,
             wrong,
             was_refused,
             tally,
         } = lose(conversation, stop).await;
-        let told = format!("outcome {conversation}-1 failed E_TURN_TAKEN_OVER ");
-        assert!(said.contains(&told), "{shown}: {said:?}");
+        let reported = format!("outcome {conversation}-1 failed E_TURN_TAKEN_OVER ");
+        assert!(output.contains(&reported), "{shown}: {output:?}");
         assert!(was_refused, "{shown}");
         assert!(wrong.is_empty(), "{shown}: {wrong:?}");
         assert_eq!(tally.resumes, 1, "{shown}");
@@ -132,8 +137,8 @@ async fn whoever_lost_a_turn_is_told_writes_nothing_and_starts_nothing() {
 #[tokio::test]
 async fn whoever_lost_a_turn_after_its_answer_has_answered() {
     let lost = lose("writes", Stop::at(Stage::BeforeEnd)).await;
-    let told = "outcome writes-1 answered - writes-1 is done.".to_owned();
-    assert!(lost.said.contains(&told), "{:?}", lost.said);
+    let reported = "outcome writes-1 answered - writes-1 is done.".to_owned();
+    assert!(lost.output.contains(&reported), "{:?}", lost.output);
     assert!(lost.was_refused && lost.wrong.is_empty());
     assert_eq!((lost.tally.unknown, lost.tally.effects), (0, 2));
 }

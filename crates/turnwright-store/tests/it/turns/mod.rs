@@ -44,9 +44,9 @@ async fn whole_run() -> (BTreeMap<String, u32>, Duration) {
     let tally = judge(&case).await;
     assert_eq!((tally.unknown, tally.resumes, tally.read_again), (0, 0, 0));
     let mut counts = BTreeMap::new();
-    for it in journal::noted(case.folder()) {
-        if it.what == "stage" {
-            *counts.entry(it.field(0).to_owned()).or_insert(0) += 1;
+    for item in journal::noted(case.folder()) {
+        if item.what == "stage" {
+            *counts.entry(item.field(0).to_owned()).or_insert(0) += 1;
         }
     }
     (counts, took)
@@ -56,7 +56,7 @@ async fn whole_run() -> (BTreeMap<String, u32>, Duration) {
 async fn a_run_that_nobody_kills_has_no_unknown_call() {
     let (counts, took) = whole_run().await;
     say(format!("a whole run: {took:?}, {counts:?}"));
-    for stage in STAGES.iter().filter(|it| !it.is_of_resuming()) {
+    for stage in STAGES.iter().filter(|item| !item.is_of_resuming()) {
         assert!(counts.contains_key(&stage.name()), "{stage:?}");
     }
 }
@@ -112,7 +112,10 @@ async fn whatever_stage_it_was_killed_at_a_turn_is_taken_up_and_nothing_is_done_
         tally += counted;
     }
     say(format!("{} stages: {tally:?}", reached.len()));
-    let missed: Vec<&Stage> = STAGES.iter().filter(|it| !reached.contains(it)).collect();
+    let missed: Vec<&Stage> = STAGES
+        .iter()
+        .filter(|item| !reached.contains(item))
+        .collect();
     assert!(missed.is_empty(), "never reached: {missed:?}");
 }
 

@@ -34,8 +34,8 @@ impl Random {
         (self.next() % u64::from(bound)) as u32
     }
 
-    pub(crate) fn within(&mut self, whole: Duration) -> Duration {
-        let micros = u32::try_from(whole.as_micros()).unwrap();
+    pub(crate) fn within(&mut self, complete: Duration) -> Duration {
+        let micros = u32::try_from(complete.as_micros()).unwrap();
         Duration::from_micros(self.below(micros.max(1)).into())
     }
 }

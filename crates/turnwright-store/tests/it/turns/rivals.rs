@@ -21,7 +21,10 @@ const LEASE: Duration = Duration::from_secs(30);
 async fn of_processes_that_take_up_a_turn_at_once_one_runs_it() {
     let mut random = Random::new();
     let (counts, _) = whole_run().await;
-    let stages: Vec<_> = STAGES.iter().filter(|it| !it.is_of_resuming()).collect();
+    let stages: Vec<_> = STAGES
+        .iter()
+        .filter(|item| !item.is_of_resuming())
+        .collect();
     let (mut contested, mut held) = (0, 0);
     let mut tally = Tally::default();
     for _ in 0..kills_or(60) / 10 {
@@ -40,9 +43,9 @@ async fn of_processes_that_take_up_a_turn_at_once_one_runs_it() {
         }
         let numbers = rivals.each_ref().map(Life::number);
         fs::write(go(case.folder()), "").unwrap();
-        let said = rivals.map(Life::end);
-        let mut told: BTreeMap<&str, u32> = BTreeMap::new();
-        for line in said.iter().flatten() {
+        let output = rivals.map(Life::end);
+        let mut reported: BTreeMap<&str, u32> = BTreeMap::new();
+        for line in output.iter().flatten() {
             let Some(outcome) = line.strip_prefix("outcome ") else {
                 continue;
             };
@@ -55,19 +58,19 @@ async fn of_processes_that_take_up_a_turn_at_once_one_runs_it() {
                     held += 1;
                 }
             }
-            *told.entry(turn).or_default() += 1;
+            *reported.entry(turn).or_default() += 1;
         }
-        contested += told.values().filter(|told| **told == 2).count();
+        contested += reported.values().filter(|reported| **reported == 2).count();
 
         let mut ran: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
-        for it in noted(case.folder()) {
-            let turn = match it.what.as_str() {
-                "input" => it.field(0),
-                "ack" if it.field(1) == "turn" => it.field(2),
+        for item in noted(case.folder()) {
+            let turn = match item.what.as_str() {
+                "input" => item.field(0),
+                "ack" if item.field(1) == "turn" => item.field(2),
                 _ => continue,
             };
-            if numbers.contains(&it.life) {
-                ran.entry(turn.to_owned()).or_default().insert(it.life);
+            if numbers.contains(&item.life) {
+                ran.entry(turn.to_owned()).or_default().insert(item.life);
             }
         }
         for (turn, ran) in ran {
@@ -92,12 +95,12 @@ async fn whoever_wants_a_turn_that_somebody_runs_waits_and_gives_the_same_answer
     other.wait_for("ready").unwrap();
     let number = other.number();
     fs::write(go(case.folder()), "").unwrap();
-    let told = "outcome writes-1 answered - writes-1 is done.".to_owned();
-    for said in [owner.end(), other.end()] {
-        assert!(said.contains(&told), "{said:?}");
+    let reported = "outcome writes-1 answered - writes-1 is done.".to_owned();
+    for output in [owner.end(), other.end()] {
+        assert!(output.contains(&reported), "{output:?}");
     }
     let noted = noted(case.folder());
-    assert!(noted.iter().all(|it| it.life != number), "{noted:?}");
+    assert!(noted.iter().all(|item| item.life != number), "{noted:?}");
     let tally = judge(&case).await;
     assert_eq!((tally.resumes, tally.unknown, tally.effects), (0, 0, 2));
 }

@@ -28,7 +28,9 @@ pub(crate) const READERS: &[&str] = &["look_up", "ask", "report", "artifact_grep
 /// What comes of a call that went well.
 pub(crate) fn result(tool: &str, n: &Value) -> String {
     match tool {
-        "report" | "export" => (0..1_000).map(|it| format!("line {it} of {n}\n")).collect(),
+        "report" | "export" => (0..1_000)
+            .map(|item| format!("line {item} of {n}\n"))
+            .collect(),
         "artifact_grep" => "700:line 700 of 1".to_owned(),
         "artifact_head" => "line 0 of 1".to_owned(),
         _ => format!("{tool} {n}: fine"),
@@ -139,10 +141,10 @@ where
         let world = Arc::clone(&world);
         Box::pin(async move {
             let started = start(&world, &ctx);
-            let said = given(&world, ctx.tool().name(), &args["n"]);
+            let output = given(&world, ctx.tool().name(), &args["n"]);
             work(Arc::clone(&world), args, ctx.clone()).await?;
             end(&world, &ctx, &started);
-            Ok(said)
+            Ok(output)
         })
     }
 }

@@ -28,11 +28,11 @@ pub(crate) fn digest(record: &Record) -> String {
 /// How far a record says that its matter is.
 fn state(record: &Record) -> &'static str {
     match record {
-        Record::Ledger(line) => line.state().as_str(),
-        Record::Turn(turn) => turn.state().as_str(),
+        Record::Ledger(line) => line.state.as_str(),
+        Record::Turn(turn) => turn.state.as_str(),
         Record::ToolCall(call) if call.is_complete() => "closed",
-        Record::Gate(gate) if *gate.state() != GateState::Open => "closed",
-        Record::Lease(lease) if lease.turn_id().is_none() => "closed",
+        Record::Gate(gate) if gate.state != GateState::Open => "closed",
+        Record::Lease(lease) if lease.turn_id.is_none() => "closed",
         _ => "open",
     }
 }
@@ -46,10 +46,11 @@ fn stages(batch: &Batch) -> Vec<(Stage, Stage)> {
         })
     };
     let has = |is: &dyn Fn(&Record) -> bool| puts().any(is);
-    let first = has(&|it| matches!(it, Record::Turn(turn) if turn.runs() == 1));
-    let running = has(&|it| matches!(it, Record::Turn(turn) if turn.state() == TurnState::Running));
-    let leases = has(&|it| matches!(it, Record::Lease(lease) if lease.turn_id().is_some()));
-    let begun = has(&|it| matches!(it, Record::Ledger(line) if line.state() == CallState::Begun));
+    let first = has(&|item| matches!(item, Record::Turn(turn) if turn.runs == 1));
+    let running =
+        has(&|item| matches!(item, Record::Turn(turn) if turn.state == TurnState::Running));
+    let leases = has(&|item| matches!(item, Record::Lease(lease) if lease.turn_id.is_some()));
+    let begun = has(&|item| matches!(item, Record::Ledger(line) if line.state == CallState::Begun));
     let is = |yes: bool, before: Stage, after: Stage| yes.then_some((before, after));
     let all = [
         is(
@@ -68,33 +69,35 @@ fn stages(batch: &Batch) -> Vec<(Stage, Stage)> {
             Stage::AfterRenewed,
         ),
         is(
-            !begun && has(&|it| matches!(it, Record::ToolCall(call) if !call.is_complete())),
+            !begun && has(&|item| matches!(item, Record::ToolCall(call) if !call.is_complete())),
             Stage::BeforeOpen,
             Stage::AfterOpen,
         ),
         is(begun, Stage::BeforeBegun, Stage::AfterBegun),
         is(
-            has(&|it| matches!(it, Record::ToolCall(call) if call.is_complete())),
+            has(&|item| matches!(item, Record::ToolCall(call) if call.is_complete())),
             Stage::BeforeSettled,
             Stage::AfterSettled,
         ),
         is(
-            has(&|it| matches!(it, Record::Gate(gate) if *gate.state() == GateState::Open)),
+            has(&|item| matches!(item, Record::Gate(gate) if gate.state == GateState::Open)),
             Stage::BeforeWaiting,
             Stage::AfterWaiting,
         ),
         is(
-            has(&|it| matches!(it, Record::Gate(gate) if *gate.state() != GateState::Open)),
+            has(&|item| matches!(item, Record::Gate(gate) if gate.state != GateState::Open)),
             Stage::BeforeAnswered,
             Stage::AfterAnswered,
         ),
         is(
-            has(&|it| matches!(it, Record::Message(said) if *said.author() == Author::Assistant)),
+            has(
+                &|item| matches!(item, Record::Message(output) if *output.author() == Author::Assistant),
+            ),
             Stage::BeforeWords,
             Stage::AfterWords,
         ),
         is(
-            has(&|it| matches!(it, Record::Turn(turn) if turn.state() != TurnState::Running)),
+            has(&|item| matches!(item, Record::Turn(turn) if turn.state != TurnState::Running)),
             Stage::BeforeEnd,
             Stage::AfterEnd,
         ),
@@ -123,7 +126,7 @@ impl Watched {
             self.0.line(what, &fields)
         };
         let lines = batch.changes.iter().map(|change| match change {
-            Change::Put(it) => line(it.kind(), it.id(), state(it), &digest(it)),
+            Change::Put(item) => line(item.kind(), item.id(), state(item), &digest(item)),
             Change::Delete(kind, id) => line(*kind, id, "gone", ""),
             _ => panic!("no change that is known here"),
         });
@@ -181,9 +184,9 @@ pub(crate) struct WatchedSpool {
 impl Spool for WatchedSpool {
     async fn put(&self, id: &str, content: Body) -> io::Result<Arc<dyn ByteReader>> {
         self.world.arrive(Stage::BeforeSpooled, "");
-        let kept = self.spool.put(id, content).await;
+        let stored = self.spool.put(id, content).await;
         self.world.arrive(Stage::AfterSpooled, "");
-        kept
+        stored
     }
 
     async fn open(&self, id: &str) -> io::Result<Option<Arc<dyn ByteReader>>> {

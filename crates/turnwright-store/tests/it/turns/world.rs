@@ -49,7 +49,7 @@ impl Orders {
         let name = TASKS.iter().find(|(task, _)| *task == self.task);
         let stop = self.stop.as_ref().map(Stop::to_value);
         let orders = json!({
-            "folder": self.folder.to_str(), "life": self.life, "task": name.map(|it| it.1),
+            "folder": self.folder.to_str(), "life": self.life, "task": name.map(|item| item.1),
             "only": self.only, "stop": stop, "leaseMs": self.lease.as_millis() as u64,
         });
         orders.to_string()

@@ -42,22 +42,16 @@ impl<'d> Generator<'_, 'd> {
         }
         let length = self.item_count(needed, most, prefix, depth);
         // The contained items come behind the prefix where there is room.
-        let first = if length >= prefix + contained.len() {
-            prefix
-        } else {
-            length.saturating_sub(contained.len())
-        };
-        let unique = schemas
+        let first = prefix.min(length.saturating_sub(contained.len()));
+        let rules = schemas
             .iter()
-            .any(|schema| schema.get("uniqueItems") == Some(&Value::Bool(true)));
+            .filter_map(|schema| schema.get("uniqueItems"));
+        let unique = rules.into_iter().any(|rule| *rule == Value::Bool(true));
         let mut items: Vec<Value> = Vec::with_capacity(length);
         for index in 0..length {
             let mut rules = self.item_schemas(schemas, index);
-            rules.extend(
-                index
-                    .checked_sub(first)
-                    .and_then(|index| contained.get(index)),
-            );
+            let behind = index.checked_sub(first);
+            rules.extend(behind.and_then(|index| contained.get(index)));
             let at = pointer::join(at, index);
             let tries = if unique { 12 } else { 1 };
             let item = (0..tries).find_map(|_| {
@@ -79,8 +73,8 @@ impl<'d> Generator<'_, 'd> {
     }
 
     fn item_schemas(&self, schemas: &[&'d Object], index: usize) -> Vec<&'d Value> {
+        let schemas = schemas.iter();
         schemas
-            .iter()
             .filter_map(|schema| item_schema(self.doc, schema, index))
             .collect()
     }

@@ -14,15 +14,15 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::document::{Address, Document, Object, constrained_type};
-use super::rng::Rng;
 use super::validator::Validator;
+use crate::random::Rng;
 
 /// Levels below which values are kept as small as the document allows.
 const DEEP: usize = 6;
 /// Levels below which an attempt ends.
 const DEEPEST: usize = 18;
 /// Places that one attempt may fill.
-const FUEL: usize = 400;
+pub(crate) const FUEL: usize = 400;
 const TYPES: [&str; 7] = [
     "null", "boolean", "integer", "number", "string", "array", "object",
 ];
@@ -52,24 +52,7 @@ struct Demands<'d> {
     unwanted: Vec<&'d str>,
 }
 
-impl<'a, 'd> Generator<'a, 'd> {
-    pub(crate) fn new(
-        validator: &'a Validator<'a, 'd>,
-        doc: &'a Document<'d>,
-        rng: &'a mut Rng,
-        unreached: &'a HashSet<Address>,
-    ) -> Self {
-        Self {
-            doc,
-            validator,
-            rng,
-            unreached,
-            fuel: FUEL,
-            applied: Vec::new(),
-            uncertain: false,
-        }
-    }
-
+impl<'d> Generator<'_, 'd> {
     /// A value for the document, or `None` if this attempt failed.
     pub(crate) fn root(&mut self) -> Option<Value> {
         self.value(&[self.doc.root], "", 0)
@@ -103,14 +86,14 @@ impl<'a, 'd> Generator<'a, 'd> {
                 .iter()
                 .try_for_each(|schema| self.demand(schema, &mut demands, depth, 0));
             let made = chosen.and_then(|()| self.attempt(&demands, at, depth));
-            if let Some(value) = made
-                && schemas
-                    .iter()
-                    .all(|schema| self.validator.accepts(schema, &value))
-            {
+            let accepts = |value: &Value| {
+                let mut schemas = schemas.iter();
+                schemas.all(|schema| self.validator.accepts(schema, value))
+            };
+            if let Some(value) = made.filter(accepts) {
                 let all = demands.schemas.into_iter().chain(demands.references);
-                self.applied
-                    .extend(all.map(|schema| (schema, at.to_owned())));
+                let all = all.map(|schema| (schema, at.to_owned()));
+                self.applied.extend(all);
                 return Some(value);
             }
             self.applied.truncate(applied);
@@ -188,16 +171,11 @@ impl<'a, 'd> Generator<'a, 'd> {
     /// One branch of a union: deep down one without references, otherwise one that was not reached so far.
     fn branch(&mut self, branches: &'d [Value], depth: usize) -> Option<&'d Value> {
         let deep = self.is_deep(depth + 1);
-        let preferred: Vec<&Value> = branches
-            .iter()
-            .filter(|branch| {
-                if deep {
-                    !refers(branch)
-                } else {
-                    self.is_unreached(branch)
-                }
-            })
-            .collect();
+        let preferred = branches.iter().filter(|branch| match deep {
+            true => !refers(branch),
+            false => self.is_unreached(branch),
+        });
+        let preferred: Vec<&Value> = preferred.collect();
         let skip = !deep && self.rng.one_in(3);
         let picked = self.rng.pick(&preferred).copied().filter(|_| !skip);
         picked.or_else(|| self.rng.pick(branches))
@@ -209,16 +187,11 @@ impl<'a, 'd> Generator<'a, 'd> {
             return listed;
         }
         if self.rng.one_in(12) {
-            let given: Vec<&Value> = schemas
+            let defaults = schemas.iter().filter_map(|schema| schema.get("default"));
+            let examples = schemas
                 .iter()
-                .flat_map(|schema| {
-                    let examples = schema.get("examples").and_then(Value::as_array);
-                    schema
-                        .get("default")
-                        .into_iter()
-                        .chain(examples.into_iter().flatten())
-                })
-                .collect();
+                .filter_map(|schema| schema.get("examples")?.as_array());
+            let given: Vec<&Value> = defaults.chain(examples.flatten()).collect();
             if let Some(value) = self.rng.pick(&given) {
                 return Some((*value).clone());
             }
@@ -239,17 +212,14 @@ impl<'a, 'd> Generator<'a, 'd> {
             let single = schema.get("const").map(std::slice::from_ref);
             single.or_else(|| schema.get("enum")?.as_array().map(Vec::as_slice))
         })?;
-        let fitting: Vec<&Value> = list
-            .iter()
-            .filter(|value| self.fits(schemas, value))
-            .collect();
+        let fitting = list.iter().filter(|value| self.fits(schemas, value));
+        let fitting: Vec<&Value> = fitting.collect();
         Some(self.rng.pick(&fitting).map(|value| (*value).clone()))
     }
 
     fn fits(&self, schemas: &[&'d Object], value: &Value) -> bool {
-        schemas
-            .iter()
-            .all(|schema| self.validator.part_accepts(schema, value))
+        let mut schemas = schemas.iter();
+        schemas.all(|schema| self.validator.part_accepts(schema, value))
     }
 
     /// The type of the value to make.
@@ -296,9 +266,8 @@ fn refers(value: &Value) -> bool {
 /// The sizes that these schemas set by two keywords: the largest lower bound and the smallest upper bound.
 fn bounds(schemas: &[&Object], lower: &str, upper: &str) -> (usize, Option<usize>) {
     let sizes = |keyword| {
-        schemas
-            .iter()
-            .filter_map(move |schema| super::document::size(schema.get(keyword)))
+        let rules = schemas.iter().map(move |schema| schema.get(keyword));
+        rules.filter_map(super::document::size)
     };
     (sizes(lower).max().unwrap_or(0), sizes(upper).min())
 }

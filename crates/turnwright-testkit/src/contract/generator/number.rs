@@ -10,10 +10,10 @@ const SAFE: i128 = 9_007_199_254_740_991;
 
 impl<'d> Generator<'_, 'd> {
     /// A number, also of the type `integer`.
-    pub(super) fn number(&mut self, schemas: &[&'d Object], whole: bool) -> Option<Value> {
-        let integer = whole || self.rng.one_in(3);
+    pub(super) fn number(&mut self, schemas: &[&'d Object], only_integers: bool) -> Option<Value> {
+        let integer = only_integers || self.rng.one_in(3);
         let value = match integer.then(|| self.integer(schemas)).flatten() {
-            None if whole => return None,
+            None if only_integers => return None,
             None => self.fraction(schemas)?,
             Some(value) => value,
         };
@@ -59,10 +59,9 @@ impl<'d> Generator<'_, 'd> {
         .clamp(low, high);
         // The multiple below, or the first one in the range.
         let below = wanted - wanted.rem_euclid(step);
-        let multiple = if below < low {
-            below.saturating_add(step)
-        } else {
-            below
+        let multiple = match below < low {
+            true => below.saturating_add(step),
+            false => below,
         };
         if multiple > high {
             return None;
@@ -120,10 +119,8 @@ pub(crate) fn float(number: &Number) -> f64 {
 }
 
 pub(crate) fn floor(number: &Number) -> i128 {
-    let integer = number
-        .as_i64()
-        .map(i128::from)
-        .or(number.as_u64().map(i128::from));
+    let signed = number.as_i64().map(i128::from);
+    let integer = signed.or(number.as_u64().map(i128::from));
     integer.unwrap_or_else(|| float(number).floor() as i128)
 }
 
@@ -133,8 +130,6 @@ fn ceil(number: &Number) -> i128 {
 
 /// An integer as a JSON number, if 64 bits can hold it.
 pub(crate) fn integer_value(integer: i128) -> Option<Value> {
-    let signed = i64::try_from(integer).map(Value::from);
-    signed
-        .or_else(|_| u64::try_from(integer).map(Value::from))
-        .ok()
+    let signed = i64::try_from(integer).map(Value::from).ok();
+    signed.or_else(|| u64::try_from(integer).map(Value::from).ok())
 }

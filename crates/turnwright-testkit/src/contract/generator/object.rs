@@ -24,20 +24,15 @@ impl<'d> Generator<'_, 'd> {
         let required = schemas
             .iter()
             .flat_map(|schema| names(schema.get("required")));
+        let required = required.chain(demands.wanted.iter().copied());
         let mut chosen: Vec<String> = Vec::new();
-        add(
-            schemas,
-            &mut chosen,
-            required.chain(demands.wanted.iter().copied()),
-        );
+        add(schemas, &mut chosen, required);
         let needed = chosen.clone();
         for name in self.optional(schemas, depth) {
             let mut with = chosen.clone();
             add(schemas, &mut with, [name]);
-            let avoided = with
-                .iter()
-                .any(|name| demands.unwanted.contains(&name.as_str()));
-            if with.len() <= most && !avoided {
+            let is_unwanted = |name: &String| demands.unwanted.contains(&name.as_str());
+            if with.len() <= most && !with.iter().any(is_unwanted) {
                 chosen = with;
             }
         }
@@ -62,15 +57,15 @@ impl<'d> Generator<'_, 'd> {
 
     /// The optional properties to take: all, none, or some. Those that were not reached so far are preferred.
     fn optional(&mut self, schemas: &[&'d Object], depth: usize) -> Vec<&'d str> {
-        let mut known: Vec<&'d str> = schemas
+        let keywords = ["properties", "dependentRequired", "dependencies"];
+        let rules = schemas
             .iter()
-            .flat_map(|schema| {
-                ["properties", "dependentRequired", "dependencies"]
-                    .into_iter()
-                    .filter_map(|keyword| schema.get(keyword)?.as_object())
-            })
-            .flat_map(|rules| rules.keys().map(String::as_str))
-            .collect();
+            .flat_map(|schema| keywords.map(|keyword| schema.get(keyword)));
+        let names = rules
+            .flatten()
+            .filter_map(Value::as_object)
+            .flat_map(Map::keys);
+        let mut known: Vec<&'d str> = names.map(String::as_str).collect();
         self.rng.shuffle(&mut known);
         let share = match self.rng.below(4) {
             0 => return Vec::new(),
@@ -99,7 +94,10 @@ impl<'d> Generator<'_, 'd> {
                     "unevaluatedProperties",
                     "propertyNames",
                 ];
-                let others = others.into_iter().filter_map(|keyword| schema.get(keyword));
+                let others = others
+                    .map(|keyword| schema.get(keyword))
+                    .into_iter()
+                    .flatten();
                 patterns.into_iter().flat_map(Map::values).chain(others)
             })
             .collect();
@@ -113,9 +111,10 @@ impl<'d> Generator<'_, 'd> {
 
     /// A name that no property has yet and that these schemas allow.
     pub(crate) fn free_name(&mut self, schemas: &[&'d Object], taken: &[String]) -> Option<String> {
-        let closed = schemas
+        let rules = schemas
             .iter()
-            .any(|schema| schema.get("unevaluatedProperties") == Some(&Value::Bool(false)));
+            .map(|schema| schema.get("unevaluatedProperties"));
+        let closed = rules.flatten().any(|rule| *rule == Value::Bool(false));
         (0..12).find_map(|_| {
             let name = self.name(schemas)?;
             let text = Value::from(name.as_str());
@@ -132,11 +131,10 @@ impl<'d> Generator<'_, 'd> {
     }
 
     fn name(&mut self, schemas: &[&'d Object]) -> Option<String> {
-        let patterns: Vec<&'d String> = schemas
+        let patterns = schemas
             .iter()
-            .filter_map(|schema| schema.get("patternProperties")?.as_object())
-            .flat_map(Map::keys)
-            .collect();
+            .filter_map(|schema| schema.get("patternProperties")?.as_object());
+        let patterns: Vec<&'d String> = patterns.flat_map(Map::keys).collect();
         if !self.rng.one_in(3)
             && let Some(text) = self.rng.pick(&patterns)
             && let Ok(pattern) = self.doc.pattern(text)
@@ -163,8 +161,8 @@ impl<'d> Generator<'_, 'd> {
     }
 
     pub(crate) fn property_schemas(&self, schemas: &[&'d Object], name: &str) -> Vec<&'d Value> {
+        let schemas = schemas.iter();
         schemas
-            .iter()
             .flat_map(|schema| property_schemas(self.doc, schema, name))
             .collect()
     }

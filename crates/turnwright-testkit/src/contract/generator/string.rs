@@ -18,9 +18,8 @@ impl<'d> Generator<'_, 'd> {
         }
         let doc = self.doc;
         let texts = |keyword| {
-            schemas
-                .iter()
-                .filter_map(move |schema| schema.get(keyword)?.as_str())
+            let rules = schemas.iter().filter_map(move |schema| schema.get(keyword));
+            rules.filter_map(Value::as_str)
         };
         let formats = texts("format").filter_map(|name| Some(&doc.format(name)?.valid));
         let patterns: Vec<_> = texts("pattern")
@@ -32,20 +31,18 @@ impl<'d> Generator<'_, 'd> {
             let made = if let Some(pattern) = self.rng.pick(&patterns) {
                 let reach = *self.rng.pick(&[0, 1, 3, 8, length]).unwrap_or(&1);
                 let text = pattern.sample(self.rng, reach)?;
-                if pattern.anchored {
-                    text
-                } else {
-                    self.padded(text, length)
+                match pattern.anchored {
+                    true => text,
+                    false => self.padded(text, length),
                 }
             } else if let Some(content) = self.content(schemas) {
                 content.to_owned()
             } else {
-                (0..length)
-                    .filter_map(|_| self.rng.pick(&LETTERS))
-                    .collect()
+                let letters = (0..length).filter_map(|_| self.rng.pick(&LETTERS));
+                letters.collect()
             };
-            self.fits(schemas, &Value::from(made.as_str()))
-                .then_some(made)
+            let fits = self.fits(schemas, &Value::from(made.as_str()));
+            fits.then_some(made)
         })
     }
 
@@ -80,10 +77,7 @@ impl<'d> Generator<'_, 'd> {
             return text;
         }
         let before = self.rng.between(0, missing);
-        format!(
-            "{}{text}{}",
-            "x".repeat(before),
-            "z".repeat(missing - before)
-        )
+        let (front, back) = ("x".repeat(before), "z".repeat(missing - before));
+        format!("{front}{text}{back}")
     }
 }

@@ -5,13 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::json;
 
 use super::reply::Reply;
-use super::script::Script;
 use super::write::streams;
 use crate::server::run::script_ended;
 use crate::server::{Answer, ReceivedRequest};
 
-/// Plays a script: it says what answers a request, and what that is. [`Script::serve`] is a server with one of these; for a
-/// server of your own there is [`Script::player`].
+/// Plays a script: it says what answers a request, and what that is. [`Script::serve`](super::Script::serve) is a server with one of these; for a
+/// server of your own there is [`Script::player`](super::Script::player).
 ///
 /// ```
 /// use turnwright_testkit::server::Server;
@@ -63,14 +62,14 @@ pub enum What {
     Models,
     /// Nothing that the script has: it came to its end before.
     Ended,
-    /// A refusal: it is no request for a reply.
-    Refused,
+    /// An error: it is no request for a reply.
+    Invalid,
 }
 
 impl Player {
-    pub(super) fn new(script: Script) -> Self {
+    pub(super) fn new(replies: Vec<Reply>) -> Self {
         Player {
-            replies: script.into_replies(),
+            replies,
             repeats: false,
             asked: AtomicUsize::new(0),
         }
@@ -104,10 +103,10 @@ impl Player {
         }
         if request.method != "POST" || !route.ends_with("/chat/completions") {
             let served = "only POST …/chat/completions and GET …/models are served";
-            return (What::Refused, refusal(404, served));
+            return invalid(404, served);
         }
         if !request.json().is_some_and(|body| body.is_object()) {
-            return (What::Refused, refusal(400, "the body is not a JSON object"));
+            return invalid(400, "the body is not a JSON object");
         }
         let asked = self.asked.fetch_add(1, Ordering::Relaxed);
         let number = match self.repeats {
@@ -125,16 +124,11 @@ impl Player {
 }
 
 fn models() -> Answer {
-    let model = json!({
-        "id": "scripted",
-        "object": "model",
-        "created": 1_700_000_000,
-        "owned_by": "turnwright",
-    });
+    let model = json!({ "id": "scripted", "object": "model", "created": 1_700_000_000, "owned_by": "turnwright" });
     Answer::json(200, json!({ "object": "list", "data": [model] }))
 }
 
-fn refusal(status: u16, message: &str) -> Answer {
-    let error = json!({ "message": message, "type": "invalid_request_error" });
-    Answer::json(status, json!({ "error": error }))
+fn invalid(status: u16, message: &str) -> (What, Answer) {
+    let answer = Answer::error(status, "invalid_request_error", message);
+    (What::Invalid, answer)
 }

@@ -66,12 +66,13 @@ impl Reply {
     /// Says that so many tokens were read and written. In a stream it is a chunk of its own, sent where the request asks for
     /// it with `stream_options.include_usage`.
     pub fn usage(mut self, prompt: u64, completion: u64) -> Self {
-        let mut usage = Map::new();
-        usage.insert("prompt_tokens".into(), prompt.into());
-        usage.insert("completion_tokens".into(), completion.into());
-        let total = prompt.saturating_add(completion);
-        usage.insert("total_tokens".into(), total.into());
-        self.usage = Some(usage);
+        let counts = [
+            ("prompt_tokens", prompt),
+            ("completion_tokens", completion),
+            ("total_tokens", prompt.saturating_add(completion)),
+        ];
+        let usage = counts.map(|(name, count)| (name.to_owned(), count.into()));
+        self.usage = Some(usage.into_iter().collect());
         self
     }
 

@@ -47,11 +47,7 @@ impl Script {
 
     /// What plays it, for a server of your own.
     pub fn player(self) -> Player {
-        Player::new(self)
-    }
-
-    pub(super) fn into_replies(self) -> Vec<Reply> {
-        self.0
+        Player::new(self.0)
     }
 }
 

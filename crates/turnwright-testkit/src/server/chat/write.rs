@@ -28,7 +28,7 @@ impl Asked {
         }
     }
 
-    fn around(&self, object: &str, choices: &Value) -> Value {
+    fn envelope(&self, object: &str, choices: &Value) -> Value {
         json!({
             "id": format!("chatcmpl-{}", self.number),
             "object": object,
@@ -41,7 +41,7 @@ impl Asked {
 
     fn chunk(&self, delta: &Value, finish: Option<&str>) -> Value {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
-        self.around("chat.completion.chunk", &json!([choice]))
+        self.envelope("chat.completion.chunk", &json!([choice]))
     }
 }
 
@@ -55,7 +55,7 @@ impl Reply {
     pub fn answer(&self, request: &ReceivedRequest) -> Answer {
         let asked = Asked::of(request);
         if !asked.stream {
-            return Answer::json(200, self.whole(&asked));
+            return Answer::json(200, self.object(&asked));
         }
         let chunks = self.chunks(&asked).into_iter();
         let done = std::iter::once("[DONE]".to_owned());
@@ -70,11 +70,10 @@ impl Reply {
             stream: true,
             usage: true,
         };
-        let chunks = self.chunks(&asked);
-        chunks.iter().map(Value::to_string).collect()
+        self.chunks(&asked).iter().map(Value::to_string).collect()
     }
 
-    fn whole(&self, asked: &Asked) -> Value {
+    fn object(&self, asked: &Asked) -> Value {
         let mut message = json!({ "role": "assistant", "content": self.text });
         if let Some(reasoning) = &self.reasoning {
             insert(&mut message, "reasoning_content", json!(reasoning));
@@ -92,22 +91,24 @@ impl Reply {
         }
         let finish = self.finish_reason();
         let choice = json!({ "index": 0, "message": message, "finish_reason": finish });
-        let mut whole = asked.around("chat.completion", &json!([choice]));
+        let mut object = asked.envelope("chat.completion", &json!([choice]));
         if let Some(usage) = &self.usage {
-            insert(&mut whole, "usage", json!(usage));
+            insert(&mut object, "usage", json!(usage));
         }
-        whole
+        object
     }
 
     fn chunks(&self, asked: &Asked) -> Vec<Value> {
         let pieces = self.pieces.unwrap_or(4);
         let first = json!({ "role": "assistant", "content": "" });
         let mut chunks = vec![asked.chunk(&first, None)];
-        for piece in cut(self.reasoning.as_deref().unwrap_or_default(), pieces) {
-            chunks.push(asked.chunk(&json!({ "reasoning_content": piece }), None));
-        }
-        for piece in cut(self.text.as_deref().unwrap_or_default(), pieces) {
-            chunks.push(asked.chunk(&json!({ "content": piece }), None));
+        for (name, text) in [
+            ("reasoning_content", &self.reasoning),
+            ("content", &self.text),
+        ] {
+            for piece in cut(text.as_deref().unwrap_or_default(), pieces) {
+                chunks.push(asked.chunk(&json!({ name: piece }), None));
+            }
         }
         for (place, call) in self.calls.iter().enumerate() {
             let begun = json!({
@@ -124,7 +125,7 @@ impl Reply {
         }
         chunks.push(asked.chunk(&json!({}), Some(self.finish_reason())));
         if let (Some(usage), true) = (&self.usage, asked.usage) {
-            let mut chunk = asked.around("chat.completion.chunk", &json!([]));
+            let mut chunk = asked.envelope("chat.completion.chunk", &json!([]));
             insert(&mut chunk, "usage", json!(usage));
             chunks.push(chunk);
         }

@@ -1,126 +1,82 @@
 //! Conversations, and listing them.
 
-use std::sync::Arc;
-
-use turnwright_core::record::RecordKind;
 use turnwright_core::store::{
-    ConversationFilter, ConversationId, Query, Revision, Store, StoreExt as _,
+    Batch, ConversationFilter, ConversationId, Revision, Store as _, StoreExt as _,
 };
 
-use crate::store::outcome::{Outcome, ensure, ids, same};
-use crate::store::sample::note;
+use crate::store::chat::Chat;
+use crate::store::outcome::{Broken, Outcome, ensure, same};
 
-pub(super) async fn apart(store: Arc<dyn Store>) -> Outcome {
-    let (a, b) = (ConversationId::new("a"), ConversationId::new("b"));
-    store.put(&a, note("x", "of a")?).await?;
-    store.put(&b, note("x", "of b")?).await?;
-    let revision = store.put(&b, note("y", "of b")?).await?;
-    same("revision of b", revision, Revision(2))?;
-    store.delete(&a, RecordKind::Memory, "y").await?;
-    let texts = |records: Vec<Arc<turnwright_core::record::Memory>>| -> Vec<String> {
-        records.iter().map(|it| it.text().to_owned()).collect()
-    };
-    let of_a = texts(store.memories(&a).await?);
-    same("texts of a", of_a, vec!["of a".to_owned()])?;
-    store.delete_conversation(&a).await?;
-    same("ids of a", ids(&*store, &a, &Query::all()).await?, vec![])?;
-    let of_b = texts(store.memories(&b).await?);
-    same(
-        "texts of b",
-        of_b,
-        vec!["of b".to_owned(), "of b".to_owned()],
-    )
+pub(super) async fn apart(a: Chat) -> Outcome {
+    let b = a.other("b");
+    a.note("x", "of a").await?;
+    b.note("x", "of b").await?;
+    same("revision of b", b.note("y", "of b").await?, Revision(2))?;
+    a.delete("y").await?;
+    a.has_texts("texts of a", ["of a"]).await?;
+    a.store.delete_conversation(&a.id).await?;
+    a.has_ids("ids of a", []).await?;
+    b.has_texts("texts of b", ["of b", "of b"]).await
 }
 
 const NAMES: [&str; 12] = [
     "user/2", "user/10", "User/1", "user/1", "user", "users", "a", "Z", "é", "e", "zz", "user/1/a",
 ];
 
-async fn filled(store: &dyn Store) -> Result<Vec<ConversationId>, crate::store::outcome::Broken> {
+async fn filled(chat: &Chat) -> Result<Vec<ConversationId>, Broken> {
     for name in NAMES {
-        store
-            .put(&ConversationId::new(name), note("x", "x")?)
-            .await?;
+        chat.other(name).note("x", "x").await?;
     }
-    let mut all: Vec<ConversationId> = NAMES
-        .iter()
-        .map(|name| ConversationId::new(*name))
-        .collect();
+    let mut all = NAMES.map(ConversationId::new).to_vec();
     all.sort();
     Ok(all)
 }
 
-pub(super) async fn listed(store: Arc<dyn Store>) -> Outcome {
-    let all = filled(&*store).await?;
-    let emptied = ConversationId::new("user/5");
-    store.put(&emptied, note("x", "x")?).await?;
-    store.delete(&emptied, RecordKind::Memory, "x").await?;
+pub(super) async fn listed(chat: Chat) -> Outcome {
+    let all = filled(&chat).await?;
+    let emptied = chat.other("user/5");
+    emptied.note("x", "x").await?;
+    emptied.delete("x").await?;
     // Written, but with nothing.
-    store
-        .apply(&ConversationId::new("user/6"), Default::default())
-        .await?;
-    store
-        .delete(&ConversationId::new("user/7"), RecordKind::Memory, "x")
-        .await?;
-    let found = store.conversations(&ConversationFilter::all()).await?;
+    chat.other("user/6").apply(Batch::new()).await?;
+    chat.other("user/7").delete("x").await?;
+    let found = chat.store.conversations(&ConversationFilter::all()).await?;
     same("conversations", found, all)
 }
 
-pub(super) async fn combined(store: Arc<dyn Store>) -> Outcome {
-    let all = filled(&*store).await?;
-    for prefix in [
-        None,
-        Some(""),
-        Some("user"),
-        Some("user/"),
-        Some("u"),
-        Some("nobody"),
-    ] {
-        for after in [
-            None,
-            Some("user"),
-            Some("user/1"),
-            Some("user/3"),
-            Some(""),
-            Some("~"),
-        ] {
+pub(super) async fn combined(chat: Chat) -> Outcome {
+    let all = filled(&chat).await?;
+    let prefixes = ["", "user", "user/", "u", "nobody"].map(Some);
+    let afters = ["user", "user/1", "user/3", "", "~"].map(Some);
+    for prefix in prefixes.into_iter().chain([None]) {
+        for after in afters.into_iter().chain([None]) {
             for limit in [None, Some(0), Some(1), Some(2), Some(100)] {
                 let mut filter = ConversationFilter::all();
                 filter.prefix = prefix.map(str::to_owned);
                 filter.after = after.map(ConversationId::new);
                 filter.limit = limit;
-                let promised = all.iter().filter(|conversation_id| {
-                    conversation_id
-                        .as_str()
-                        .starts_with(prefix.unwrap_or_default())
-                        && after.is_none_or(|after| conversation_id.as_str() > after)
-                });
-                let promised = promised
-                    .take(limit.unwrap_or(usize::MAX))
-                    .cloned()
-                    .collect();
-                let found = store.conversations(&filter).await?;
+                let fits = |id: &&ConversationId| {
+                    id.as_str().starts_with(prefix.unwrap_or_default())
+                        && after.is_none_or(|after| id.as_str() > after)
+                };
+                let promised = all.iter().filter(fits).take(limit.unwrap_or(usize::MAX));
+                let promised: Vec<_> = promised.cloned().collect();
+                let found = chat.store.conversations(&filter).await?;
                 same(&format!("{filter:?}"), found, promised)?;
             }
         }
     }
-    paged(&*store, &all).await
-}
-
-async fn paged(store: &dyn Store, all: &[ConversationId]) -> Outcome {
     let mut found: Vec<ConversationId> = Vec::new();
     loop {
         let mut filter = ConversationFilter::all().limit(5);
         filter.after = found.last().cloned();
-        let page = store.conversations(&filter).await?;
+        let page = chat.store.conversations(&filter).await?;
         if page.is_empty() {
-            break;
+            return same("all pages of conversations", found, all);
         }
         found.extend(page);
         ensure(found.len() <= all.len(), || {
-            "pages of conversations come to no end: `after` and `limit` do not go together"
-                .to_owned()
+            "pages of conversations do not end: `after` and `limit` do not go together".to_owned()
         })?;
     }
-    same("all pages of conversations", found, all.to_vec())
 }

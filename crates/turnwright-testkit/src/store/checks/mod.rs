@@ -13,10 +13,8 @@ mod revisions;
 mod turns;
 
 use std::pin::Pin;
-use std::sync::Arc;
 
-use turnwright_core::store::Store;
-
+use super::chat::Chat;
 use super::outcome::Outcome;
 
 type Checking = Pin<Box<dyn Future<Output = Outcome> + Send>>;
@@ -24,14 +22,14 @@ type Checking = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 /// A promise and how it is checked.
 pub(super) struct Check {
     pub(super) promise: &'static str,
-    pub(super) run: fn(Arc<dyn Store>) -> Checking,
+    pub(super) run: fn(Chat) -> Checking,
 }
 
 macro_rules! checks {
     ($($promise:literal => $module:ident::$check:ident;)+) => {
         /// Every promise.
         pub(super) const ALL: &[Check] = &[$(
-            Check { promise: $promise, run: |store| Box::pin($module::$check(store)) },
+            Check { promise: $promise, run: |chat| Box::pin($module::$check(chat)) },
         )+];
     };
 }
@@ -49,14 +47,14 @@ checks! {
     "a large batch is written whole" => order::large_batch;
     "a batch with a record that cannot be encoded changes nothing" => order::all_or_nothing;
     "every applied batch makes a new revision, an empty one too" => revisions::each_batch;
-    "a load returns the revision and the highest fencing token, whatever it finds" => revisions::told_by_loads;
+    "a load returns the revision and the highest fencing token, whatever it finds" => revisions::of_loads;
     "a batch that expects another revision changes nothing" => revisions::conflicts;
     "a conversation without records keeps its revision and fencing token" => revisions::emptied;
     "a lower fencing token is rejected and changes nothing" => fencing_tokens::lower;
     "an equal fencing token, a higher one and none are accepted" => fencing_tokens::others;
-    "fenced goes before conflict, and a rejected batch sets no fencing token" => fencing_tokens::refused;
+    "fenced goes before conflict, and a rejected batch sets no fencing token" => fencing_tokens::rejected;
     "an empty batch sets a fencing token, however high" => fencing_tokens::by_empty_batch;
-    "each conversation has its own fencing token" => fencing_tokens::scopes_apart;
+    "each conversation has its own fencing token" => fencing_tokens::conversations_apart;
     "the conditions of a query hold together" => queries::combined;
     "an empty list of ids finds nothing, and a repeated id is found once" => queries::odd_lists;
     "pages of any size visit every record once" => queries::paged;

@@ -1,7 +1,6 @@
 //! Random operations, compared with the store in memory.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use serde_json::Value;
 use turnwright_core::record::{Lease, Record, RecordKind, TurnState};
@@ -10,6 +9,8 @@ use turnwright_core::store::{
     Revision, Store, StoreError, TurnFilter,
 };
 
+use crate::random::Rng;
+use crate::store::chat::Chat;
 use crate::store::outcome::{Broken, Outcome, same};
 use crate::store::sample::{gate_of, lease_of, note, of_kind, time, turn_in};
 
@@ -25,44 +26,31 @@ const KINDS: [RecordKind; 5] = [
 ];
 const STATES: [TurnState; 3] = [TurnState::Running, TurnState::Answered, TurnState::Failed];
 
-/// SplitMix64: the same numbers everywhere.
-struct Random(u64);
+struct Random(Rng);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
     fn below(&mut self, end: u64) -> u64 {
-        self.next() % end.max(1)
+        self.0.below(usize::try_from(end).unwrap_or(usize::MAX)) as u64
     }
 
     fn small(&mut self, end: u32) -> u32 {
         u32::try_from(self.below(end.into())).unwrap_or(0)
     }
 
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
+    fn one_in(&mut self, n: usize) -> bool {
+        self.0.one_in(n)
     }
 
     fn maybe<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
         self.one_in(3).then(|| make(self))
     }
 
-    fn pick<T: Copy>(&mut self, of: &[T]) -> Option<T> {
-        let at = self.below(of.len() as u64);
-        of.get(usize::try_from(at).unwrap_or(0)).copied()
-    }
-
     fn conversation_id(&mut self) -> ConversationId {
-        ConversationId::new(self.pick(&CONVERSATIONS).unwrap_or_default())
+        ConversationId::new(*self.0.pick(&CONVERSATIONS).unwrap_or(&""))
     }
 
     fn kind(&mut self) -> RecordKind {
-        self.pick(&KINDS).unwrap_or(RecordKind::Memory)
+        *self.0.pick(&KINDS).unwrap_or(&RecordKind::Memory)
     }
 
     fn id(&mut self, kind: RecordKind) -> String {
@@ -77,7 +65,7 @@ impl Random {
         let (id, turn) = (self.id(kind), self.id(RecordKind::Turn));
         match kind {
             RecordKind::Turn => {
-                let state = self.pick(&STATES).unwrap_or(TurnState::Running);
+                let state = *self.0.pick(&STATES).unwrap_or(&TurnState::Running);
                 turn_in(&id, state, self.small(4))
             }
             RecordKind::Gate => gate_of(&id, &turn, self.one_in(2)),
@@ -115,9 +103,8 @@ impl Random {
 
     fn turn_filter(&mut self, after: Option<&FoundTurn>) -> TurnFilter {
         let mut filter = TurnFilter::all();
-        filter.states = (0..self.below(3))
-            .filter_map(|_| self.pick(&STATES))
-            .collect();
+        let states = (0..self.below(3)).filter_map(|_| self.0.pick(&STATES).copied());
+        filter.states = states.collect();
         filter.turn_id = self.maybe(|random| random.id(RecordKind::Turn));
         filter.prefix = self.maybe(|random| random.conversation_id().as_str().to_owned());
         filter.lease_expired_before = self.maybe(|random| time(random.small(7)));
@@ -154,8 +141,8 @@ impl Pair<'_> {
         same(&format!("changes since {since:?}"), found, promised)?;
 
         let all = self.reference.find_turns(&TurnFilter::all()).await?;
-        let after = usize::try_from(random.below(all.len() as u64 + 1)).unwrap_or(0);
-        let filter = random.turn_filter(all.get(after));
+        let after = random.0.pick(&all);
+        let filter = random.turn_filter(after);
         let promised = turns(&self.reference.find_turns(&filter).await?);
         let found = turns(&self.store.find_turns(&filter).await?);
         same(&format!("{filter:?}"), found, promised)?;
@@ -170,27 +157,24 @@ impl Pair<'_> {
     }
 }
 
-pub(super) async fn random_operations(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn random_operations(chat: Chat) -> Outcome {
     let pair = Pair {
-        store: &*store,
+        store: &*chat.store,
         reference: MemoryStore::default(),
     };
     for sequence in 0..SEQUENCES {
-        let mut random = Random(sequence);
+        let mut random = Random(Rng::new(sequence));
         let mut applied: Vec<(ConversationId, Batch)> = Vec::new();
         for _ in 0..OPERATIONS {
             let conversation_id = random.conversation_id();
-            let loaded = pair
-                .reference
-                .load(&conversation_id, &Query::all().limit(0))
-                .await?;
+            let reference = &pair.reference;
+            let loaded = reference.load(&conversation_id, &Query::all()).await?;
             let batch = random.batch(loaded.revision)?;
             pair.apply(&conversation_id, &batch).await?;
             applied.push((conversation_id, batch));
             // A batch from before, as it was or with its id only.
-            let earlier = usize::try_from(random.below(applied.len() as u64)).unwrap_or(0);
-            if let Some((conversation_id, batch)) = applied.get(earlier)
-                && random.one_in(3)
+            if random.one_in(3)
+                && let Some((conversation_id, batch)) = random.0.pick(&applied)
             {
                 match random.one_in(3) {
                     false => pair.apply(conversation_id, batch).await?,
@@ -222,12 +206,8 @@ fn seen(loaded: &Loaded) -> Result<impl PartialEq + Debug + use<>, Broken> {
     // Stores may number positions differently: only their order is promised.
     let records = loaded.records.iter().map(|stored| stored.record.to_value());
     let records = records.collect::<Result<Vec<Value>, _>>()?;
-    Ok((
-        loaded.revision,
-        loaded.fencing_token,
-        loaded.damaged.len(),
-        records,
-    ))
+    let counts = (loaded.fencing_token, loaded.damaged.len());
+    Ok((loaded.revision, counts, records))
 }
 
 fn changes(found: &Changes) -> Result<impl PartialEq + Debug + use<>, Broken> {
@@ -239,9 +219,9 @@ fn changes(found: &Changes) -> Result<impl PartialEq + Debug + use<>, Broken> {
 
 fn turns(found: &[FoundTurn]) -> Vec<String> {
     let turn = |turn: &FoundTurn| {
-        let state = turn.turn.as_ref().map(|record| record.state());
-        let lease = turn.lease.as_ref().map(|lease| lease.until());
-        let gates: Vec<_> = turn.open_gates.iter().map(|gate| gate.gate_id()).collect();
+        let state = turn.turn.as_ref().map(|record| record.state);
+        let lease = turn.lease.as_ref().map(|lease| lease.until);
+        let gates: Vec<_> = turn.open_gates.iter().map(|gate| &*gate.gate_id).collect();
         format!("{:?} {state:?} {lease:?} {gates:?}", turn.cursor())
     };
     found.iter().map(turn).collect()

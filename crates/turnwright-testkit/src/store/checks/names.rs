@@ -1,12 +1,13 @@
 //! Names that bite: patterns, quotes, case, white space, length.
 
-use std::sync::Arc;
-
 use turnwright_core::record::{Record, RecordKind};
-use turnwright_core::store::{ConversationFilter, ConversationId, Query, Store, StoreExt as _};
+use turnwright_core::store::{
+    ConversationFilter, ConversationId, Query, Store as _, StoreExt as _,
+};
 
-use crate::store::outcome::{Outcome, ensure, ids as found_ids, same};
-use crate::store::sample::{ledger, note};
+use crate::store::chat::Chat;
+use crate::store::outcome::{Broken, Outcome, same};
+use crate::store::sample::ledger;
 
 /// Each looks like another to somebody: a pattern, a collation, a trim, a quote, a number.
 const ODD: &[&str] = &[
@@ -73,37 +74,35 @@ const ODDER: &[&str] = &[
     "\u{7f}",
 ];
 
-fn long(end: &str) -> String {
-    // As long as an id may be.
-    "x".repeat(255) + end
+/// As long as an id may be, but for the last character.
+fn long() -> String {
+    "x".repeat(255)
 }
 
-pub(super) async fn ids(store: Arc<dyn Store>) -> Outcome {
-    let conversation_id = ConversationId::new("s");
-    let memories = ODD.iter().map(|id| (*id).to_owned());
-    let memories: Vec<String> = memories.chain([long("a"), long("b")]).collect();
-    let entries = ODD.iter().chain(ODDER).map(|id| (*id).to_owned());
-    let longer = "turn ".repeat(200);
-    let entries: Vec<String> = entries
-        .chain([longer.clone() + "a", longer + "b"])
-        .collect();
+fn names(short: &[&[&str]], long: &str) -> Vec<String> {
+    let long = ["a", "b"].map(|end| format!("{long}{end}"));
+    let short = short.concat().into_iter().map(str::to_owned);
+    short.chain(long).collect()
+}
+
+pub(super) async fn ids(chat: Chat) -> Outcome {
+    let memories = names(&[ODD], &long());
+    let entries = names(&[ODD, ODDER], &"turn ".repeat(200));
     for id in &memories {
-        store
-            .put(&conversation_id, note(id, &format!("of {id}"))?)
-            .await?;
+        chat.note(id, &format!("of {id}")).await?;
     }
     for id in &entries {
-        store.put(&conversation_id, ledger(id, "begun")?).await?;
+        chat.put(ledger(id, "begun")?).await?;
     }
     let of = |kind| Query::all().kind(kind);
-    let found = found_ids(&*store, &conversation_id, &of(RecordKind::Memory)).await?;
+    let found = chat.ids(&of(RecordKind::Memory)).await?;
     same("ids of memories", &found, &memories)?;
-    let found = found_ids(&*store, &conversation_id, &of(RecordKind::Ledger)).await?;
+    let found = chat.ids(&of(RecordKind::Ledger)).await?;
     same("ids of the ledger", &found, &entries)?;
     for id in &memories {
-        let found = store.get(&conversation_id, RecordKind::Memory, id).await?;
+        let found = chat.get(RecordKind::Memory, id).await?;
         let text = found.and_then(Record::into_memory);
-        let text = text.map(|it| it.text().to_owned());
+        let text = text.map(|memory| memory.text().to_owned());
         same(
             &format!("the text of {id:?}"),
             text,
@@ -112,11 +111,9 @@ pub(super) async fn ids(store: Arc<dyn Store>) -> Outcome {
     }
     // One after the other goes, and no other with it.
     for (n, id) in (1..).zip(&entries) {
-        store
-            .delete(&conversation_id, RecordKind::Ledger, id)
-            .await?;
-        let left = found_ids(&*store, &conversation_id, &of(RecordKind::Ledger)).await?;
-        let promised = entries.iter().skip(n).cloned().collect();
+        chat.store.delete(&chat.id, RecordKind::Ledger, id).await?;
+        let left = chat.ids(&of(RecordKind::Ledger)).await?;
+        let promised = entries.get(n..).unwrap_or_default();
         same(
             &format!("what is left after {id:?} was deleted"),
             left,
@@ -126,93 +123,71 @@ pub(super) async fn ids(store: Arc<dyn Store>) -> Outcome {
     Ok(())
 }
 
-fn scope_names() -> Vec<String> {
-    let short = ODD.iter().chain(ODDER).chain([&""]);
-    let short = short.map(|name| (*name).to_owned());
-    short.chain([long("a"), long("b")]).collect()
+/// Writes into a conversation of each odd name. Returns the names.
+async fn filled(chat: &Chat) -> Result<Vec<String>, Broken> {
+    let names = names(&[ODD, ODDER, &[""]], &long());
+    for name in &names {
+        chat.other(name).note("x", &format!("of {name}")).await?;
+    }
+    Ok(names)
 }
 
-pub(super) async fn conversations(store: Arc<dyn Store>) -> Outcome {
-    let names = scope_names();
-    for name in &names {
-        let text = format!("of {name}");
-        store
-            .put(&ConversationId::new(name.as_str()), note("x", &text)?)
-            .await?;
-    }
-    for name in &names {
-        let found = store.memories(&ConversationId::new(name.as_str())).await?;
-        let found: Vec<String> = found.iter().map(|it| it.text().to_owned()).collect();
-        same(
-            &format!("texts of the conversation {name:?}"),
-            found,
-            vec![format!("of {name}")],
-        )?;
-    }
-    let mut promised: Vec<ConversationId> = names
-        .iter()
+/// The conversations whose names begin with `prefix` must be listed in byte order.
+async fn listed(
+    chat: &Chat,
+    filter: ConversationFilter,
+    names: &[String],
+    prefix: &str,
+) -> Outcome {
+    let begin = names.iter().filter(|name| name.starts_with(prefix));
+    let mut promised: Vec<_> = begin
         .map(|name| ConversationId::new(name.as_str()))
         .collect();
     promised.sort();
-    let found = store.conversations(&ConversationFilter::all()).await?;
-    same("conversations", found, promised)
+    let found = chat.store.conversations(&filter).await?;
+    same(
+        &format!("conversations that begin with {prefix:?}"),
+        found,
+        promised,
+    )
 }
 
-pub(super) async fn prefixes(store: Arc<dyn Store>) -> Outcome {
-    let names = scope_names();
+pub(super) async fn conversations(chat: Chat) -> Outcome {
+    let names = filled(&chat).await?;
     for name in &names {
-        store
-            .put(&ConversationId::new(name.as_str()), note("x", "x")?)
-            .await?;
+        let what = format!("texts of the conversation {name:?}");
+        let found = chat.other(name).texts().await?;
+        same(&what, found, [format!("of {name}")])?;
     }
+    listed(&chat, ConversationFilter::all(), &names, "").await
+}
+
+pub(super) async fn prefixes(chat: Chat) -> Outcome {
+    let names = filled(&chat).await?;
     for prefix in &names {
-        let begins = names.iter().filter(|name| name.starts_with(prefix));
-        let mut promised: Vec<ConversationId> = begins
-            .map(|name| ConversationId::new(name.as_str()))
-            .collect();
-        promised.sort();
         let filter = ConversationFilter::all().prefix(prefix.as_str());
-        let found = store.conversations(&filter).await?;
-        same(
-            &format!("conversations that begin with {prefix:?}"),
-            found,
-            promised,
-        )?;
+        listed(&chat, filter, &names, prefix).await?;
     }
     Ok(())
 }
 
-pub(super) async fn nul(store: Arc<dyn Store>) -> Outcome {
-    let plain = ConversationId::new("a");
-    store.put(&plain, note("x", "plain")?).await?;
-    store.put(&plain, ledger("k", "begun")?).await?;
-    let with = ConversationId::new("a\0b");
-    if store.put(&with, note("x", "with")?).await.is_ok() {
-        let found = store.memories(&with).await?;
-        let found = found.first().map(|it| it.text().to_owned());
-        same(
-            "the text in a conversation with a NUL",
-            found,
-            Some("with".to_owned()),
-        )?;
+pub(super) async fn nul(chat: Chat) -> Outcome {
+    let plain = chat.other("a");
+    plain.note("x", "plain").await?;
+    plain.put(ledger("k", "begun")?).await?;
+    let with = chat.other("a\0b");
+    if with.note("x", "with").await.is_ok() {
+        with.has_texts("the texts in a conversation with a NUL", ["with"])
+            .await?;
     }
-    if store.put(&plain, ledger("k\0", "done")?).await.is_ok() {
-        let found = store.get(&plain, RecordKind::Ledger, "k\0").await?;
-        ensure(found.is_some(), || {
-            "an id with a NUL was taken and is not there".to_owned()
-        })?;
+    if plain.put(ledger("k\0", "done")?).await.is_ok() {
+        let found = plain.get(RecordKind::Ledger, "k\0").await?;
+        same("whether an id with a NUL is found", found.is_some(), true)?;
     }
-    let found = store.memories(&plain).await?;
-    let found: Vec<_> = found.iter().map(|it| it.text().to_owned()).collect();
-    same(
-        "the texts of the conversation \"a\"",
-        found,
-        vec!["plain".to_owned()],
-    )?;
-    let unfinished = store.unfinished(&plain).await?;
-    let only = unfinished.first().map(|entry| entry.id().to_owned());
-    ensure(
-        unfinished.len() == 1 && only.as_deref() == Some("k"),
-        || "the id \"k\\0\" was taken for \"k\"".to_owned(),
-    )
+    plain
+        .has_texts("the texts of the conversation \"a\"", ["plain"])
+        .await?;
+    let unfinished = plain.store.unfinished(&plain.id).await?;
+    let unfinished: Vec<&str> = unfinished.iter().map(|entry| entry.id()).collect();
+    same("unfinished lines beside the id \"k\\0\"", unfinished, ["k"])
 }

@@ -1,33 +1,25 @@
 //! Queries, and reading page by page.
 
-use std::sync::Arc;
-
 use turnwright_core::record::RecordKind;
-use turnwright_core::store::{ConversationId, Position, Query, Store, StoreExt as _, Stored};
+use turnwright_core::store::{Position, Query, StoreExt as _, Stored};
 
-use crate::store::outcome::{Broken, Outcome, ensure, ids, same};
-use crate::store::sample::{note, of_kind};
+use crate::store::chat::Chat;
+use crate::store::outcome::{Broken, Outcome, ensure, same};
+use crate::store::sample::of_kind;
 
 /// Records of several kinds that share ids, with gaps between them.
-async fn filled(
-    store: &dyn Store,
-    conversation_id: &ConversationId,
-) -> Result<Vec<Stored>, Broken> {
+async fn filled(chat: &Chat) -> Result<Vec<Stored>, Broken> {
     use RecordKind::{Ledger, Memory, Message, Thought};
-    for (n, kind) in [
+    let kinds = [
         Memory, Message, Thought, Memory, Message, Ledger, Memory, Message,
-    ]
-    .into_iter()
-    .cycle()
-    .take(24)
-    .enumerate()
-    {
+    ];
+    for (n, kind) in kinds.into_iter().cycle().take(24).enumerate() {
         let id = format!("id-{}", n % 10);
-        store.put(conversation_id, of_kind(kind, &id)?).await?;
+        chat.put(of_kind(kind, &id)?).await?;
     }
-    store.delete(conversation_id, Memory, "id-3").await?;
-    store.delete(conversation_id, Message, "id-7").await?;
-    Ok(store.load(conversation_id, &Query::all()).await?.records)
+    chat.delete("id-3").await?;
+    chat.store.delete(&chat.id, Message, "id-7").await?;
+    Ok(chat.all().await?.records)
 }
 
 /// What a query means, said plainly.
@@ -42,17 +34,15 @@ fn meant<'r>(all: &'r [Stored], query: &Query) -> Vec<(&'r str, RecordKind)> {
     };
     let found: Vec<&Stored> = all.iter().filter(asked).collect();
     let most = query.limit.unwrap_or(usize::MAX);
-    let skipped = match query.newest {
-        true => found.len().saturating_sub(most),
-        false => 0,
-    };
+    let beyond = found.len().saturating_sub(most);
+    let skipped = if query.newest { beyond } else { 0 };
     let found = found.into_iter().skip(skipped).take(most);
-    found.map(|it| (it.record.id(), it.record.kind())).collect()
+    let name = |stored: &'r Stored| (stored.record.id(), stored.record.kind());
+    found.map(name).collect()
 }
 
-pub(super) async fn combined(store: Arc<dyn Store>) -> Outcome {
-    let conversation_id = ConversationId::new("s");
-    let all = filled(&*store, &conversation_id).await?;
+pub(super) async fn combined(chat: Chat) -> Outcome {
+    let all = filled(&chat).await?;
     let kinds: [&[RecordKind]; 5] = [
         &[],
         &[RecordKind::Message],
@@ -78,11 +68,11 @@ pub(super) async fn combined(store: Arc<dyn Store>) -> Outcome {
                     {
                         let mut query = Query::all();
                         query.kinds = kinds.to_vec();
-                        query.ids =
-                            id_list.map(|ids| ids.iter().map(|id| (*id).to_owned()).collect());
+                        let owned = |ids: &[&str]| ids.iter().map(ToString::to_string).collect();
+                        query.ids = id_list.map(owned);
                         (query.after, query.before) = (after, before);
                         (query.limit, query.newest) = (limit, newest);
-                        let found = store.load(&conversation_id, &query).await?.records;
+                        let found = chat.load(&query).await?.records;
                         let found = meant(&found, &Query::all());
                         same(&format!("{query:?}"), found, meant(&all, &query))?;
                     }
@@ -93,45 +83,39 @@ pub(super) async fn combined(store: Arc<dyn Store>) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn odd_lists(store: Arc<dyn Store>) -> Outcome {
-    let conversation_id = ConversationId::new("s");
-    store
-        .put_all(&conversation_id, [note("a", "x")?, note("b", "x")?])
-        .await?;
-    let none: [&str; 0] = [];
-    let found = ids(&*store, &conversation_id, &Query::all().ids(none)).await?;
-    same("no ids", found, vec![])?;
-    let found = ids(
-        &*store,
-        &conversation_id,
-        &Query::all().ids(["b", "a", "b", "a"]),
-    )
-    .await?;
-    same("repeated ids", found, vec!["a".to_owned(), "b".to_owned()])?;
+pub(super) async fn odd_lists(chat: Chat) -> Outcome {
+    chat.notes(&["a", "b"], "x").await?;
     let many = (0..5_000).map(|n| format!("n-{n}")).chain(["b".to_owned()]);
-    let found = ids(&*store, &conversation_id, &Query::all().ids(many)).await?;
-    same("one of 5,001 ids", found, vec!["b".to_owned()])?;
-    let query = Query::all()
+    let far = Query::all()
         .limit(usize::MAX)
         .after(Position(u64::MAX >> 1));
-    let found = ids(&*store, &conversation_id, &query).await?;
-    same("after a place that is far away", found, vec![])
+    let cases: [(&str, Query, &[&str]); 4] = [
+        ("no ids", Query::all().ids([""; 0]), &[]),
+        (
+            "repeated ids",
+            Query::all().ids(["b", "a", "b", "a"]),
+            &["a", "b"],
+        ),
+        ("one of 5,001 ids", Query::all().ids(many), &["b"]),
+        ("after a place that is far away", far, &[]),
+    ];
+    for (what, query, promised) in cases {
+        same(what, chat.ids(&query).await?, promised)?;
+    }
+    Ok(())
 }
 
-pub(super) async fn paged(store: Arc<dyn Store>) -> Outcome {
-    let conversation_id = ConversationId::new("s");
-    let all = filled(&*store, &conversation_id).await?;
+pub(super) async fn paged(chat: Chat) -> Outcome {
+    let all = filled(&chat).await?;
     for query in [Query::all(), Query::all().kind(RecordKind::Memory)] {
         let promised = meant(&all, &query);
         for size in [1, 2, 3, 7, promised.len(), 100] {
-            let mut pages = store.pages(&conversation_id, query.clone()).size(size);
+            let mut pages = chat.store.pages(&chat.id, query.clone()).size(size);
             let mut found = Vec::new();
             while let Some(stored) = pages.next().await {
                 found.push(stored?);
                 ensure(found.len() <= all.len(), || {
-                    format!(
-                        "pages of {size} come to no end: `after` and `limit` do not go together"
-                    )
+                    format!("pages of {size} do not end: `after` and `limit` do not go together")
                 })?;
             }
             let what = format!("all pages of {size}");
@@ -141,26 +125,15 @@ pub(super) async fn paged(store: Arc<dyn Store>) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn paged_while_changing(store: Arc<dyn Store>) -> Outcome {
-    let conversation_id = ConversationId::new("s");
-    for id in ["a", "b", "c", "d"] {
-        store.put(&conversation_id, note(id, "x")?).await?;
-    }
-    let first = store.load(&conversation_id, &Query::all().limit(2)).await?;
+pub(super) async fn paged_while_changing(chat: Chat) -> Outcome {
+    chat.notes(&["a", "b", "c", "d"], "x").await?;
+    let first = chat.load(&Query::all().limit(2)).await?;
     let place = first.records.last().map(|stored| stored.position);
     let place = place.ok_or_else(|| Broken("a page of two is empty".to_owned()))?;
-    store
-        .delete(&conversation_id, RecordKind::Memory, "b")
-        .await?;
-    store.put(&conversation_id, note("a", "replaced")?).await?;
-    store.put(&conversation_id, note("e", "x")?).await?;
-    store
-        .delete(&conversation_id, RecordKind::Memory, "d")
-        .await?;
-    let rest = ids(&*store, &conversation_id, &Query::all().after(place)).await?;
-    same(
-        "what comes after",
-        rest,
-        vec!["c".to_owned(), "e".to_owned()],
-    )
+    chat.delete("b").await?;
+    chat.note("a", "replaced").await?;
+    chat.note("e", "x").await?;
+    chat.delete("d").await?;
+    let rest = chat.ids(&Query::all().after(place)).await?;
+    same("what comes after", rest, ["c", "e"])
 }

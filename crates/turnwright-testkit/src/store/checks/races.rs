@@ -6,25 +6,24 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, spawn_blocking};
 use turnwright_core::record::{Record, RecordKind};
-use turnwright_core::store::{
-    Batch, ConversationId, Loaded, Query, Revision, Store, StoreExt as _,
-};
+use turnwright_core::store::{Batch, Loaded, Query, Revision};
 
+use crate::store::chat::Chat;
 use crate::store::outcome::{Broken, Outcome, ensure, same};
 use crate::store::sample::note;
 
 const WRITERS: usize = 4;
 const ROUNDS: usize = 25;
 
-/// Runs work on a thread, whatever the runtime.
-fn beside<T: Send + 'static>(
+/// Runs work on a thread of its own, whatever the runtime.
+pub(super) fn on_thread<T: Send + 'static>(
     work: impl Future<Output = Result<T, Broken>> + Send + 'static,
 ) -> JoinHandle<Result<T, Broken>> {
     let runtime = Handle::current();
     spawn_blocking(move || runtime.block_on(work))
 }
 
-async fn join<T>(all: Vec<JoinHandle<Result<T, Broken>>>) -> Result<Vec<T>, Broken> {
+pub(super) async fn join<T>(all: Vec<JoinHandle<Result<T, Broken>>>) -> Result<Vec<T>, Broken> {
     let mut done = Vec::new();
     for one in all {
         let panicked = |error| Broken(format!("a writer came to no end: {error}"));
@@ -33,87 +32,76 @@ async fn join<T>(all: Vec<JoinHandle<Result<T, Broken>>>) -> Result<Vec<T>, Brok
     Ok(done)
 }
 
-pub(super) async fn one_winner(store: Arc<dyn Store>) -> Outcome {
-    let conversation_id = ConversationId::new("s");
+/// Applies a batch. Whether it won: false if another writer was first.
+async fn wins(chat: &Chat, batch: Batch) -> Result<bool, Broken> {
+    match chat.apply(batch).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.found_revision().is_some() => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) async fn one_winner(chat: Chat) -> Outcome {
     for round in 0..ROUNDS as u64 {
         let writers = (0..WRITERS).map(|writer| {
-            let (store, conversation_id) = (Arc::clone(&store), conversation_id.clone());
-            beside(async move {
-                let id = format!("{round}-{writer}");
-                let batch = Batch::new().put(note(&id, "x")?).expect(Revision(round));
-                match store.apply(&conversation_id, batch).await {
-                    Ok(revision) => same("revision", revision, Revision(round + 1)).map(|()| true),
-                    Err(error) if error.found_revision().is_some() => Ok(false),
-                    Err(error) => Err(error.into()),
-                }
+            let chat = chat.clone();
+            on_thread(async move {
+                let record = note(&format!("{round}-{writer}"), "x")?;
+                wins(&chat, Batch::new().put(record).expect(Revision(round))).await
             })
         });
         let won = join(writers.collect()).await?;
         let won = won.into_iter().filter(|won| *won).count();
         same("writers who won", won, 1)?;
     }
-    let found = store.records(&conversation_id).await?.len();
-    same("records of the winners", found, ROUNDS)
+    let loaded = chat.all().await?;
+    same("records of the winners", loaded.records.len(), ROUNDS)?;
+    same("revision", loaded.revision, Revision(ROUNDS as u64))
 }
 
 fn counted(loaded: &Loaded) -> usize {
     let counter = loaded.records.first().map(|stored| stored.record.clone());
     let counter = counter.and_then(Record::into_memory);
-    counter.map_or(0, |it| it.text().parse().unwrap_or(0))
+    counter.map_or(0, |memory| memory.text().parse().unwrap_or(0))
 }
 
-pub(super) async fn no_lost_update(store: Arc<dyn Store>) -> Outcome {
-    let conversation_id = ConversationId::new("s");
+pub(super) async fn no_lost_update(chat: Chat) -> Outcome {
     let counter = Query::all().kind(RecordKind::Memory).ids(["counter"]);
     let writers = (0..WRITERS).map(|_| {
-        let (store, conversation_id, counter) =
-            (Arc::clone(&store), conversation_id.clone(), counter.clone());
-        beside(async move {
-            for _ in 0..ROUNDS {
-                loop {
-                    let loaded = store.load(&conversation_id, &counter).await?;
-                    let next = (counted(&loaded) + 1).to_string();
-                    let batch = Batch::new().put(note("counter", &next)?);
-                    match store
-                        .apply(&conversation_id, batch.expect(loaded.revision))
-                        .await
-                    {
-                        Ok(_) => break,
-                        Err(error) if error.found_revision().is_some() => {}
-                        Err(error) => return Err(error.into()),
-                    }
-                }
+        let (chat, counter) = (chat.clone(), counter.clone());
+        on_thread(async move {
+            let mut left = ROUNDS;
+            while left > 0 {
+                let loaded = chat.load(&counter).await?;
+                let next = note("counter", &(counted(&loaded) + 1).to_string())?;
+                let batch = Batch::new().put(next).expect(loaded.revision);
+                left -= usize::from(wins(&chat, batch).await?);
             }
             Ok(())
         })
     });
     join(writers.collect()).await?;
-    let loaded = store.load(&conversation_id, &counter).await?;
+    let loaded = chat.load(&counter).await?;
     same("the counter", counted(&loaded), WRITERS * ROUNDS)
 }
 
-pub(super) async fn no_lost_write(store: Arc<dyn Store>) -> Outcome {
-    let conversation_id = ConversationId::new("s");
+pub(super) async fn no_lost_write(chat: Chat) -> Outcome {
     let writers = (0..WRITERS).map(|writer| {
-        let (store, conversation_id) = (Arc::clone(&store), conversation_id.clone());
-        beside(async move {
+        let chat = chat.clone();
+        on_thread(async move {
             let mut revisions = Vec::new();
             for round in 0..ROUNDS {
-                let record = note(&format!("{writer}-{round}"), "x")?;
-                revisions.push(store.put(&conversation_id, record).await?.0);
+                let id = format!("{writer}-{round}");
+                revisions.push(chat.note(&id, "x").await?.0);
             }
             Ok(revisions)
         })
     });
     let mut revisions: Vec<u64> = join(writers.collect()).await?.concat();
     revisions.sort_unstable();
-    let each_once = (1..)
-        .zip(&revisions)
-        .all(|(n, found): (u64, _)| n == *found);
-    ensure(each_once, || {
-        format!("revisions of single writes: {revisions:?}")
-    })?;
-    let loaded = store.load(&conversation_id, &Query::all()).await?;
+    let each_once = (1..=revisions.len() as u64).collect::<Vec<_>>();
+    same("revisions of single writes", revisions, each_once)?;
+    let loaded = chat.all().await?;
     same("records", loaded.records.len(), WRITERS * ROUNDS)?;
     let places = loaded.records.iter().map(|stored| stored.position);
     ensure(places.is_sorted_by(|a, b| a < b), || {
@@ -121,27 +109,32 @@ pub(super) async fn no_lost_write(store: Arc<dyn Store>) -> Outcome {
     })
 }
 
-pub(super) async fn whole_batches(store: Arc<dyn Store>) -> Outcome {
-    let conversation_id = ConversationId::new("s");
+/// Each batch takes three records away and puts them again with its number, while a reader looks.
+pub(super) async fn whole_batches(chat: Chat) -> Outcome {
     let over = Arc::new(AtomicBool::new(false));
     let looks = Arc::new(AtomicUsize::new(0));
-    let reader = beside(read_threes(
-        (Arc::clone(&store), conversation_id.clone()),
-        (Arc::clone(&over), Arc::clone(&looks)),
-    ));
+    let (read, stop, looked) = (chat.clone(), Arc::clone(&over), Arc::clone(&looks));
+    let reader = on_thread(async move {
+        while !stop.load(Ordering::Acquire) {
+            let loaded = read.all().await?;
+            let Revision(revision) = loaded.revision;
+            let memories = loaded.into_records().filter_map(Record::into_memory);
+            let texts: Vec<_> = memories.map(|memory| memory.text().to_owned()).collect();
+            let count = if revision == 0 { 0 } else { 3 };
+            let promised = vec![revision.to_string(); count];
+            same(&format!("texts at revision {revision}"), texts, promised)?;
+            looked.fetch_add(usize::from(revision > 0), Ordering::AcqRel);
+        }
+        Ok(())
+    });
     let enough = || looks.load(Ordering::Acquire) > ROUNDS || reader.is_finished();
-    let written = write_threes(&*store, &conversation_id, enough).await;
+    let written = write_threes(&chat, enough).await;
     over.store(true, Ordering::Release);
     join(vec![reader]).await?;
     written
 }
 
-/// Each batch takes three records away and puts them again with its number.
-async fn write_threes(
-    store: &dyn Store,
-    conversation_id: &ConversationId,
-    enough: impl Fn() -> bool,
-) -> Outcome {
+async fn write_threes(chat: &Chat, enough: impl Fn() -> bool) -> Outcome {
     for round in 1..=10_000 {
         if round > ROUNDS && enough() {
             break;
@@ -151,29 +144,7 @@ async fn write_threes(
         for id in ["a", "b", "c"] {
             batch = batch.delete(RecordKind::Memory, id).put(note(id, &text)?);
         }
-        store.apply(conversation_id, batch).await?;
-    }
-    Ok(())
-}
-
-async fn read_threes(
-    (store, conversation_id): (Arc<dyn Store>, ConversationId),
-    (over, looks): (Arc<AtomicBool>, Arc<AtomicUsize>),
-) -> Outcome {
-    while !over.load(Ordering::Acquire) {
-        let loaded = store.load(&conversation_id, &Query::all()).await?;
-        let Revision(revision) = loaded.revision;
-        let texts: Vec<_> = loaded
-            .into_records()
-            .filter_map(Record::into_memory)
-            .map(|it| it.text().to_owned())
-            .collect();
-        let promised = match revision {
-            0 => vec![],
-            n => vec![n.to_string(); 3],
-        };
-        same(&format!("texts at revision {revision}"), texts, promised)?;
-        looks.fetch_add(usize::from(revision > 0), Ordering::AcqRel);
+        chat.apply(batch).await?;
     }
     Ok(())
 }

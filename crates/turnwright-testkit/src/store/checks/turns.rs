@@ -1,12 +1,11 @@
 //! Turns over all conversations.
 
-use std::sync::Arc;
-
 use turnwright_core::record::{Lease, RecordKind, TurnState};
-use turnwright_core::store::{Batch, ConversationId, FoundTurn, Store, StoreExt as _, TurnFilter};
+use turnwright_core::store::{Batch, FoundTurn, Store as _, TurnFilter};
 
-use crate::store::outcome::{Broken, Outcome, ensure, same};
-use crate::store::sample::{gate_of, lease_of, note, time, turn_in};
+use crate::store::chat::Chat;
+use crate::store::outcome::{Outcome, ensure, same};
+use crate::store::sample::{gate_of, lease_of, time, turn_in};
 
 fn named(turns: &[FoundTurn]) -> Vec<String> {
     let name = |turn: &FoundTurn| format!("{}:{}", turn.conversation, turn.turn_id);
@@ -14,67 +13,45 @@ fn named(turns: &[FoundTurn]) -> Vec<String> {
 }
 
 /// Several conversations with turns in different states.
-async fn filled(store: &dyn Store) -> Outcome {
+async fn filled(chat: &Chat) -> Outcome {
     use TurnState::{Abandoned, Answered, Failed, Running};
-    let turns = [
-        ("b", "1", Answered, 10),
-        ("b", "2", Running, 50),
-        ("a/1", "1", Running, 30),
-        ("a/1", "2", Failed, 20),
-        ("a/2", "x", Running, 30),
-        ("a/2", "y", Running, 30),
-        ("A", "1", Abandoned, 5),
+    let records = [
+        ("b", turn_in("1", Answered, 10)),
+        ("b", turn_in("2", Running, 50)),
+        ("a/1", turn_in("1", Running, 30)),
+        ("a/1", turn_in("2", Failed, 20)),
+        ("a/2", turn_in("x", Running, 30)),
+        ("a/2", turn_in("y", Running, 30)),
+        ("A", turn_in("1", Abandoned, 5)),
+        ("b", lease_of(Some("2"), 100)),
+        ("a/1", lease_of(None, 100)),
+        ("a/2", lease_of(Some("x"), 60)),
+        ("b", gate_of("g", "1", false)),
+        ("a/2", gate_of("g-1", "y", true)),
+        ("a/2", gate_of("g-2", "y", true)),
+        ("a/2", gate_of("g-3", "x", true)),
     ];
-    for (conversation, id, state, began) in turns {
-        store
-            .put(
-                &ConversationId::new(conversation),
-                turn_in(id, state, began)?,
-            )
-            .await?;
+    for (conversation, record) in records {
+        chat.other(conversation).put(record?).await?;
     }
     // Another kind with the id of a turn is none.
-    store
-        .put(&ConversationId::new("c"), note("1", "x")?)
-        .await?;
-    store
-        .put(&ConversationId::new("b"), lease_of(Some("2"), 100)?)
-        .await?;
-    store
-        .put(&ConversationId::new("a/1"), lease_of(None, 100)?)
-        .await?;
-    store
-        .put(&ConversationId::new("a/2"), lease_of(Some("x"), 60)?)
-        .await?;
-    store
-        .put(&ConversationId::new("b"), gate_of("g", "1", false)?)
-        .await?;
-    store
-        .put(&ConversationId::new("a/2"), gate_of("g-1", "y", true)?)
-        .await?;
-    store
-        .put(&ConversationId::new("a/2"), gate_of("g-2", "y", true)?)
-        .await?;
-    store
-        .put(&ConversationId::new("a/2"), gate_of("g-3", "x", true)?)
-        .await?;
+    chat.other("c").note("1", "x").await?;
     Ok(())
 }
 
 const ALL: [&str; 7] = ["A:1", "b:1", "a/1:2", "a/1:1", "a/2:x", "a/2:y", "b:2"];
 
-pub(super) async fn conditions(store: Arc<dyn Store>) -> Outcome {
-    filled(&*store).await?;
+pub(super) async fn conditions(chat: Chat) -> Outcome {
+    filled(&chat).await?;
     let all = TurnFilter::all;
     let running = || all().state(TurnState::Running);
+    let failed = || all().state(TurnState::Failed);
+    let expired = |second| running().lease_expired_before(time(second));
     let cases: [(TurnFilter, &[&str]); 16] = [
         (all(), &ALL),
         (running(), &["a/1:1", "a/2:x", "a/2:y", "b:2"]),
         (
-            all()
-                .state(TurnState::Failed)
-                .state(TurnState::Answered)
-                .state(TurnState::Failed),
+            failed().state(TurnState::Answered).state(TurnState::Failed),
             &["b:1", "a/1:2"],
         ),
         (all().state(TurnState::Limit), &[]),
@@ -83,43 +60,23 @@ pub(super) async fn conditions(store: Arc<dyn Store>) -> Outcome {
         (running().turn_id("1"), &["a/1:1"]),
         (all().prefix("a/"), &["a/1:2", "a/1:1", "a/2:x", "a/2:y"]),
         (all().prefix("%"), &[]),
-        (
-            running().lease_expired_before(time(60)),
-            &["a/1:1", "a/2:y"],
-        ),
-        (
-            running().lease_expired_before(time(61)),
-            &["a/1:1", "a/2:x", "a/2:y"],
-        ),
-        (
-            running().lease_expired_before(time(101)),
-            &["a/1:1", "a/2:x", "a/2:y", "b:2"],
-        ),
+        (expired(60), &["a/1:1", "a/2:y"]),
+        (expired(61), &["a/1:1", "a/2:x", "a/2:y"]),
+        (expired(101), &["a/1:1", "a/2:x", "a/2:y", "b:2"]),
         (all().waiting(), &["a/2:x", "a/2:y"]),
         (all().waiting().turn_id("y"), &["a/2:y"]),
-        (all().waiting().state(TurnState::Failed), &[]),
-        (
-            all()
-                .waiting()
-                .prefix("a")
-                .lease_expired_before(time(0))
-                .state(TurnState::Running),
-            &["a/2:y"],
-        ),
+        (failed().waiting(), &[]),
+        (expired(0).waiting().prefix("a"), &["a/2:y"]),
     ];
     for (filter, promised) in cases {
-        let found = named(&store.find_turns(&filter).await?);
-        same(&format!("{filter:?}"), found, owned(promised))?;
+        let found = named(&chat.store.find_turns(&filter).await?);
+        same(&format!("{filter:?}"), found, promised)?;
     }
     Ok(())
 }
 
-fn owned(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
-}
-
-pub(super) async fn pages(store: Arc<dyn Store>) -> Outcome {
-    filled(&*store).await?;
+pub(super) async fn pages(chat: Chat) -> Outcome {
+    filled(&chat).await?;
     let filters = [
         TurnFilter::all(),
         TurnFilter::all().state(TurnState::Running),
@@ -127,12 +84,12 @@ pub(super) async fn pages(store: Arc<dyn Store>) -> Outcome {
         TurnFilter::all().waiting(),
     ];
     for filter in filters {
-        let promised = named(&store.find_turns(&filter).await?);
+        let promised = named(&chat.store.find_turns(&filter).await?);
         for size in 1..=8 {
             let mut filter = filter.clone().limit(size);
             let mut found = Vec::new();
             loop {
-                let page = store.find_turns(&filter).await?;
+                let page = chat.store.find_turns(&filter).await?;
                 ensure(page.len() <= size, || {
                     format!("a page of {size} has {}", page.len())
                 })?;
@@ -146,79 +103,58 @@ pub(super) async fn pages(store: Arc<dyn Store>) -> Outcome {
             same(&format!("all pages of {size}"), found, promised.clone())?;
         }
     }
-    let none = store.find_turns(&TurnFilter::all().limit(0)).await?;
-    same("a page of none", named(&none), vec![])
+    let none = chat.store.find_turns(&TurnFilter::all().limit(0)).await?;
+    same("a page of none", none.len(), 0)
 }
 
-pub(super) async fn contents(store: Arc<dyn Store>) -> Outcome {
-    filled(&*store).await?;
-    let found = store.find_turns(&TurnFilter::all()).await?;
-    let leases = found
-        .iter()
-        .map(|turn| turn.lease.as_ref().map(|lease| lease.until()));
-    let promised = vec![
-        None,
-        None,
-        None,
-        None,
-        Some(time(60)),
-        None,
-        Some(time(100)),
-    ];
-    same("leases", leases.collect(), promised)?;
+pub(super) async fn contents(chat: Chat) -> Outcome {
+    filled(&chat).await?;
+    let found = chat.store.find_turns(&TurnFilter::all()).await?;
+    let until = |turn: &FoundTurn| turn.lease.as_ref().map(|lease| lease.until);
+    let leases: Vec<_> = found.iter().map(until).collect();
+    let (x, b) = (Some(time(60)), Some(time(100)));
+    same("leases", leases, [None, None, None, None, x, None, b])?;
     let gates = |turn: &FoundTurn| -> String {
-        let ids = turn.open_gates.iter().map(|gate| gate.gate_id());
+        let ids = turn.open_gates.iter().map(|gate| &*gate.gate_id);
         ids.collect::<Vec<_>>().join(" ")
     };
-    let promised = owned(&["", "", "", "", "g-3", "g-1 g-2", ""]);
-    same("open gates", found.iter().map(gates).collect(), promised)?;
+    let gates: Vec<_> = found.iter().map(gates).collect();
+    same("open gates", gates, ["", "", "", "", "g-3", "g-1 g-2", ""])?;
     for turn in &found {
-        let began = turn.turn.as_ref().map(|record| record.began_at());
+        let began = turn.turn.as_ref().map(|record| record.began_at);
         same("when it began", Some(turn.began_at), began)?;
         same("damaged records", turn.damaged.len(), 0)?;
     }
     Ok(())
 }
 
-pub(super) async fn updates(store: Arc<dyn Store>) -> Outcome {
-    let conversation_id = ConversationId::new("s");
+pub(super) async fn updates(chat: Chat) -> Outcome {
     let running = TurnFilter::all().state(TurnState::Running);
     let expired = running.clone().lease_expired_before(time(60));
     let waiting = TurnFilter::all().waiting();
-    let counts = async || -> Result<[usize; 3], Broken> {
-        Ok([
-            store.find_turns(&running).await?.len(),
-            store.find_turns(&expired).await?.len(),
-            store.find_turns(&waiting).await?.len(),
-        ])
-    };
+    let turn = |state| turn_in("t", state, 1).map(|turn| Batch::new().put(turn));
+    let lease = |until| lease_of(Some("t"), until).map(|lease| Batch::new().put(lease));
+    let gate = |id, open| gate_of(id, "t", open).map(|gate| Batch::new().put(gate));
     let steps = [
-        (
-            Batch::new().put(turn_in("t", TurnState::Running, 1)?),
-            [1, 1, 0],
-        ),
-        (Batch::new().put(lease_of(Some("t"), 100)?), [1, 0, 0]),
-        (Batch::new().put(lease_of(Some("t"), 50)?), [1, 1, 0]),
-        (Batch::new().put(gate_of("g", "t", true)?), [1, 1, 1]),
-        (Batch::new().put(gate_of("g", "t", false)?), [1, 1, 0]),
-        (Batch::new().put(gate_of("h", "t", true)?), [1, 1, 1]),
+        (turn(TurnState::Running)?, [1, 1, 0]),
+        (lease(100)?, [1, 0, 0]),
+        (lease(50)?, [1, 1, 0]),
+        (gate("g", true)?, [1, 1, 1]),
+        (gate("g", false)?, [1, 1, 0]),
+        (gate("h", true)?, [1, 1, 1]),
         (Batch::new().delete(RecordKind::Gate, "h"), [1, 1, 0]),
-        (Batch::new().put(lease_of(Some("t"), 100)?), [1, 0, 0]),
+        (lease(100)?, [1, 0, 0]),
         (Batch::new().delete(RecordKind::Lease, Lease::ID), [1, 1, 0]),
-        (
-            Batch::new().put(turn_in("t", TurnState::Answered, 1)?),
-            [0, 0, 0],
-        ),
-        (
-            Batch::new().put(turn_in("t", TurnState::Running, 1)?),
-            [1, 1, 0],
-        ),
+        (turn(TurnState::Answered)?, [0, 0, 0]),
+        (turn(TurnState::Running)?, [1, 1, 0]),
         (Batch::new().delete(RecordKind::Turn, "t"), [0, 0, 0]),
     ];
     for (batch, promised) in steps {
         let what = format!("turns after {:?}", batch.changes);
-        store.apply(&conversation_id, batch).await?;
-        same(&what, counts().await?, promised)?;
+        chat.apply(batch).await?;
+        for (filter, promised) in [&running, &expired, &waiting].into_iter().zip(promised) {
+            same(&what, chat.store.find_turns(filter).await?.len(), promised)?;
+        }
     }
     Ok(())
 }

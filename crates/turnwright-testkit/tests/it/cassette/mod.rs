@@ -65,7 +65,7 @@ impl Folder {
 
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.file().parent().unwrap()).unwrap();
-        let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
+        let names = entries.map(|item| item.unwrap().file_name().into_string().unwrap());
         names.collect()
     }
 }
@@ -83,7 +83,7 @@ fn request(body: &Value) -> Request {
 
 fn pieces<const N: usize>(pieces: [&'static str; N]) -> Pieces {
     pieces
-        .map(|it| Ok(Bytes::from_static(it.as_bytes())))
+        .map(|item| Ok(Bytes::from_static(item.as_bytes())))
         .into()
 }
 
@@ -342,8 +342,8 @@ fn by_hand() -> Cassette {
 #[tokio::test]
 async fn a_miss_says_how_the_request_differs_from_the_nearest() {
     let cassette = by_hand();
-    let said = json!({ "model": "m", "messages": [{ "role": "user", "content": "Hello" }] });
-    let response = cassette.send(request(&said)).await.unwrap();
+    let message = json!({ "model": "m", "messages": [{ "role": "user", "content": "Hello" }] });
+    let response = cassette.send(request(&message)).await.unwrap();
     assert_eq!(read(response.body).await.0, br#"{"written":"by hand"}"#);
 
     let other =
@@ -360,7 +360,7 @@ async fn a_miss_says_how_the_request_differs_from_the_nearest() {
             "If the request is right, record anew: `TURNWRIGHT_RECORD=1` where `Cassette::auto` is used, else `Cassette::record`.",
         ]
     );
-    let again = cassette.send(request(&said)).await.unwrap_err();
+    let again = cassette.send(request(&message)).await.unwrap_err();
     assert!(
         again
             .to_string()
@@ -398,8 +398,8 @@ async fn a_miss_lists_twenty_differences_and_counts_the_rest() {
 #[test]
 fn not_everything_played_is_loud() {
     let unwound = std::panic::catch_unwind(|| by_hand().assert_all_played()).unwrap_err();
-    let said = unwound.downcast_ref::<String>().unwrap();
-    assert!(said.contains("number 2 of the text that was given: POST /v1/embeddings"));
+    let message = unwound.downcast_ref::<String>().unwrap();
+    assert!(message.contains("number 2 of the text that was given: POST /v1/embeddings"));
 }
 
 #[test]

@@ -20,7 +20,7 @@ async fn recordings_of_real_servers_are_played_as_they_are() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|it| it == "json") {
+            } else if path.extension().is_some_and(|item| item == "json") {
                 played += play_all(&path).await;
                 files += 1;
             }
@@ -60,8 +60,8 @@ async fn play_all(path: &Path) -> usize {
 }
 
 fn wire() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/wire");
-    let root = std::env::var_os("TURNWRIGHT_WIRE").map_or(beside, PathBuf::from);
+    let separate = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/wire");
+    let root = std::env::var_os("TURNWRIGHT_WIRE").map_or(separate, PathBuf::from);
     if !root.is_dir() {
         let place = root.display();
         crate::say(format_args!(

@@ -62,26 +62,30 @@ async fn a_stream_gives_the_same_reply_in_pieces() {
     let mut replies = Vec::new();
     for _ in 0..2 {
         let body = ask(server.address(), asked, ALL).await.chunked();
-        assert!(body.whole);
+        assert!(body.complete);
         let mut events = events(&body.text());
         assert_eq!(events.pop().unwrap(), "[DONE]");
-        let chunks = events.iter().map(|it| serde_json::from_str(it).unwrap());
+        let chunks = events
+            .iter()
+            .map(|item| serde_json::from_str(item).unwrap());
         replies.push(chunks.collect::<Vec<Value>>());
     }
-    let said = |reply: &[Value], pointer: &str| -> Vec<String> {
+    let message = |reply: &[Value], pointer: &str| -> Vec<String> {
         let pieces = reply.iter().filter_map(|chunk| chunk.pointer(pointer));
-        pieces.map(|it| it.as_str().unwrap().to_owned()).collect()
+        pieces
+            .map(|item| item.as_str().unwrap().to_owned())
+            .collect()
     };
     let first = &replies[0];
-    let thought = said(first, "/choices/0/delta/reasoning_content");
+    let thought = message(first, "/choices/0/delta/reasoning_content");
     assert_eq!(
         (thought.len(), thought.concat()),
         (4, "I should look.".into())
     );
     let call = "/choices/0/delta/tool_calls/0";
-    assert_eq!(said(first, &format!("{call}/id")), ["call_0_0", "mine"]);
+    assert_eq!(message(first, &format!("{call}/id")), ["call_0_0", "mine"]);
     assert_eq!(
-        said(first, &format!("{call}/function/arguments")).concat(),
+        message(first, &format!("{call}/function/arguments")).concat(),
         r#"{"at":"log"}{"at": "disk"#
     );
     assert_eq!(
@@ -89,7 +93,7 @@ async fn a_stream_gives_the_same_reply_in_pieces() {
         "length"
     );
     let second = &replies[1];
-    let text = said(second, "/choices/0/delta/content");
+    let text = message(second, "/choices/0/delta/content");
     // The first is the empty one that comes with the role.
     assert_eq!((text.len(), text.concat()), (4, "Grüße, Welt".into()));
     assert_eq!(second.last().unwrap()["choices"], json!([]));
@@ -158,13 +162,13 @@ async fn a_player_says_what_it_answers_and_begins_again_if_told() {
         .unwrap();
         get(server.address(), "/v1/models").await;
         assert_eq!(player.left(), 2);
-        let mut said = Vec::new();
+        let mut message = Vec::new();
         for asked in [r#"{"stream":true}"#, "{}", "{}"] {
-            said.push(ask(server.address(), asked, ALL).await);
+            message.push(ask(server.address(), asked, ALL).await);
         }
         ask(server.address(), "not json", ALL).await;
         assert_eq!(player.left(), 0);
-        let third = said[2].json();
+        let third = message[2].json();
         let expected = match repeats {
             true => {
                 assert_eq!(third["choices"][0]["message"]["content"], "one");
@@ -182,7 +186,7 @@ async fn a_player_says_what_it_answers_and_begins_again_if_told() {
                 "Reply { number: 0, streamed: true }",
                 "Reply { number: 1, streamed: false }",
                 expected,
-                "Refused",
+                "Invalid",
             ]
         );
     }

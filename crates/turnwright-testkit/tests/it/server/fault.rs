@@ -18,27 +18,27 @@ async fn seen(fault: Fault, place: Where, most: usize) -> Seen {
 }
 
 /// What the frames of a stream say, as far as they are whole: the text or the arguments, and the finish reason.
-fn said(text: &str) -> (String, Option<String>) {
+fn content(text: &str) -> (String, Option<String>) {
     let text = text.trim_start_matches('\u{feff}');
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    let (mut said, mut finish) = (String::new(), None);
+    let (mut content, mut finish) = (String::new(), None);
     for frame in text.split_inclusive("\n\n") {
         let data = frame
             .strip_prefix("data: ")
-            .and_then(|it| it.strip_suffix("\n\n"));
+            .and_then(|item| item.strip_suffix("\n\n"));
         let Some(Ok(chunk)) = data.map(serde_json::from_str::<Value>) else {
             continue;
         };
         for piece in ["/content", "/tool_calls/0/function/arguments"] {
             let piece = chunk.pointer(&format!("/choices/0/delta{piece}"));
-            said.push_str(piece.and_then(Value::as_str).unwrap_or_default());
+            content.push_str(piece.and_then(Value::as_str).unwrap_or_default());
         }
         let reason = chunk
             .pointer("/choices/0/finish_reason")
             .and_then(Value::as_str);
         finish = finish.or(reason.map(str::to_owned));
     }
-    (said, finish)
+    (content, finish)
 }
 
 fn reply(place: Where) -> (&'static str, &'static str) {
@@ -50,19 +50,23 @@ fn reply(place: Where) -> (&'static str, &'static str) {
 
 /// What came is the beginning of the reply: nothing of it before its first byte, else more than nothing and not all.
 fn assert_begun(text: &str, place: Where, what: &str) {
-    let (said, finish) = said(text);
+    let (content, finish) = content(text);
     assert_eq!(finish, None, "{what}");
-    let (whole, _) = reply(place);
-    assert!(whole.starts_with(&said), "{what}: {said:?}");
-    assert!(said.len() < whole.len(), "{what}");
-    assert_eq!(said.is_empty(), place == Where::BeforeFirstByte, "{what}");
+    let (complete, _) = reply(place);
+    assert!(complete.starts_with(&content), "{what}: {content:?}");
+    assert!(content.len() < complete.len(), "{what}");
+    assert_eq!(
+        content.is_empty(),
+        place == Where::BeforeFirstByte,
+        "{what}"
+    );
     assert_eq!(text.contains(TOOL), place == Where::InArguments, "{what}");
 }
 
 #[test]
 fn the_table_has_every_fault_and_no_place_twice() {
     for fault in Fault::ALL {
-        let places = fault::table().filter(|(it, _)| it == fault).count();
+        let places = fault::table().filter(|(item, _)| item == fault).count();
         assert!((1..=3).contains(&places), "{fault}");
     }
     let mut names: Vec<_> = Fault::ALL.iter().map(|fault| fault.name()).collect();
@@ -104,7 +108,9 @@ async fn each_status_is_answered_in_place_of_the_reply() {
             Fault::TooManyRequests { .. } => assert!(seen.head().contains("retry-after: 7\r\n")),
             Fault::ServerError => assert_eq!(seen.json()["error"]["type"], "server_error"),
             Fault::WrongContentType => assert!(seen.rest().starts_with(b"<!doctype html>")),
-            Fault::EmptyBody => assert!(seen.chunked().whole && seen.chunked().chunks.is_empty()),
+            Fault::EmptyBody => {
+                assert!(seen.chunked().complete && seen.chunked().chunks.is_empty());
+            }
             _ => assert!(seen.rest().is_empty()),
         }
     }
@@ -117,14 +123,22 @@ async fn fifty_mebibytes_are_sent_as_an_error_and_as_a_frame() {
     assert_eq!(body.rest().len() as u64, HUGE);
     for &place in Where::ALL {
         let body = seen(Fault::HugeFrame, place, ALL).await.chunked();
-        assert!(body.whole);
+        assert!(body.complete);
         let text = body.text();
         let longest = text.split("\n\n").map(str::len).max().unwrap();
         assert!(longest as u64 > HUGE && (longest as u64) < HUGE + 300);
-        let (said, finish) = said(&text);
-        let (whole, reason) = reply(place);
-        assert_eq!(said.len() as u64, HUGE + whole.len() as u64, "{place}");
-        assert_eq!(said.replace("xx", "").len() % 2, whole.len() % 2, "{place}");
+        let (content, finish) = content(&text);
+        let (complete, reason) = reply(place);
+        assert_eq!(
+            content.len() as u64,
+            HUGE + complete.len() as u64,
+            "{place}"
+        );
+        assert_eq!(
+            content.replace("xx", "").len() % 2,
+            complete.len() % 2,
+            "{place}"
+        );
         assert_eq!(finish.as_deref(), Some(reason));
     }
 }
@@ -147,7 +161,7 @@ async fn connections_break_off_where_they_are_told_to() {
                 continue;
             }
             let body = seen.chunked();
-            assert!(!body.whole, "{what}");
+            assert!(!body.complete, "{what}");
             let text = body.text();
             assert_begun(&text, place, &what);
             let half = text.rsplit("\n\n").next().unwrap();
@@ -179,13 +193,16 @@ async fn bad_frames_stand_in_the_middle_of_a_reply() {
             _ => continue,
         };
         let body = seen(fault, place, ALL).await.chunked();
-        assert!(body.whole, "{what}");
+        assert!(body.complete, "{what}");
         let bytes = body.bytes();
-        let at = bytes.windows(bad.len()).position(|it| it == bad).unwrap();
+        let at = bytes
+            .windows(bad.len())
+            .position(|item| item == bad)
+            .unwrap();
         let before = String::from_utf8_lossy(&bytes[..at]).into_owned();
         assert_begun(&before, place, &what);
         assert!(bytes.ends_with(b"data: [DONE]\n\n"), "{what}");
-        let (_, finish) = said(&String::from_utf8_lossy(&bytes));
+        let (_, finish) = content(&String::from_utf8_lossy(&bytes));
         assert_eq!(finish.is_none(), fault == Fault::ErrorFrame, "{what}");
     }
 }
@@ -200,11 +217,11 @@ async fn streams_of_other_habits_hold_the_whole_reply() {
         let seen = seen(fault, place, ALL).await;
         assert_eq!(seen.end, End::Closed, "{what}");
         let body = seen.chunked();
-        assert!(body.whole, "{what}");
+        assert!(body.complete, "{what}");
         let text = body.text();
-        let (said, finish) = said(&text);
-        let (whole, reason) = reply(place);
-        assert_eq!(said, whole, "{what}");
+        let (content, finish) = content(&text);
+        let (complete, reason) = reply(place);
+        assert_eq!(content, complete, "{what}");
         let reason = (fault != Fault::NoFinishReason).then_some(reason);
         assert_eq!(finish.as_deref(), reason, "{what}");
 

@@ -58,7 +58,7 @@ async fn read_answer(stream: &mut TcpStream, ending: &str) {
 
 #[tokio::test]
 async fn a_server_keeps_as_many_requests_as_it_is_told_to() {
-    for (most, kept) in [(0, vec![]), (2, vec![3, 4]), (9, vec![0, 1, 2, 3, 4])] {
+    for (most, stored) in [(0, vec![]), (2, vec![3, 4]), (9, vec![0, 1, 2, 3, 4])] {
         let server = Server::builder()
             .keep_requests(most)
             .start(|request| Answer::json(200, json!({ "number": request.number })))
@@ -68,8 +68,8 @@ async fn a_server_keeps_as_many_requests_as_it_is_told_to() {
             let answer = ask(server.address(), "{}", ALL).await.json();
             assert_eq!(answer["number"], number);
         }
-        let numbers: Vec<usize> = server.requests().iter().map(|it| it.number).collect();
-        assert_eq!(numbers, kept);
+        let numbers: Vec<usize> = server.requests().iter().map(|item| item.number).collect();
+        assert_eq!(numbers, stored);
     }
 }
 
@@ -115,7 +115,7 @@ async fn a_script_gives_its_answers_in_order_and_then_says_that_it_has_ended() {
         second.chunks,
         [&b"data: one\n\n"[..], &b"data: two\n\n"[..]]
     );
-    assert!(second.whole);
+    assert!(second.complete);
     let third = ask(server.address(), "{}", ALL).await;
     assert!(third.head().starts_with("HTTP/1.1 400 "));
     assert_eq!(third.json()["error"]["type"], "script_ended");
@@ -154,7 +154,7 @@ async fn the_steps_of_a_body_are_what_is_seen() {
             _ => next(ALL).await,
         };
         assert_eq!(seen.chunked().text(), "data: one\n\n");
-        assert!(!seen.chunked().whole);
+        assert!(!seen.chunked().complete);
         assert_eq!(seen.end, end);
     }
     let repeated = next(ALL).await;
@@ -171,7 +171,7 @@ async fn the_steps_of_a_body_are_what_is_seen() {
     assert_eq!((short.rest(), short.end), (&b"abc"[..], End::Closed));
     // Nothing to send is no chunk, which would end the body.
     let empty = next(ALL).await.chunked();
-    assert_eq!((empty.text(), empty.whole), ("x".to_owned(), true));
+    assert_eq!((empty.text(), empty.complete), ("x".to_owned(), true));
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ pub(crate) struct Seen {
 /// What a chunked body held, and whether it came to its end.
 pub(crate) struct Body {
     pub(crate) chunks: Vec<Vec<u8>>,
-    pub(crate) whole: bool,
+    pub(crate) complete: bool,
 }
 
 pub(crate) fn request(body: &str, more: &str) -> String {
@@ -130,14 +130,14 @@ impl Seen {
             if size == 0 {
                 return Body {
                     chunks,
-                    whole: true,
+                    complete: true,
                 };
             }
             chunks.push(chunk.to_vec());
         }
         Body {
             chunks,
-            whole: false,
+            complete: false,
         }
     }
 }

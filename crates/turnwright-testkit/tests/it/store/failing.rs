@@ -10,7 +10,7 @@ fn note(id: &str) -> Batch {
 
 #[tokio::test]
 async fn each_nth_call_fails_before_or_after_it_was_done() {
-    for (fail, kept) in [(Fail::Before, 4), (Fail::After, 6)] {
+    for (fail, saved) in [(Fail::Before, 4), (Fail::After, 6)] {
         let store = Failing::store(MemoryStore::default());
         store.layer.fail_each(3, fail);
         let conversation_id = ConversationId::new("s");
@@ -31,10 +31,10 @@ async fn each_nth_call_fails_before_or_after_it_was_done() {
                 store.layer.failed(),
                 store.layer.applied()
             ),
-            (6, 2, kept)
+            (6, 2, saved)
         );
         let there = store.store.records(&conversation_id).await.unwrap();
-        assert_eq!(there.len() as u64, kept);
+        assert_eq!(there.len() as u64, saved);
     }
 }
 

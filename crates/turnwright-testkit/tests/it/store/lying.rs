@@ -53,7 +53,7 @@ impl Liar {
         }
     }
 
-    fn kept(&self, record: Record) -> Record {
+    fn stored(&self, record: Record) -> Record {
         let Ok(mut value) = record.to_value() else {
             return record;
         };
@@ -143,7 +143,7 @@ impl StoreLayer for Liar {
         }
         for change in &mut batch.changes {
             if let Change::Put(record) = change {
-                *record = self.kept(record.clone());
+                *record = self.stored(record.clone());
             }
         }
         store.apply(&conversation_id, batch).await
@@ -360,7 +360,7 @@ async fn who_looks_first_and_writes_then_is_found_by_the_races() {
         if report
             .broken
             .iter()
-            .any(|finding| races.contains(&finding.promise))
+            .any(|finding| races.contains(&finding.promise.as_str()))
         {
             return;
         }

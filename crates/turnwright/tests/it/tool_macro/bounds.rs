@@ -169,8 +169,8 @@ mod behind_a_name {
             items_of_a_flag,
         ] {
             let error = build().unwrap_err();
-            let told = format!("{error} {:?}", error.problems());
-            assert!(told.contains("city"), "{told}");
+            let message = format!("{error} {:?}", error.problems());
+            assert!(message.contains("city"), "{message}");
         }
     }
 }
@@ -210,7 +210,7 @@ fn what_cannot_be_enforced_fails_in_build_with_its_place() {
         (bound_without_a_number, "days"),
     ] {
         let error = build().unwrap_err();
-        let told = format!("{error} {:?}", error.problems());
-        assert!(told.contains(place), "{told}");
+        let message = format!("{error} {:?}", error.problems());
+        assert!(message.contains(place), "{message}");
     }
 }

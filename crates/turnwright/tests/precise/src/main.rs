@@ -11,7 +11,7 @@ use turnwright_core::{checksum, DispatchContext, RawArgs, Schema, Tool, ToolCont
 struct Args {
     #[schemars(range(min = 0.5, max = 2.5))]
     share: f64,
-    whole: i64,
+    total: i64,
     more: Option<f64>,
 }
 
@@ -19,7 +19,7 @@ fn tool() -> Tool {
     Tool::typed::<Args>("split")
         .description("Splits.")
         .handler(|args: Args, _: ToolContext| async move {
-            format!("{} {} {:?}", args.share, args.whole, args.more)
+            format!("{} {} {:?}", args.share, args.total, args.more)
         })
         .build()
         .expect("the tool is well defined")
@@ -36,7 +36,7 @@ fn main() {
             let (tool, ctx) = (tool(), ctx.clone());
             async move { tool.executor(&ctx).call(args).await }
         };
-        let text = r#"{"share": 1.250, "whole": 2.0, "more": "0.5"}"#;
+        let text = r#"{"share": 1.250, "total": 2.0, "more": "0.5"}"#;
         for args in [
             text.into(),
             serde_json::from_str::<Value>(text).expect("JSON").into(),
@@ -44,16 +44,16 @@ fn main() {
             let output = run(args).await.expect("the arguments fit");
             assert_eq!(output.as_text(), Some("1.25 2 Some(0.5)"));
         }
-        let error = run(r#"{"share": 2.75, "whole": 2.5}"#.into())
+        let error = run(r#"{"share": 2.75, "total": 2.5}"#.into())
             .await
             .expect_err("too much");
         let faults: Vec<&str> = error
             .faults()
             .iter()
-            .map(|it| it.pointer.as_str())
+            .map(|fault| fault.pointer.as_str())
             .collect();
-        assert_eq!(faults, ["/share", "/whole"], "{error}");
-        assert!(run(r#"{"share": 1e400, "whole": 1}"#.into()).await.is_err());
+        assert_eq!(faults, ["/share", "/total"], "{error}");
+        assert!(run(r#"{"share": 1e400, "total": 1}"#.into()).await.is_err());
     });
 
     let schema = Schema::from_document(json!({

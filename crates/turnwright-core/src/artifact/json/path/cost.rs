@@ -17,44 +17,29 @@ const FOUND_PATTERN: u64 = 20_000;
 /// A text of so many bytes counts as one node more: it may be compared.
 const BYTES: u64 = 32;
 
-/// An upper bound for the nodes that are looked at, and the levels of the document.
-pub(super) struct Cost {
-    nodes: u64,
-    levels: u64,
-}
-
-impl Cost {
-    pub(super) fn of(document: &Value, layout: &Layout) -> Self {
-        let (nodes, levels) = size(document);
-        // Nodes are taken again for each selector; a further descent, or a filter, may begin at every level again; a look at
-        // the whole document is made for every node, and again for each in a filter within; a pattern is compiled for each.
-        let below = layout.deep.saturating_add(layout.nested_filters);
-        let (written, found) = layout.patterns;
-        let (written, found) = (u64::from(written), u64::from(found));
-        let looks = nodes.saturating_pow(layout.roots.min(layout.nested_filters));
-        let all = [
-            layout.again,
-            levels.saturating_pow(below.saturating_sub(1)),
-            u64::from(layout.filters + layout.roots).saturating_add(1),
-            looks.saturating_add(written * PATTERN + found * FOUND_PATTERN),
-        ];
-        Cost {
-            nodes: all.into_iter().fold(nodes, u64::saturating_mul),
-            levels,
-        }
+/// Refuses a path that might look at too many nodes of a document, or a document with too many levels.
+pub(super) fn check(path: &str, layout: &Layout, document: &Value) -> Result<(), Error> {
+    let (nodes, levels) = size(document);
+    if levels > DEEPEST {
+        let path = shorten(path, 100);
+        return Err(Error::bad_artifact_query(format!(
+            "The document is nested too deeply for `{path}`. Read it as text: artifact_grep, artifact_cat."
+        )));
     }
-
-    pub(super) fn check(&self, path: &str) -> Result<(), Error> {
-        if self.levels > DEEPEST {
-            let path = shorten(path, 100);
-            return Err(Error::bad_artifact_query(format!(
-                "The document is nested too deeply for `{path}`. Read it as text: artifact_grep, artifact_cat."
-            )));
-        }
-        match self.nodes > MOST {
-            true => Err(too_many_steps(path)),
-            false => Ok(()),
-        }
+    // Nodes are taken again for each selector; a further descent, or a filter, may begin at every level again; a look at
+    // the whole document is made for every node, and again for each in a filter within; a pattern is compiled for each.
+    let below = layout.deep.saturating_add(layout.nested_filters);
+    let (written, found) = layout.patterns;
+    let looks = nodes.saturating_pow(layout.roots.min(layout.nested_filters));
+    let all = [
+        layout.again,
+        levels.saturating_pow(below.saturating_sub(1)),
+        u64::from(layout.filters + layout.roots).saturating_add(1),
+        looks.saturating_add(written * PATTERN + found * FOUND_PATTERN),
+    ];
+    match all.into_iter().fold(nodes, u64::saturating_mul) > MOST {
+        true => Err(too_many_steps(path)),
+        false => Ok(()),
     }
 }
 
@@ -74,8 +59,10 @@ fn size(document: &Value) -> (u64, u64) {
         nodes += 1;
         levels = levels.max(level);
         match node {
-            Value::Array(items) => waiting.extend(items.iter().map(|it| (it, level + 1))),
-            Value::Object(members) => waiting.extend(members.values().map(|it| (it, level + 1))),
+            Value::Array(items) => waiting.extend(items.iter().map(|child| (child, level + 1))),
+            Value::Object(members) => {
+                waiting.extend(members.values().map(|child| (child, level + 1)));
+            }
             Value::String(text) => nodes += text.len() as u64 / BYTES,
             _ => {}
         }

@@ -1,6 +1,7 @@
 //! What to say about a path that is none, so that the next one is.
 
 use super::JsonPath;
+use super::layout::without_quoted;
 use crate::schema::escape;
 
 /// What stands before a condition when it is tried by itself.
@@ -12,55 +13,48 @@ const CONDITIONS: &str =
 
 /// What is wrong with a path, and at which byte.
 #[derive(Debug)]
-pub(super) struct Wrong {
+pub(super) struct Fault {
     at: usize,
     message: String,
 }
 
-impl Wrong {
+impl Fault {
     pub(super) fn new(at: usize, message: String) -> Self {
-        Wrong { at, message }
+        Fault { at, message }
     }
 
     /// What the parser says, where it says more than that it could not go on.
     pub(super) fn of(text: &str, error: &serde_json_path::ParseError) -> Self {
-        let message = error.message();
-        let (at, said) = (error.position(), message.rsplit(", ").next());
-        let message = match () {
-            () if at >= text.len() => "it ends too early".to_owned(),
-            () if message.contains("closing ']'") => "`]` or `,` was expected".to_owned(),
-            () if message.contains("in function") => said.unwrap_or(message).to_owned(),
-            () => "it cannot go on like this".to_owned(),
+        let (at, message) = (error.position(), error.message());
+        let message = match message {
+            _ if at >= text.len() => "it ends too early",
+            _ if message.contains("closing ']'") => "`]` or `,` was expected",
+            _ if message.contains("in function") => message.rsplit(", ").next().unwrap_or(message),
+            _ => "it cannot go on like this",
         };
-        Wrong { at, message }
+        Fault::new(at, message.to_owned())
+    }
+
+    /// Where the fault is in the text, which begins `offset` bytes after the place from which the fault counts.
+    fn describe(&self, text: &str, offset: usize, what: &str) -> String {
+        let at = text.floor_char_boundary(self.at.saturating_sub(offset));
+        let character = text.get(..at).unwrap_or("").chars().count();
+        let (shown, message) = (escape(text, 60), &self.message);
+        format!("`{shown}` is no {what}: at character {character}, {message}.")
     }
 }
 
 /// The text for a path that could not be parsed.
-pub(super) fn bad_path(text: &str, wrong: &Wrong) -> String {
+pub(super) fn bad_path(text: &str, fault: &Fault) -> String {
     let hint = path_hint(text).map_or_else(String::new, |hint| format!(" {hint}"));
-    format!("{}{hint} {EXAMPLES}", place(text, wrong, "JSONPath"))
+    format!("{}{hint} {EXAMPLES}", fault.describe(text, 0, "JSONPath"))
 }
 
 /// The text for a condition that could not be parsed.
-pub(super) fn bad_condition(text: &str, wrong: &Wrong) -> String {
-    let wrong = &Wrong {
-        at: wrong.at.saturating_sub(BEFORE_CONDITION.len()),
-        message: wrong.message.clone(),
-    };
+pub(super) fn bad_condition(text: &str, fault: &Fault) -> String {
     let hint = condition_hint(text).map_or_else(String::new, |hint| format!(" {hint}"));
-    format!(
-        "{}{hint} {CONDITIONS}",
-        place(text, wrong, "filter condition")
-    )
-}
-
-fn place(text: &str, wrong: &Wrong, what: &str) -> String {
-    let before = text.get(..text.floor_char_boundary(wrong.at)).unwrap_or("");
-    let character = before.chars().count();
-    let shown = escape(text, 60);
-    let message = &wrong.message;
-    format!("`{shown}` is no {what}: at character {character}, {message}.")
+    let fault = fault.describe(text, BEFORE_CONDITION.len(), "filter condition");
+    format!("{fault}{hint} {CONDITIONS}")
 }
 
 /// At most so many bytes, cut at a character.
@@ -109,11 +103,11 @@ fn path_hint(text: &str) -> Option<String> {
 
 /// Names that must stand in brackets and quotes, and indices that must stand in brackets.
 fn in_brackets(text: &str) -> Option<String> {
-    let Err(wrong) = JsonPath::read(text) else {
+    let Err(fault) = JsonPath::read(text) else {
         return None;
     };
-    let before = text.get(..wrong.at)?;
-    let rest = text.get(wrong.at..)?;
+    let before = text.get(..fault.at)?;
+    let rest = text.get(fault.at..)?;
     let index = rest.bytes().take_while(u8::is_ascii_digit).count();
     if index > 0 && before.ends_with('.') {
         let index = rest.get(..index)?;
@@ -140,9 +134,9 @@ fn in_brackets(text: &str) -> Option<String> {
 
 /// What models write in the place of a condition of the standard.
 fn condition_hint(text: &str) -> Option<&'static str> {
-    let bare = without_quotes(text);
+    let bare = without_quoted(text);
     let words = || bare.split(|c: char| !c.is_alphanumeric() && c != '_');
-    let has = |word: &str| words().any(|it| it.eq_ignore_ascii_case(word));
+    let has = |word: &str| words().any(|known| known.eq_ignore_ascii_case(word));
     let after = |operator: &str| bare.split(operator).nth(1).map(str::trim_start);
     let compared = ["==", "!=", "<", ">"];
     let unquoted = |rest: &str| {
@@ -181,7 +175,7 @@ fn condition_hint(text: &str) -> Option<&'static str> {
         {
             "Equality is `==`."
         }
-        () if compared.iter().filter_map(|it| after(it)).any(unquoted) => {
+        () if compared.into_iter().filter_map(after).any(unquoted) => {
             "Text stands in quotes: `@.name == 'x'`."
         }
         () if unquoted(bare.trim_start()) || bare.trim_start().starts_with('.') => {
@@ -200,25 +194,4 @@ fn calls(text: &str) -> impl Iterator<Item = &str> {
         let name = before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
         before.get(name.len()..).filter(|name| !name.is_empty())
     })
-}
-
-/// The text with nothing in its quotes.
-fn without_quotes(text: &str) -> String {
-    let (mut bare, mut quote, mut escaped) = (String::new(), None, false);
-    for c in text.chars() {
-        match quote {
-            Some(_) if escaped => escaped = false,
-            Some(_) if c == '\\' => escaped = true,
-            Some(end) if c == end => {
-                quote = None;
-                bare.push(c);
-            }
-            Some(_) => {}
-            None => {
-                quote = matches!(c, '\'' | '"').then_some(c);
-                bare.push(c);
-            }
-        }
-    }
-    bare
 }

@@ -1,70 +1,40 @@
-//! Where nodes are. Most are only counted, so paths are made for those that are asked for.
+//! Where nodes are: normalised paths (RFC 9535, section 2.7). Most nodes are only counted, so paths are made on demand.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
 
 use serde_json::Value;
-
-use super::location::{Step, normalised};
+use serde_json_path::PathElement;
 
 /// So many nodes are located in one walk: about as many as an answer shows.
 const TOGETHER: usize = 256;
 
-/// What was found in a document, in order.
+/// The nodes that were found in a document, in order.
 pub(super) struct Found<'v> {
     document: &'v Value,
     pub(super) nodes: Vec<&'v Value>,
-    located: RefCell<Located>,
+    /// The paths that were made last, and the index of the first of them.
+    located: RefCell<(usize, Vec<String>)>,
 }
 
-/// The normalised paths of some of them, from one on.
-#[derive(Default)]
-struct Located {
-    from: usize,
-    paths: Vec<String>,
-}
-
-/// Where a node is.
+/// The place of a node.
 pub(in crate::artifact::json) struct Place<'p> {
-    found: &'p Found<'p>,
-    index: usize,
-    record: Option<Record>,
+    pub(super) found: &'p Found<'p>,
+    pub(super) index: usize,
+    /// In JSON lines, the index of the record, and the path of the record in the document that was searched.
+    pub(super) record: Option<(u64, &'static str)>,
 }
 
-/// The record of a node in JSON lines, and whether it was looked at in an array of its own.
-#[derive(Clone, Copy)]
-struct Record {
-    index: u64,
-    in_array: bool,
-}
-
-impl<'p> Place<'p> {
-    pub(super) fn in_document(found: &'p Found<'p>, index: usize) -> Self {
-        Place {
-            found,
-            index,
-            record: None,
-        }
-    }
-
-    /// The same place in one of many records.
-    pub(super) fn in_record(&self, index: u64, in_array: bool) -> Place<'p> {
-        Place {
-            found: self.found,
-            index: self.index,
-            record: Some(Record { index, in_array }),
-        }
-    }
-
+impl Place<'_> {
     /// The normalised path.
     pub(in crate::artifact::json) fn path(&self) -> String {
         let path = self.found.path(self.index);
-        let Some(Record { index, in_array }) = self.record else {
+        let Some((record, root)) = self.record else {
             return path;
         };
-        let root = if in_array { "$[0]" } else { "$" };
         let below = path.strip_prefix(root).unwrap_or_default();
-        format!("$[{index}]{below}")
+        format!("$[{record}]{below}")
     }
 }
 
@@ -77,47 +47,30 @@ impl<'v> Found<'v> {
         }
     }
 
-    /// Finds out where all of them are, for whoever wants to know of all.
-    pub(super) fn locate_all(&self) {
-        *self.located.borrow_mut() = self.locate(0, usize::MAX);
-    }
-
-    /// The normalised path of one of them.
-    pub(super) fn path(&self, index: usize) -> String {
+    /// The normalised path of a node.
+    fn path(&self, index: usize) -> String {
         let mut located = self.located.borrow_mut();
-        let known = |located: &Located| {
-            let place = index.checked_sub(located.from)?;
-            located.paths.get(place).cloned()
-        };
-        if let Some(path) = known(&located) {
-            return path;
+        let (first, paths) = &*located;
+        if !(*first..first + paths.len()).contains(&index) {
+            *located = (index, self.locate(index, TOGETHER));
         }
-        *located = self.locate(index, TOGETHER);
-        known(&located).unwrap_or_default()
+        let (first, paths) = &*located;
+        paths.get(index - first).cloned().unwrap_or_default()
     }
 
-    /// A node is known by its address: nothing moves while it is borrowed.
-    fn locate(&self, from: usize, together: usize) -> Located {
-        let wanted: Vec<&Value> = self
-            .nodes
-            .iter()
-            .skip(from)
-            .take(together)
-            .copied()
-            .collect();
+    /// The paths of up to `count` nodes. A node is known by its address: nothing moves while it is borrowed.
+    pub(super) fn locate(&self, first: usize, count: usize) -> Vec<String> {
+        let wanted = self.nodes.iter().skip(first).take(count);
+        let wanted = wanted.map(|node| address(node));
         let mut walk = Walk {
-            wanted: wanted.iter().map(|node| (address(node), None)).collect(),
-            missing: 0,
+            missing: wanted.clone().collect(),
+            paths: HashMap::new(),
             at: Vec::new(),
         };
-        walk.missing = walk.wanted.len();
         walk.visit(self.document);
-        let path = |node: &&Value| walk.wanted.get(&address(node)).cloned().flatten();
-        let paths = wanted.iter().map(|node| path(node).unwrap_or_default());
-        Located {
-            from,
-            paths: paths.collect(),
-        }
+        wanted
+            .map(|node| walk.paths.get(&node).cloned().unwrap_or_default())
+            .collect()
     }
 }
 
@@ -126,38 +79,55 @@ fn address(node: &Value) -> usize {
 }
 
 struct Walk<'v> {
-    wanted: HashMap<usize, Option<String>>,
-    missing: usize,
-    at: Vec<Step<'v>>,
+    missing: HashSet<usize>,
+    paths: HashMap<usize, String>,
+    at: Vec<PathElement<'v>>,
 }
 
 impl<'v> Walk<'v> {
     /// Recurses as deep as the document is, which was bounded before.
     fn visit(&mut self, node: &'v Value) {
-        if let Some(path @ None) = self.wanted.get_mut(&address(node)) {
-            *path = Some(normalised(&self.at));
-            self.missing -= 1;
+        if self.missing.remove(&address(node)) {
+            self.paths.insert(address(node), normalised(&self.at));
         }
         match node {
             Value::Array(items) => {
-                for (index, item) in (0..).zip(items) {
-                    self.enter(Step::Index(index), item);
+                for (index, item) in items.iter().enumerate() {
+                    self.enter(PathElement::Index(index), item);
                 }
             }
             Value::Object(members) => {
                 for (name, member) in members {
-                    self.enter(Step::Name(name), member);
+                    self.enter(PathElement::Name(name), member);
                 }
             }
             _ => {}
         }
     }
 
-    fn enter(&mut self, step: Step<'v>, node: &'v Value) {
-        if self.missing > 0 {
+    fn enter(&mut self, step: PathElement<'v>, node: &'v Value) {
+        if !self.missing.is_empty() {
             self.at.push(step);
             self.visit(node);
             self.at.pop();
         }
     }
+}
+
+fn normalised(steps: &[PathElement<'_>]) -> String {
+    let mut path = String::from("$");
+    for step in steps {
+        // Writing to a string does not fail.
+        let _ = match step {
+            PathElement::Index(index) => write!(path, "[{index}]"),
+            PathElement::Name(name) => {
+                // As in JSON, except that the other quote is escaped.
+                let json = Value::from(*name).to_string();
+                let json = json.get(1..json.len() - 1).unwrap_or_default();
+                let name = json.replace("\\\"", "\"").replace('\'', "\\'");
+                write!(path, "['{name}']")
+            }
+        };
+    }
+    path
 }

@@ -5,7 +5,6 @@ mod cost;
 mod hint;
 mod layout;
 mod locate;
-mod location;
 mod pattern;
 mod records;
 mod slice;
@@ -19,14 +18,13 @@ use serde_json::Value;
 
 pub(super) use hint::shorten;
 pub(super) use locate::Place;
-pub(super) use records::{FromRecord, Selector};
+pub(super) use records::FromRecord;
+pub(super) use slice::Slice;
 
 use crate::error::Error;
-use cost::Cost;
-use hint::Wrong;
+use hint::Fault;
 use layout::Layout;
 use locate::Found;
-use slice::Slice;
 
 /// Whether whoever takes nodes wants more.
 pub(super) type Flow = ControlFlow<()>;
@@ -87,20 +85,18 @@ impl JsonPath {
     /// `E_ARTIFACT_QUERY`, with the place and what to write instead.
     pub fn parse(text: &str) -> Result<Self, Error> {
         JsonPath::read(text)
-            .map_err(|wrong| Error::bad_artifact_query(hint::bad_path(text, &wrong)))
+            .map_err(|fault| Error::bad_artifact_query(hint::bad_path(text, &fault)))
     }
 
-    /// Bounds come first: the parser recurses, and its time doubles with every filter in a filter.
-    fn read(text: &str) -> Result<Self, Wrong> {
+    fn read(text: &str) -> Result<Self, Fault> {
         if text.len() > LONGEST {
             let message = format!("a path has at most {LONGEST} bytes");
-            return Err(Wrong::new(LONGEST, message));
+            return Err(Fault::new(LONGEST, message));
         }
-        layout::check_nesting(text)?;
-        let path = JsonPath::within_bounds(text).map_err(|error| Wrong::of(text, &error))?;
+        let path = JsonPath::within_bounds(text)?;
         pattern::check(text)?;
         match path.layout.unseen_index {
-            Some(at) => Err(Wrong::new(
+            Some(at) => Err(Fault::new(
                 at,
                 "an index inside of a filter cannot count from the end".to_owned(),
             )),
@@ -108,11 +104,13 @@ impl JsonPath {
         }
     }
 
-    /// A path that is known to be within bounds.
-    fn within_bounds(text: &str) -> Result<Self, serde_json_path::ParseError> {
+    /// The layout comes first: the parser recurses, and its time doubles with every filter in a filter.
+    fn within_bounds(text: &str) -> Result<Self, Fault> {
+        let layout = Layout::of(text)?;
+        let parsed = serde_json_path::JsonPath::parse(text);
         Ok(JsonPath {
-            parsed: Arc::new(serde_json_path::JsonPath::parse(text)?),
-            layout: Arc::new(Layout::of(text)),
+            parsed: Arc::new(parsed.map_err(|error| Fault::of(text, &error))?),
+            layout: Arc::new(layout),
             text: text.into(),
         })
     }
@@ -126,17 +124,18 @@ impl JsonPath {
         // Models like to write the question mark too.
         let bare = condition.trim();
         let bare = bare.strip_prefix('?').unwrap_or(bare).trim();
-        let alone = JsonPath::read(&format!("{}{bare}]", hint::BEFORE_CONDITION)).and_then(|it| {
-            // Brackets that close the filter and open another would be more than a condition.
-            match it.layout.is_one_selector() {
-                true => Ok(()),
-                false => Err(Wrong::new(
-                    hint::BEFORE_CONDITION.len(),
-                    "it is more than one condition".to_owned(),
-                )),
-            }
-        });
-        alone.map_err(|wrong| Error::bad_artifact_query(hint::bad_condition(bare, &wrong)))?;
+        let alone =
+            JsonPath::read(&format!("{}{bare}]", hint::BEFORE_CONDITION)).and_then(|path| {
+                // Brackets that close the filter and open another would be more than a condition.
+                match path.layout.is_one_selector() {
+                    true => Ok(()),
+                    false => Err(Fault::new(
+                        hint::BEFORE_CONDITION.len(),
+                        "it is more than one condition".to_owned(),
+                    )),
+                }
+            });
+        alone.map_err(|fault| Error::bad_artifact_query(hint::bad_condition(bare, &fault)))?;
         JsonPath::parse(&format!("{self}[?{bare}]"))
     }
 
@@ -182,7 +181,12 @@ impl JsonPath {
 
     /// The paths on the way, from the longest to `$`.
     pub(super) fn ways_there(&self) -> impl Iterator<Item = JsonPath> {
-        let starts = self.layout.segments.iter().rev().map(|it| it.start);
+        let starts = self
+            .layout
+            .segments
+            .iter()
+            .rev()
+            .map(|segment| segment.start);
         starts.filter_map(|start| JsonPath::within_bounds(self.text.get(..start)?.trim_end()).ok())
     }
 
@@ -192,25 +196,36 @@ impl JsonPath {
     /// `E_ARTIFACT_QUERY`: it takes too many steps, or the document is nested too deeply.
     pub fn query<'v>(&self, document: &'v Value) -> Result<Vec<LocatedNode<'v>>, Error> {
         let found = self.find(document)?;
-        found.locate_all();
-        let nodes = (0..).zip(&found.nodes);
+        let paths = found.locate(0, usize::MAX);
+        let nodes = paths.into_iter().zip(found.nodes);
         Ok(nodes
-            .map(|(index, value)| LocatedNode {
-                path: found.path(index),
-                value,
-            })
+            .map(|(path, value)| LocatedNode { path, value })
             .collect())
     }
 
     /// Hands over the nodes of a document, in order, until `take` has enough.
-    pub(super) fn select(&self, document: &Value, take: &mut Take<'_>) -> Result<Flow, Error> {
-        let found = self.find(document)?;
+    pub(super) fn select(&self, document: &Value, take: &mut Take<'_>) -> Result<(), Error> {
+        self.select_in(document, None, take)
+    }
+
+    fn select_in(
+        &self,
+        document: &Value,
+        record: Option<(u64, &'static str)>,
+        take: &mut Take<'_>,
+    ) -> Result<(), Error> {
+        let found = &self.find(document)?;
         for (index, node) in found.nodes.iter().enumerate() {
-            if take(&Place::in_document(&found, index), node).is_break() {
-                return Ok(Flow::Break(()));
+            let place = Place {
+                found,
+                index,
+                record,
+            };
+            if take(&place, node).is_break() {
+                break;
             }
         }
-        Ok(Flow::Continue(()))
+        Ok(())
     }
 
     pub(super) fn takes_too_long(&self) -> Error {
@@ -218,7 +233,7 @@ impl JsonPath {
     }
 
     fn find<'v>(&self, document: &'v Value) -> Result<Found<'v>, Error> {
-        Cost::of(document, &self.layout).check(&self.text)?;
+        cost::check(&self.text, &self.layout, document)?;
         Ok(Found::new(document, self.parsed.query(document).all()))
     }
 }

@@ -1,34 +1,35 @@
-//! The patterns of a path. The evaluation compiles them anew for every node, so they must be small, and known before.
+//! The patterns of a path. The evaluation compiles them for every node, so they must be small, and known before.
 
 use regex_automata::nfa::thompson::NFA;
 
-use super::hint::Wrong;
+use super::hint::Fault;
+use super::layout::without_quoted;
 
 /// The most that a pattern may take once it is compiled.
 const LARGEST: usize = 64 * 1024;
 
 /// How many patterns are written in the path, and how many stand in the document.
-pub(super) fn count(text: &str) -> (u32, u32) {
-    patterns(text).fold((0, 0), |(written, found), (_, pattern)| match pattern {
-        Some(_) => (written + 1, found),
-        None => (written, found + 1),
-    })
+pub(super) fn count(text: &str) -> (u64, u64) {
+    let (written, found): (Vec<_>, Vec<_>) = patterns(text)
+        .into_iter()
+        .partition(|(_, pattern)| pattern.is_some());
+    (written.len() as u64, found.len() as u64)
 }
 
-/// The places of all calls of `match` and `search`, and what stands there as the pattern.
-fn patterns(text: &str) -> impl Iterator<Item = (usize, Option<String>)> + '_ {
-    ["match(", "search("].into_iter().flat_map(move |call| {
-        text.match_indices(call).map(move |(at, _)| {
-            (
-                at,
-                second_argument(text.get(at + call.len()..).unwrap_or_default()),
-            )
-        })
-    })
+/// The places of all calls of `match` and `search`, each with its pattern, if that is written there.
+fn patterns(text: &str) -> Vec<(usize, Option<String>)> {
+    let bare = without_quoted(text);
+    let calls = ["match(", "search("].into_iter().flat_map(|call| {
+        let calls = bare.match_indices(call);
+        calls.map(move |(at, _)| (at, at + call.len()))
+    });
+    calls
+        .map(|(at, start)| (at, second_argument(text, &bare, start)))
+        .collect()
 }
 
 /// Refuses patterns that are large.
-pub(super) fn check(text: &str) -> Result<(), Wrong> {
+pub(super) fn check(text: &str) -> Result<(), Fault> {
     for (at, pattern) in patterns(text) {
         // One that stands in the document counts for much in what the path costs.
         let Some(pattern) = pattern else {
@@ -37,43 +38,33 @@ pub(super) fn check(text: &str) -> Result<(), Wrong> {
         let config = NFA::config().nfa_size_limit(Some(LARGEST));
         let compiled = NFA::compiler().configure(config).build(&pattern);
         if compiled.is_err_and(|error| error.size_limit().is_some()) {
-            return Err(Wrong::new(at, "this pattern is too large".to_owned()));
+            return Err(Fault::new(at, "this pattern is too large".to_owned()));
         }
     }
     Ok(())
 }
 
-/// The second of the arguments that begin there, if it is text in quotes.
-fn second_argument(arguments: &str) -> Option<String> {
-    let (mut open, mut quote, mut escaped, mut commas) = (0_u32, None, false, 0);
-    let mut second = String::new();
-    for c in arguments.chars() {
-        match quote {
-            Some(_) if escaped => {
-                escaped = false;
-                // Escapes of JSON other than the backslash make no pattern larger than they are.
-                if commas == 1 {
-                    second.push(c);
-                }
-            }
-            Some(_) if c == '\\' => escaped = true,
-            Some(end) if c == end => {
-                if commas == 1 && open == 0 {
-                    return Some(second);
-                }
-                quote = None;
-            }
-            Some(_) if commas == 1 => second.push(c),
-            Some(_) => {}
-            None => match c {
-                '\'' | '"' => quote = Some(c),
-                '(' | '[' => open += 1,
-                ')' | ']' => open = open.checked_sub(1)?,
-                ',' if open == 0 => commas += 1,
-                c if commas == 1 && !c.is_ascii_whitespace() => return None,
-                _ => {}
-            },
+/// The second of the arguments that begin at `start`, if it is text in quotes.
+fn second_argument(text: &str, bare: &str, start: usize) -> Option<String> {
+    let mut open = 0_u32;
+    let mut ends = bare.get(start..)?.char_indices().filter(|(_, c)| {
+        let top = open == 0;
+        match c {
+            '(' | '[' => open += 1,
+            ')' | ']' => open = open.saturating_sub(1),
+            _ => {}
         }
-    }
-    None
+        top && matches!(c, ',' | ')')
+    });
+    let (comma, end) = (ends.next()?.0, ends.next()?.0);
+    let argument = text.get(start + comma + 1..start + end)?.trim();
+    let quoted = argument.strip_prefix(['\'', '"'])?;
+    let quoted = quoted.strip_suffix(['\'', '"'])?;
+    // Escapes other than that of the backslash make no pattern larger than they are.
+    Some(
+        quoted
+            .replace("\\\\", "\u{0}")
+            .replace('\\', "")
+            .replace('\u{0}', "\\"),
+    )
 }

@@ -2,37 +2,44 @@
 
 use std::fmt;
 
-/// `start:end:step`.
+/// `start:end:step`. The default is all of an array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::artifact::json) struct Slice {
-    pub(in crate::artifact::json) start: Option<i64>,
-    pub(in crate::artifact::json) end: Option<i64>,
+    pub(super) start: Option<i64>,
+    pub(super) end: Option<i64>,
     pub(in crate::artifact::json) step: Option<i64>,
 }
 
 impl Slice {
-    /// The indices of an array of `len` elements, in order: the first, how many, and the step.
-    pub(in crate::artifact::json) fn over(&self, len: u64) -> Indices {
+    /// The slice of one element.
+    pub(super) fn at(index: i64) -> Self {
+        Slice {
+            start: Some(index),
+            end: index.checked_add(1).filter(|end| *end != 0),
+            step: None,
+        }
+    }
+
+    /// The indices of an array of `len` elements, in order.
+    pub(in crate::artifact::json) fn over(&self, len: u64) -> Box<dyn Iterator<Item = u64>> {
         let len = i64::try_from(len).unwrap_or(i64::MAX);
-        let step = self.step.unwrap_or(1);
         // A path's numbers have 53 bits at most, so nothing here overflows; saturating all the same.
         let from_start = |at: i64| if at < 0 { len.saturating_add(at) } else { at };
-        let (first, count) = if step > 0 {
-            let lower = from_start(self.start.unwrap_or(0)).clamp(0, len);
-            let upper = from_start(self.end.unwrap_or(len)).clamp(0, len);
-            (lower, steps_between(lower, upper, step))
+        let step = self.step.unwrap_or(1);
+        let stride = usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX);
+        let index = |at: i64| u64::try_from(at).ok();
+        if step > 0 {
+            let first = from_start(self.start.unwrap_or(0)).clamp(0, len);
+            let end = from_start(self.end.unwrap_or(len)).clamp(0, len);
+            Box::new((first..end).step_by(stride).filter_map(index))
         } else if step < 0 {
             let last = len.saturating_sub(1);
-            let upper = self.start.map_or(last, from_start).clamp(-1, last);
-            let lower = self.end.map_or(-1, from_start).clamp(-1, last);
-            (upper, steps_between(lower, upper, step.saturating_neg()))
+            let first = self.start.map_or(last, from_start).clamp(-1, last);
+            let end = self.end.map_or(-1, from_start).clamp(-1, last);
+            let indices = (end + 1..first + 1).rev();
+            Box::new(indices.step_by(stride).filter_map(index))
         } else {
-            (0, 0)
-        };
-        Indices {
-            next: first,
-            left: count,
-            step,
+            Box::new(std::iter::empty())
         }
     }
 
@@ -44,33 +51,9 @@ impl Slice {
     }
 }
 
-fn steps_between(lower: i64, upper: i64, step: i64) -> u64 {
-    let span = u64::try_from(upper.saturating_sub(lower)).unwrap_or(0);
-    span.div_ceil(u64::try_from(step).unwrap_or(1).max(1))
-}
-
-/// The indices that a slice takes.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::artifact::json) struct Indices {
-    next: i64,
-    left: u64,
-    step: i64,
-}
-
-impl Iterator for Indices {
-    type Item = u64;
-
-    fn next(&mut self) -> Option<u64> {
-        self.left = self.left.checked_sub(1)?;
-        let index = self.next;
-        self.next = self.next.saturating_add(self.step);
-        u64::try_from(index).ok()
-    }
-}
-
 impl fmt::Display for Slice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let part = |number: Option<i64>| number.map_or_else(String::new, |it| it.to_string());
+        let part = |number: Option<i64>| number.map_or_else(String::new, |n| n.to_string());
         write!(f, "{}:{}", part(self.start), part(self.end))?;
         self.step.map_or(Ok(()), |step| write!(f, ":{step}"))
     }

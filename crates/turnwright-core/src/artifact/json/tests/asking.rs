@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
+use super::super::SpooledJsonArtifact;
 use super::super::queries::{
     FilterArgs, GetArgs, KeysArgs, LengthArgs, PluckArgs, SliceArgs, TypeArgs, queries,
 };
-use super::super::{JsonContent, JsonType, SpooledJsonArtifact};
-use super::{get, json, of_kind, path, wait};
+use super::{get, items, json, noted, of_kind, path, paths, wait};
 use crate::artifact::{ArtifactKind, ArtifactLimits};
 use crate::schema::Schema;
 
@@ -29,7 +29,7 @@ fn forms() -> [(SpooledJsonArtifact, &'static str); 4] {
 
 /// Asks every form as a tool does; places are told as if all were under `$`.
 fn ask(tool: &str, mut args: Value) -> String {
-    let query = queries().iter().find(|it| it.name() == tool).unwrap();
+    let query = queries().iter().find(|query| query.name() == tool).unwrap();
     let below = args["path"].as_str().unwrap_or("$").to_owned();
     let mut answers = Vec::new();
     for (artifact, root) in forms() {
@@ -167,15 +167,13 @@ fn the_root_of_lines_is_the_array_of_records() {
     let lines = json("1\n[2]\n");
     assert_eq!(get(&lines, "$"), "$: [1,[2]]\n[1 node]");
     let types = wait(lines.json_type(&path("$"))).unwrap();
-    assert_eq!(types.types[0].json_type, JsonType::Array);
-    assert!(types.to_string().contains("JSON lines"));
-    let keys = wait(lines.json_keys(&path("$"), 0)).unwrap().to_string();
+    assert!(types.starts_with("array\n"), "{types}");
+    assert!(types.contains("JSON lines"));
+    let keys = wait(lines.json_keys(&path("$"), 0)).unwrap();
     assert!(keys.contains("ask for `$[*]`"), "{keys}");
     assert_eq!(
-        wait(lines.json_pluck(&path("$"), vec!["[0]".into()], 0))
-            .unwrap()
-            .total,
-        2
+        wait(lines.json_pluck(&path("$"), vec!["[0]".into()], 0)).unwrap(),
+        "{}\n{\"[0]\":2}\n[2 nodes]"
     );
     let named = get(&lines, "$.name");
     assert!(named.contains("ask for `$[*].name`"), "{named}");
@@ -200,14 +198,13 @@ fn the_form_is_found_out_from_the_beginning() {
         ("[\n{\"a\":1}\n,\n{\"a\":2}\n]", false),
     ] {
         let types = wait(json(text).json_type(&path("$"))).unwrap();
-        assert_eq!(types.to_string().contains("JSON lines"), lines, "{text}");
+        assert_eq!(types.contains("JSON lines"), lines, "{text}");
     }
     // The first record may be long.
     let long = format!("{{\"a\":\"{}\"}}\n{{}}\n", "x".repeat(300_000));
     assert!(
         wait(json(long).json_type(&path("$")))
             .unwrap()
-            .to_string()
             .contains("JSON lines")
     );
 }
@@ -231,9 +228,7 @@ fn a_path_that_leads_nowhere_is_told_how_far_it_led() {
     assert!(
         get(&artifact, "$.shop.items[3]").contains("`$['shop']['items']` is an array of 1 element")
     );
-    let keys = wait(artifact.json_keys(&path("$.shop.items"), 0))
-        .unwrap()
-        .to_string();
+    let keys = wait(artifact.json_keys(&path("$.shop.items"), 0)).unwrap();
     assert_eq!(
         keys,
         "[no keys: `$.shop.items` is an array of 1 element: for the keys of all of them ask for `$.shop.items[*]`]"
@@ -243,18 +238,8 @@ fn a_path_that_leads_nowhere_is_told_how_far_it_led() {
 #[test]
 fn a_value_that_no_answer_holds_is_shortened_and_told_how_to_look_inside() {
     let artifact = json(json!({ "a": { "big": "é".repeat(10_000), "n": 1 }, "b": 2 }).to_string());
-    let nodes = wait(artifact.json_get(&path("$.*"), 0)).unwrap();
-    let JsonContent::Beginning {
-        json_type,
-        length,
-        text,
-    } = &nodes.nodes[0].content
-    else {
-        panic!("it is shortened");
-    };
-    assert_eq!((*json_type, *length), (JsonType::Object, Some(2)));
-    assert!(text.starts_with("{\"big\":\"éé") && text.ends_with('…'));
-    let answer = nodes.to_string();
+    let answer = wait(artifact.json_get(&path("$.*"), 0)).unwrap();
+    assert!(answer.contains("éé…\n"), "{answer}");
     assert!(
         answer.starts_with("$['a']: (object of 2 keys, shortened) {\"big\":\"éé"),
         "{answer}"
@@ -265,7 +250,7 @@ fn a_value_that_no_answer_holds_is_shortened_and_told_how_to_look_inside() {
         "{answer}"
     );
     let row = wait(artifact.json_pluck(&path("$.a"), vec!["n".into(), "big".into()], 0)).unwrap();
-    assert!(row.to_string().starts_with("(object"), "{row}");
+    assert!(row.starts_with("(object of 2 keys"), "{row}");
 }
 
 #[test]
@@ -273,27 +258,24 @@ fn a_slice_says_where_to_go_on() {
     let numbers: Vec<String> = (0..500).map(|n| format!("{n:0>100}")).collect();
     let artifact = json(json!({ "n": numbers, "m": [numbers] }).to_string());
     let first = wait(artifact.json_slice(&path("$.n"), None, None, Some(2))).unwrap();
-    let last = first.nodes.last().unwrap();
+    let last = paths(&first).pop().unwrap();
     let next: usize = last
-        .path
         .trim_start_matches("$['n'][")
         .trim_end_matches(']')
         .parse()
         .unwrap();
-    assert!(first.to_string().contains(&format!(
+    assert!(first.contains(&format!(
         "of 250, counted from 0: go on with start={}]",
         next + 2
     )));
     let back = wait(artifact.json_slice(&path("$.n"), None, None, Some(-1))).unwrap();
-    assert_eq!(back.nodes[0].path, "$['n'][499]");
-    assert!(
-        back.to_string()
-            .contains(&format!("go on with start={}]", 499 - back.nodes.len()))
-    );
+    assert_eq!(paths(&back)[0], "$['n'][499]");
+    let next = 499 - items(&back).len() as u64;
+    assert_eq!(noted(&back, "go on with start="), Some(next));
     let many = wait(artifact.json_slice(&path("$.m[*]"), Some(1), None, None)).unwrap();
-    let skip = many.next_skip().unwrap();
+    let skip = items(&many).len();
     assert!(
-        many.to_string().contains(&format!(
+        many.contains(&format!(
             "go on with artifact_json_get path=$.m[*][1:] skip={skip}"
         )),
         "{many}"
@@ -310,18 +292,13 @@ fn answers_can_be_larger_or_smaller() {
         .clone()
         .with_limits(ArtifactLimits::default().answer(1 << 20));
     assert!(get(&SpooledJsonArtifact::new(small), "$[*]").len() <= 1024);
-    assert_eq!(
-        wait(SpooledJsonArtifact::new(large).json_get(&path("$[*]"), 0))
-            .unwrap()
-            .nodes
-            .len(),
-        5001
-    );
+    let answer = get(&SpooledJsonArtifact::new(large), "$[*]");
+    assert_eq!(items(&answer).len(), 5001);
 }
 
 #[test]
 fn the_tools_have_sound_schemas_and_say_what_each_argument_is() {
-    let names: Vec<_> = queries().iter().map(|it| it.name()).collect();
+    let names: Vec<_> = queries().iter().map(|query| query.name()).collect();
     assert_eq!(
         names,
         [
@@ -350,7 +327,7 @@ fn the_tools_have_sound_schemas_and_say_what_each_argument_is() {
             assert!(
                 property["description"]
                     .as_str()
-                    .is_some_and(|it| it.len() > 10),
+                    .is_some_and(|text| text.len() > 10),
                 "{name}"
             );
             assert!(name != "callId" && name != "index");

@@ -4,25 +4,25 @@ use super::super::JsonPath;
 use super::{path, refused};
 use crate::error::ErrorCode;
 
-fn told(text: &str) -> String {
+fn refusal(text: &str) -> String {
     refused(JsonPath::parse(text), ErrorCode::ArtifactQuery)
 }
 
-fn told_of_condition(text: &str) -> String {
+fn refusal_of_condition(text: &str) -> String {
     refused(JsonPath::root().filtered(text), ErrorCode::ArtifactQuery)
 }
 
 #[test]
 fn a_bad_path_is_told_where_it_is_wrong_and_what_a_good_one_looks_like() {
     assert_eq!(
-        told("$.items[0.name"),
+        refusal("$.items[0.name"),
         "`$.items[0.name` is no JSONPath: at character 9, `]` or `,` was expected. Good paths: \
          `$.items[0].name`, `$.items[?@.price > 10]['first name']`."
     );
     assert!(
-        told("$.é☺[0").contains("at character 6, it ends too early"),
+        refusal("$.é☺[0").contains("at character 6, it ends too early"),
         "{}",
-        told("$.é☺[0")
+        refusal("$.é☺[0")
     );
 }
 
@@ -45,12 +45,12 @@ fn paths_as_other_tools_write_them_get_a_hint() {
         ),
         ("$.first-name", "`['first-name']`"),
     ] {
-        let told = told(text);
+        let refusal = refusal(text);
         assert!(
-            told.contains(hint) || text == ".[0].a" && told.contains("begins with `$`"),
-            "{text}: {told}"
+            refusal.contains(hint) || text == ".[0].a" && refusal.contains("begins with `$`"),
+            "{text}: {refusal}"
         );
-        assert!(told.contains("Good paths: `$."), "{text}: {told}");
+        assert!(refusal.contains("Good paths: `$."), "{text}: {refusal}");
     }
 }
 
@@ -72,23 +72,26 @@ fn a_bad_condition_is_told_what_a_good_one_looks_like() {
         ("@.a[-1] == 1", "`value(@.a[-1:]) == 1`"),
         ("", "is no filter condition"),
     ] {
-        let told = told_of_condition(text);
-        assert!(told.contains(hint), "{text}: {told}");
-        assert!(told.contains("Good conditions: `@."), "{text}: {told}");
+        let refusal = refusal_of_condition(text);
+        assert!(refusal.contains(hint), "{text}: {refusal}");
+        assert!(
+            refusal.contains("Good conditions: `@."),
+            "{text}: {refusal}"
+        );
     }
 }
 
 #[test]
 fn a_condition_cannot_leave_its_brackets() {
-    told_of_condition("@.a].secret[?@.b");
-    told_of_condition("@.a]");
+    refusal_of_condition("@.a].secret[?@.b");
+    refusal_of_condition("@.a]");
 }
 
 #[test]
 fn what_is_told_of_a_long_path_is_short() {
     let long = format!("$.{}-", "é".repeat(2000));
-    assert!(told(&long).len() < 1000, "{}", told(&long));
-    assert!(told(&"x".repeat(100_000)).contains("a path has at most 4096 bytes"));
+    assert!(refusal(&long).len() < 1000, "{}", refusal(&long));
+    assert!(refusal(&"x".repeat(100_000)).contains("a path has at most 4096 bytes"));
 }
 
 #[test]
@@ -103,18 +106,18 @@ fn paths_that_nest_are_bounded() {
     ] {
         for levels in [40, 200, 400] {
             let text = format!("$[?{}@.a{}]", open.repeat(levels), close.repeat(levels));
-            let told = told(&text);
+            let refusal = refusal(&text);
             assert!(
-                told.contains("within each other") || told.contains("4096 bytes"),
-                "{told}"
+                refusal.contains("within each other") || refusal.contains("4096 bytes"),
+                "{refusal}"
             );
         }
         // And without an end.
-        told(&format!("$[?{}", open.repeat(400)));
+        refusal(&format!("$[?{}", open.repeat(400)));
     }
     let deepest = format!("$[?{}@.a{}]", "(".repeat(31), ")".repeat(31));
     assert_eq!(path(&deepest).query(&json!([{ "a": 1 }])).unwrap().len(), 1);
-    told(&format!("$[?{}@.a{}]", "(".repeat(32), ")".repeat(32)));
+    refusal(&format!("$[?{}@.a{}]", "(".repeat(32), ")".repeat(32)));
 }
 
 fn nested(levels: usize) -> Value {
@@ -143,23 +146,23 @@ fn what_multiplies_inside_of_a_filter_is_counted_too() {
         format!("$[?count(@{twice})>0]"),
         format!("$[?count(${twice})>0]"),
     ] {
-        let told = refused(path(&text).query(&nested(100)), ErrorCode::ArtifactQuery);
-        assert!(told.contains("too many steps"), "{told}");
+        let refusal = refused(path(&text).query(&nested(100)), ErrorCode::ArtifactQuery);
+        assert!(refusal.contains("too many steps"), "{refusal}");
     }
     let large = json!({ "s": "x".repeat(4_000_000), "b": vec![1; 5_000], "a": vec![1; 5_000] });
     for text in ["$.a[?$==$]", "$.a[?$.b==$.b]", "$.a[?length($.s)>5]"] {
-        let told = refused(path(text).query(&large), ErrorCode::ArtifactQuery);
-        assert!(told.contains("too many steps"), "{told}");
+        let refusal = refused(path(text).query(&large), ErrorCode::ArtifactQuery);
+        assert!(refusal.contains("too many steps"), "{refusal}");
     }
 }
 
 #[test]
 fn what_patterns_cost_is_counted() {
-    assert!(told("$[?match(@, '((x{1,90}){1,90}){1,90}')]").contains("too large"));
+    assert!(refusal("$[?match(@, '((x{1,90}){1,90}){1,90}')]").contains("too large"));
     let patterns = json!(vec![json!({ "a": "x", "p": "(\\w{1,50}){1,9}" }); 2_000]);
     for text in ["$[?search(@.a, @.p)]", "$[?search(value(@..a), $[0].p)]"] {
-        let told = refused(path(text).query(&patterns), ErrorCode::ArtifactQuery);
-        assert!(told.contains("compiles a pattern"), "{told}");
+        let refusal = refused(path(text).query(&patterns), ErrorCode::ArtifactQuery);
+        assert!(refusal.contains("compiles a pattern"), "{refusal}");
     }
     let document = json!(["a,b", "(", "b"]);
     assert_eq!(
@@ -177,19 +180,19 @@ fn what_patterns_cost_is_counted() {
         1
     );
     let many = json!(vec!["x"; 220_000]);
-    let told = refused(
+    let refusal = refused(
         path("$[?search(@, 'x')]").query(&many),
         ErrorCode::ArtifactQuery,
     );
-    assert!(told.contains("compiles a pattern"), "{told}");
+    assert!(refusal.contains("compiles a pattern"), "{refusal}");
 }
 
 #[test]
 fn filters_that_begin_again_at_the_top_end_and_need_little_stack() {
     with_little_stack(|| {
         let text = "$..[?$..[?$..[?$..[?$..[?@.nope]]]]]";
-        let told = refused(path(text).query(&nested(127)), ErrorCode::ArtifactQuery);
-        assert!(told.contains("too many steps"), "{told}");
+        let refusal = refused(path(text).query(&nested(127)), ErrorCode::ArtifactQuery);
+        assert!(refusal.contains("too many steps"), "{refusal}");
     });
 }
 

@@ -44,7 +44,7 @@ fn segment(root: bool) -> impl Strategy<Value = String> {
     };
     prop_oneof![
         4 => bracketed(),
-        1 => bracketed().prop_map(|it| format!("..{it}")),
+        1 => bracketed().prop_map(|text| format!("..{text}")),
         2 => Just(".a".to_owned()),
         1 => Just(".*".to_owned()),
         1 => Just("..b".to_owned()),
@@ -57,21 +57,21 @@ fn selector(root: bool) -> impl Strategy<Value = String> {
     let bound = || {
         prop_oneof![
             Just(String::new()),
-            (-6..7i64).prop_map(|it| it.to_string())
+            (-6..7i64).prop_map(|number| number.to_string())
         ]
     };
     let step = prop_oneof![
         Just(String::new()),
-        (-3..4i64).prop_map(|it| format!(":{it}")),
+        (-3..4i64).prop_map(|text| format!(":{text}")),
     ];
     prop_oneof![
         Just("'a'".to_owned()),
         Just("\"x y\"".to_owned()),
         Just("'it\\'s\\t\\\\'".to_owned()),
         Just("*".to_owned()),
-        (-5..6i64).prop_map(|it| it.to_string()),
+        (-5..6i64).prop_map(|number| number.to_string()),
         (bound(), bound(), step).prop_map(|(start, end, step)| format!("{start}:{end}{step}")),
-        condition(root).prop_map(|it| format!("?{it}")),
+        condition(root).prop_map(|text| format!("?{text}")),
     ]
 }
 
@@ -107,7 +107,7 @@ pub(super) fn condition(root: bool) -> impl Strategy<Value = String> {
         prop_oneof![
             (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("{a} && {b}")),
             (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("{a}||{b}")),
-            inner.prop_map(|it| format!("!({it})")),
+            inner.prop_map(|text| format!("!({text})")),
         ]
     })
 }

@@ -43,7 +43,29 @@ fn path(text: &str) -> JsonPath {
 
 /// The answer for a model.
 fn get(artifact: &SpooledJsonArtifact, text: &str) -> String {
-    wait(artifact.json_get(&path(text), 0)).unwrap().to_string()
+    wait(artifact.json_get(&path(text), 0)).unwrap()
+}
+
+/// The lines of an answer without its notes.
+fn items(answer: &str) -> Vec<&str> {
+    let note = |line: &&str| line.starts_with('[') && line.ends_with(']');
+    answer.lines().filter(|line| !note(line)).collect()
+}
+
+/// The paths of the nodes in an answer.
+fn paths(answer: &str) -> Vec<&str> {
+    items(answer)
+        .into_iter()
+        .map(|line| line.split_once(": ").unwrap().0)
+        .collect()
+}
+
+/// The number that stands after a key in the notes of an answer.
+fn noted(answer: &str, key: &str) -> Option<u64> {
+    let note = answer.lines().find(|line| line.starts_with('['))?;
+    let digits = note.split_once(key)?.1;
+    let digits = digits.split(|c: char| !c.is_ascii_digit()).next()?;
+    digits.parse().ok()
 }
 
 fn refused<T: std::fmt::Debug>(answer: Result<T, Error>, code: ErrorCode) -> String {

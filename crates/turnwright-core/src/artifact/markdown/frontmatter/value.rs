@@ -10,7 +10,7 @@ use serde::de::{
 use serde_json::{Map, Number, Value};
 
 use super::FrontmatterFormat;
-use crate::artifact::markdown::told::clipped;
+use crate::artifact::markdown::listing::clipped;
 use crate::error::Error;
 
 /// What a block may unfold to, in bytes of text and values: no block without aliases is larger than this.
@@ -29,8 +29,8 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// As an error for whoever asked about the block on these lines.
-    pub(super) fn told(&self, format: FrontmatterFormat, lines: &Range<u64>) -> Error {
+    /// The error about the block on these lines.
+    pub(super) fn into_error(self, format: FrontmatterFormat, lines: &Range<u64>) -> Error {
         let (start, end) = (lines.start, lines.end);
         let line = self.line.map(|line| start + 1 + line);
         let place = line.map_or_else(String::new, |line| format!(" at line {}", line.min(end)));

@@ -22,12 +22,12 @@ const ALL: [&str; 7] = [
 async fn all_answers_are_short(text: String, names: &[&str]) {
     let artifact = artifact(text);
     for name in names {
-        let told = asked(&artifact, name, json!({})).await.unwrap();
-        assert!(told.len() <= 8 * 1024 && !told.is_empty(), "{name}");
+        let reply = asked(&artifact, name, json!({})).await.unwrap();
+        assert!(reply.len() <= 8 * 1024 && !reply.is_empty(), "{name}");
     }
     let inline = json!({"inline": true, "depth": 64});
-    let told = asked(&artifact, "artifact_md_ast", inline).await.unwrap();
-    assert!(told.len() <= 8 * 1024);
+    let reply = asked(&artifact, "artifact_md_ast", inline).await.unwrap();
+    assert!(reply.len() <= 8 * 1024);
 }
 
 #[tokio::test]
@@ -72,21 +72,18 @@ async fn what_is_too_deep_is_text_and_said_to_be() {
         "> ".repeat(300),
         ">".repeat(300)
     );
-    let told = answer(&text, "artifact_md_ast", json!({})).await;
-    assert!(told.contains("quote, lines 0..1\n"), "{told}");
+    let reply = answer(&text, "artifact_md_ast", json!({})).await;
+    assert!(reply.contains("quote, lines 0..1\n"), "{reply}");
     assert!(
-        told.contains("nodes are deeper than depth=16 and not shown"),
-        "{told}"
+        reply.contains("nodes are deeper than depth=16 and not shown"),
+        "{reply}"
     );
     assert!(
-        told.contains("Quotes and lists beyond column 200 are read as plain text"),
-        "{told}"
+        reply.contains("Quotes and lists beyond column 200 are read as plain text"),
+        "{reply}"
     );
     let document = markdown(text);
-    let nodes = document
-        .ast(..1, AstOptions::default().depth(1000))
-        .await
-        .unwrap();
+    let nodes = document.ast(..1, 1000, false).await.unwrap();
     assert_eq!(nodes.len(), 101, "100 quotes and a paragraph");
     let code = document.code_blocks(..).await.unwrap();
     assert_eq!(
@@ -107,10 +104,10 @@ async fn what_is_not_utf_8_keeps_its_line_numbers() {
         ("H\u{fffd}", 1..2)
     );
     assert_eq!(document.links(..).await.unwrap()[0].lines, 4..5);
-    let told = asked(&document, "artifact_md_headings", json!({}))
+    let reply = asked(&document, "artifact_md_headings", json!({}))
         .await
         .unwrap();
-    assert!(told.contains("not all UTF-8"), "{told}");
+    assert!(reply.contains("not all UTF-8"), "{reply}");
 }
 
 #[tokio::test]
@@ -129,10 +126,10 @@ async fn above_the_limit_the_text_tools_are_named() {
 #[tokio::test]
 async fn empty_content_has_nothing_and_says_so() {
     for name in ALL {
-        let told = answer("", name, json!({})).await;
+        let reply = answer("", name, json!({})).await;
         assert!(
-            told.contains("No ") || told.contains("no "),
-            "{name}: {told}"
+            reply.contains("No ") || reply.contains("no "),
+            "{name}: {reply}"
         );
     }
     let error = asked(&artifact(""), "artifact_md_section", json!({"line": 0}))

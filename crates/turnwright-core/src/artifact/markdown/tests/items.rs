@@ -1,18 +1,18 @@
 //! What is found, and on which lines.
 
 use super::*;
-use crate::artifact::markdown::{LinkKind, SectionName};
+use crate::artifact::markdown::SectionName;
 
 #[tokio::test]
 async fn headings_tell_their_lines_and_where_their_sections_end() {
     let text = "# One\n\ntext\n\n## Two *and* `more`\n\nTitle\nof two lines\n===\n\n### Deep\n#\n";
     let headings = markdown(text).headings(..).await.unwrap();
-    let told: Vec<_> = headings
+    let reply: Vec<_> = headings
         .iter()
         .map(|h| (h.level, h.text.as_str(), h.lines.clone(), h.section.clone()))
         .collect();
     assert_eq!(
-        told,
+        reply,
         [
             (1, "One", 0..1, 0..6),
             (2, "Two and more", 4..5, 4..6),
@@ -47,25 +47,25 @@ async fn lines_are_the_same_with_crlf_and_without_a_final_newline() {
 async fn a_heading_in_a_quote_has_a_section_that_ends_with_the_quote() {
     let text = "# A\n\n> # Q\n> said\n\nrest\n\n- # L\n\n  item\n- next\n\n# B\n";
     let headings = markdown(text).headings(..).await.unwrap();
-    let told: Vec<_> = headings
+    let reply: Vec<_> = headings
         .iter()
         .map(|h| (h.text.as_str(), h.section.clone()))
         .collect();
     assert_eq!(
-        told,
+        reply,
         [("A", 0..12), ("Q", 2..4), ("L", 7..10), ("B", 12..13)]
     );
     let sections = markdown(text).sections(..).await.unwrap();
-    let told: Vec<_> = sections.iter().map(|s| s.lines.clone()).collect();
-    assert_eq!(told, [0..12, 12..13], "what is enclosed cuts nothing");
+    let reply: Vec<_> = sections.iter().map(|s| s.lines.clone()).collect();
+    assert_eq!(reply, [0..12, 12..13], "what is enclosed cuts nothing");
 }
 
 #[tokio::test]
 async fn sections_are_each_line_once() {
     let text = "before\n# A\na\n## B\nb\n# C\n";
     let sections = markdown(text).sections(..).await.unwrap();
-    let told: Vec<_> = sections.iter().map(|s| s.text.as_str()).collect();
-    assert_eq!(told, ["# A\na\n", "## B\nb\n", "# C\n"]);
+    let reply: Vec<_> = sections.iter().map(|s| s.text.as_str()).collect();
+    assert_eq!(reply, ["# A\na\n", "## B\nb\n", "# C\n"]);
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn a_section_is_named_exactly_or_regardless_of_case_or_in_part_or_by_line(
 async fn code_blocks_are_found_in_quotes_and_lists_with_their_code_alone() {
     let text = "~~~\nplain\n~~~\n\n> ```rust ignore\n> fn a() {}\n> ```\n\n- item\n\n  ```\n  in item\n\n  ```\n\n    indented\n\n    code\n\nend\n\n```js\nnever closed\n\n";
     let found = markdown(text).code_blocks(..).await.unwrap();
-    let told: Vec<_> = found
+    let reply: Vec<_> = found
         .iter()
         .map(|b| {
             (
@@ -123,7 +123,7 @@ async fn code_blocks_are_found_in_quotes_and_lists_with_their_code_alone() {
         })
         .collect();
     assert_eq!(
-        told,
+        reply,
         [
             (None, 0..3, 1..2, "plain\n"),
             (Some("rust"), 4..7, 5..6, "fn a() {}\n"),
@@ -148,7 +148,7 @@ async fn links_of_every_way_of_writing_are_found() {
     let text = "[a *b*](/u \"T\") and\n[ref][r], [r][], [r]\n<https://auto.example> <me@example.org>\n\n\
         [![alt](/i.png)](/to) `https://no.example` ![ [x](/y) ](/z)\n[two\nlines](/l)\n\n    https://code.example\n\n[r]: /ref 'R'\n";
     let links = markdown(text).links(..).await.unwrap();
-    let told: Vec<_> = links
+    let reply: Vec<_> = links
         .iter()
         .map(|l| {
             (
@@ -161,28 +161,22 @@ async fn links_of_every_way_of_writing_are_found() {
         })
         .collect();
     assert_eq!(
-        told,
+        reply,
         [
-            (LinkKind::Inline, "a b", "/u", Some("T"), 0..1),
-            (LinkKind::Reference, "ref", "/ref", Some("R"), 1..2),
-            (LinkKind::Reference, "r", "/ref", Some("R"), 1..2),
-            (LinkKind::Reference, "r", "/ref", Some("R"), 1..2),
+            ("inline", "a b", "/u", Some("T"), 0..1),
+            ("reference", "ref", "/ref", Some("R"), 1..2),
+            ("reference", "r", "/ref", Some("R"), 1..2),
+            ("reference", "r", "/ref", Some("R"), 1..2),
             (
-                LinkKind::Autolink,
+                "autolink",
                 "https://auto.example",
                 "https://auto.example",
                 None,
                 2..3
             ),
-            (
-                LinkKind::Email,
-                "me@example.org",
-                "me@example.org",
-                None,
-                2..3
-            ),
-            (LinkKind::Inline, "alt", "/to", None, 4..5),
-            (LinkKind::Inline, "two lines", "/l", None, 5..7),
+            ("email", "me@example.org", "me@example.org", None, 2..3),
+            ("inline", "alt", "/to", None, 4..5),
+            ("inline", "two lines", "/l", None, 5..7),
         ]
     );
     assert_eq!(markdown(text).links(1..2).await.unwrap(), links[1..4]);
@@ -219,7 +213,7 @@ async fn bare_addresses_end_where_the_sentence_goes_on() {
         assert!(
             links
                 .iter()
-                .all(|link| link.kind == LinkKind::Bare && link.text == link.url)
+                .all(|link| link.kind == "bare" && link.text == link.url)
         );
         let found: Vec<_> = links.iter().map(|link| link.url.as_str()).collect();
         assert_eq!(found, urls, "{text}");
@@ -230,11 +224,11 @@ async fn bare_addresses_end_where_the_sentence_goes_on() {
 async fn images_are_found_in_links_but_not_in_the_words_of_images() {
     let text = "![a `b`](/1 \"t\")\n[![in link](/2)](/to)\n![out ![in](/4)\nside][3]\n\n[3]: /3\n";
     let images = markdown(text).images(..).await.unwrap();
-    let told: Vec<_> = images
+    let reply: Vec<_> = images
         .iter()
         .map(|i| {
             (
-                i.alt.as_str(),
+                i.text.as_str(),
                 i.url.as_str(),
                 i.title.as_deref(),
                 i.lines.clone(),
@@ -242,7 +236,7 @@ async fn images_are_found_in_links_but_not_in_the_words_of_images() {
         })
         .collect();
     assert_eq!(
-        told,
+        reply,
         [
             ("a b", "/1", Some("t"), 0..1),
             ("in link", "/2", None, 1..2),
@@ -271,9 +265,9 @@ async fn plain_text_keeps_what_is_said_line_by_line() {
     );
     let one_line = markdown("-     code\n").plain_text(..).await.unwrap();
     assert_eq!(one_line, "- code\n", "a line is told once");
-    let told = answer(text, "artifact_md_text", json!({"start": 24})).await;
+    let reply = answer(text, "artifact_md_text", json!({"start": 24})).await;
     assert_eq!(
-        told,
+        reply,
         "[^n]: Note\n[HTML was left out: artifact_cat shows it]"
     );
 }
@@ -282,7 +276,7 @@ async fn plain_text_keeps_what_is_said_line_by_line() {
 async fn the_tree_shows_blocks_with_how_their_text_begins() {
     let text = "---\na: 1\n---\n# T\n\n- [x] a **b**\n  more\n  - c\n\n    d\n1) x\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> ```rust\n> fn\n> ```\n\n<div>\nhi\n</div>\n\n***\n\n[^n]: note\n\nsee[^n]\n";
     assert_eq!(
-        tree(text, AstOptions::default()).await,
+        tree(text, 16, false).await,
         "\
 frontmatter 0..3
 heading 1 3..4 T
@@ -311,11 +305,7 @@ paragraph 28..29 see[^n]
 "
     );
     assert_eq!(
-        tree(
-            "a *b `c`*\n[d](/e)  \n![f](/g) <br>",
-            AstOptions::default().inline(true)
-        )
-        .await,
+        tree("a *b `c`*\n[d](/e)  \n![f](/g) <br>", 16, true).await,
         "\
 paragraph 0..3
   text 0..1 a
@@ -331,26 +321,23 @@ paragraph 0..3
   html 2..3 <br>
 "
     );
-    assert_eq!(
-        tree("> > a\n", AstOptions::default().depth(1)).await,
-        "quote 0..1\n"
-    );
+    assert_eq!(tree("> > a\n", 1, false).await, "quote 0..1\n");
 }
 
 #[tokio::test]
 async fn what_was_found_serialises() {
     let document = markdown("# A\n\n[l](/u)\n");
     let headings = document.headings(..).await.unwrap();
-    let told = serde_json::to_value(&headings).unwrap();
+    let reply = serde_json::to_value(&headings).unwrap();
     let lines = |start, end| json!({"start": start, "end": end});
     assert_eq!(
-        told,
+        reply,
         json!([{"level": 1, "text": "A", "lines": lines(0, 1), "section": lines(0, 3)}])
     );
-    let nodes = document.ast(..1, AstOptions::default()).await.unwrap();
-    let told = serde_json::to_value(&nodes).unwrap();
+    let nodes = document.ast(..1, 16, false).await.unwrap();
+    let reply = serde_json::to_value(&nodes).unwrap();
     assert_eq!(
-        told,
-        json!([{"depth": 0, "kind": "heading", "level": 1, "lines": lines(0, 1), "preview": "A"}])
+        reply,
+        json!([{"depth": 0, "kind": "heading 1", "lines": lines(0, 1), "preview": "A"}])
     );
 }

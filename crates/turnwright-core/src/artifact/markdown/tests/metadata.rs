@@ -36,10 +36,10 @@ async fn a_rule_at_the_beginning_is_no_block() {
         markdown("---\n\nA\n---\n").headings(..).await.unwrap()[0].lines,
         2..4
     );
-    let told = answer(&long, "artifact_md_frontmatter", json!({})).await;
-    assert!(told.contains("no line ends it within 64 KiB"), "{told}");
-    let told = answer("text", "artifact_md_frontmatter", json!({})).await;
-    assert!(told.contains("neither --- nor +++"), "{told}");
+    let reply = answer(&long, "artifact_md_frontmatter", json!({})).await;
+    assert!(reply.contains("no line ends it within 64 KiB"), "{reply}");
+    let reply = answer("text", "artifact_md_frontmatter", json!({})).await;
+    assert!(reply.contains("neither --- nor +++"), "{reply}");
 }
 
 #[cfg(not(feature = "frontmatter"))]
@@ -82,8 +82,8 @@ mod parsed {
             json!({"title": "A", "day": "2024-01-02", "at": "2024-01-02T03:04:05Z", "a": {"b": [1, 2.5]}})
         );
         assert_eq!(value("---\n---\n").await, Value::Null);
-        let told = answer("---\na: 1\n---\n", "artifact_md_frontmatter", json!({})).await;
-        assert_eq!(told, "lines 0..3: YAML\n{\n  \"a\": 1\n}");
+        let reply = answer("---\na: 1\n---\n", "artifact_md_frontmatter", json!({})).await;
+        assert_eq!(reply, "lines 0..3: YAML\n{\n  \"a\": 1\n}");
     }
 
     #[tokio::test]
@@ -95,9 +95,9 @@ mod parsed {
             ("+++\na = 1\nb = \n+++\n", "at line 2"),
             ("+++\na = 1\nb = 2\na = 3\n+++\n", "at line 3"),
         ] {
-            let told = refusal(text).await;
-            assert!(told.contains(line), "{told}");
-            assert!(told.contains("artifact_cat start=0 end="), "{told}");
+            let reply = refusal(text).await;
+            assert!(reply.contains(line), "{reply}");
+            assert!(reply.contains("artifact_cat start=0 end="), "{reply}");
         }
     }
 
@@ -119,10 +119,10 @@ mod parsed {
         }
         doubling.push_str("---\n");
         for text in [strings, lists, doubling] {
-            let told = refusal(&text).await;
+            let reply = refusal(&text).await;
             assert!(
-                told.contains("unfold to more than") || told.contains("repetition limit"),
-                "{told}"
+                reply.contains("unfold to more than") || reply.contains("repetition limit"),
+                "{reply}"
             );
         }
     }

@@ -8,8 +8,8 @@ use crate::artifact::markdown::queries::{Ast, CodeBlocks, Headings, Listed, OnLi
 use crate::schema::Schema;
 
 /// What stands in the notes after `start=` and `skip=`.
-fn next(told: &str) -> Option<(u64, u64)> {
-    let note = told
+fn next(reply: &str) -> Option<(u64, u64)> {
+    let note = reply
         .lines()
         .rev()
         .find(|line| line.starts_with('[') && line.contains("go on with start="))?;
@@ -26,19 +26,19 @@ fn next(told: &str) -> Option<(u64, u64)> {
 
 /// Everything that a tool tells, page by page, without the notes.
 async fn all_pages(artifact: &SpooledArtifact, name: &str, args: &Value) -> (Vec<String>, usize) {
-    let (mut told, mut pages) = (Vec::new(), 0);
+    let (mut reply, mut pages) = (Vec::new(), 0);
     let mut args = args.clone();
     loop {
         let page = asked(artifact, name, args.clone()).await.unwrap();
         assert!(page.len() <= artifact.limits().answer, "{name}");
         pages += 1;
-        told.extend(
+        reply.extend(
             page.lines()
                 .filter(|line| !line.starts_with('['))
                 .map(str::to_owned),
         );
         let Some((start, skip)) = next(&page) else {
-            return (told, pages);
+            return (reply, pages);
         };
         let before = (args["start"].as_u64(), args["skip"].as_u64());
         assert_ne!(
@@ -75,8 +75,8 @@ async fn following_the_notes_tells_every_item_once() {
         ("artifact_md_images", 200),
         ("artifact_md_ast", 601),
     ] {
-        let (told, pages) = all_pages(&artifact, name, &json!({})).await;
-        assert_eq!(told.len(), items, "{name}");
+        let (reply, pages) = all_pages(&artifact, name, &json!({})).await;
+        assert_eq!(reply.len(), items, "{name}");
         assert!(pages > 10, "{name}");
     }
     let (code, _) = all_pages(&artifact, "artifact_md_code_blocks", &json!({"lang": "X"})).await;
@@ -96,25 +96,25 @@ async fn following_the_notes_tells_every_item_once() {
 #[tokio::test]
 async fn a_note_says_how_many_there_are_and_where_the_next_begins() {
     let artifact = small("## A heading of some length\n".repeat(50));
-    let told = asked(&artifact, "artifact_md_headings", json!({"end": 30}))
+    let reply = asked(&artifact, "artifact_md_headings", json!({"end": 30}))
         .await
         .unwrap();
-    assert!(told.starts_with("lines 0..1: ## A heading of some length (section: lines 0..1)\n"));
+    assert!(reply.starts_with("lines 0..1: ## A heading of some length (section: lines 0..1)\n"));
     assert!(
-        told.ends_with("[headings 1 to 8 of 30; go on with start=8, all else as before]"),
-        "{told}"
+        reply.ends_with("[headings 1 to 8 of 30; go on with start=8, all else as before]"),
+        "{reply}"
     );
-    let told = asked(&artifact, "artifact_md_headings", json!({"level": 1}))
+    let reply = asked(&artifact, "artifact_md_headings", json!({"level": 1}))
         .await
         .unwrap();
     assert_eq!(
-        told,
+        reply,
         "No headings of this level or above begin in lines 0..50 (the document has 50 lines)."
     );
-    let told = asked(&artifact, "artifact_md_headings", json!({"skip": u64::MAX})).await;
-    assert!(told.unwrap().contains("leaves none"));
+    let reply = asked(&artifact, "artifact_md_headings", json!({"skip": u64::MAX})).await;
+    assert!(reply.unwrap().contains("leaves none"));
     let artifact = small("```rust\nx\n```\n```sh\ny\n```\n".to_owned());
-    let told = asked(
+    let reply = asked(
         &artifact,
         "artifact_md_code_blocks",
         json!({"lang": "python"}),
@@ -122,7 +122,7 @@ async fn a_note_says_how_many_there_are_and_where_the_next_begins() {
     .await
     .unwrap();
     assert_eq!(
-        told,
+        reply,
         "No code blocks in this language begin in lines 0..6 (the document has 6 lines).\n\
          [the languages here are \"rust\", \"sh\"]"
     );
@@ -136,25 +136,25 @@ async fn a_section_or_a_block_that_is_too_long_names_the_lines_of_its_rest() {
     let artifact = small(format!(
         "# A\n{body}# B\n\n```sh\n{body}```\n\n```\nlast\n```\n"
     ));
-    let told = asked(&artifact, "artifact_md_section", json!({"heading": "a"}))
+    let reply = asked(&artifact, "artifact_md_section", json!({"heading": "a"}))
         .await
         .unwrap();
     assert!(
-        told.starts_with("lines 0..101:\n# A\nline 0 of the text\n"),
-        "{told}"
+        reply.starts_with("lines 0..101:\n# A\nline 0 of the text\n"),
+        "{reply}"
     );
-    let shown = told.lines().count() as u64 - 2;
+    let shown = reply.lines().count() as u64 - 2;
     assert!(
-        told.ends_with(&format!(
+        reply.ends_with(&format!(
             "[cut: go on with artifact_cat start={shown} end=101]"
         )),
-        "{told}"
+        "{reply}"
     );
 
-    let told = asked(&artifact, "artifact_md_code_blocks", json!({}))
+    let reply = asked(&artifact, "artifact_md_code_blocks", json!({}))
         .await
         .unwrap();
-    let shown = told
+    let shown = reply
         .lines()
         .filter(|line| line.starts_with("line "))
         .count() as u64;
@@ -162,33 +162,33 @@ async fn a_section_or_a_block_that_is_too_long_names_the_lines_of_its_rest() {
         "[the block is cut: artifact_cat start={} end=204]",
         104 + shown
     );
-    assert!(told.contains(&rest), "{told}");
+    assert!(reply.contains(&rest), "{reply}");
     assert!(
-        told.contains("[code blocks 1 to 1 of 2; go on with start=206, all else as before]"),
-        "{told}"
+        reply.contains("[code blocks 1 to 1 of 2; go on with start=206, all else as before]"),
+        "{reply}"
     );
-    let told = asked(&artifact, "artifact_md_code_blocks", json!({"start": 206}))
+    let reply = asked(&artifact, "artifact_md_code_blocks", json!({"start": 206}))
         .await
         .unwrap();
-    assert_eq!(told, "lines 206..209:\nlast");
+    assert_eq!(reply, "lines 206..209:\nlast");
 }
 
 #[tokio::test]
 async fn a_line_longer_than_a_page_is_cut_and_said_to_be() {
     let artifact = small(format!("# A\n\n{}\n\nnext\n", "é".repeat(2000)));
-    let told = asked(&artifact, "artifact_md_text", json!({"start": 1}))
+    let reply = asked(&artifact, "artifact_md_text", json!({"start": 1}))
         .await
         .unwrap();
-    assert!(told.contains("line 2 is cut after 510 bytes"), "{told}");
-    assert_eq!(next(&told), Some((3, 0)));
+    assert!(reply.contains("line 2 is cut after 510 bytes"), "{reply}");
+    assert_eq!(next(&reply), Some((3, 0)));
     let artifact = small(format!("{}\n===\n", "é".repeat(2000)));
-    let told = asked(&artifact, "artifact_md_section", json!({"line": 1}))
+    let reply = asked(&artifact, "artifact_md_section", json!({"line": 1}))
         .await
         .unwrap();
-    assert!(told.contains("[line 0 is cut after "), "{told}");
+    assert!(reply.contains("[line 0 is cut after "), "{reply}");
     assert!(
-        told.contains("go on with artifact_cat start=1 end=2]"),
-        "{told}"
+        reply.contains("go on with artifact_cat start=1 end=2]"),
+        "{reply}"
     );
 }
 
@@ -247,21 +247,21 @@ proptest! {
                 ("artifact_md_ast", json!({"inline": false})),
                 ("artifact_md_ast", json!({"inline": true, "depth": 64})),
             ] {
-                let (told, _) = all_pages(&narrow, name, &args).await;
-                let (whole, pages) = all_pages(&wide, name, &args).await;
+                let (reply, _) = all_pages(&narrow, name, &args).await;
+                let (on_one_page, pages) = all_pages(&wide, name, &args).await;
                 prop_assert_eq!(pages, 1);
                 // An item that is long by itself is clipped on a narrow page, and on a wide one not.
                 let clipped = |items: &[String]| items.iter().any(|item| item.contains('…'));
-                if clipped(&told) && !clipped(&whole) {
-                    prop_assert_eq!(told.len(), whole.len());
+                if clipped(&reply) && !clipped(&on_one_page) {
+                    prop_assert_eq!(reply.len(), on_one_page.len());
                     continue;
                 }
-                prop_assert_eq!(told, whole);
+                prop_assert_eq!(reply, on_one_page);
             }
             for name in ["artifact_md_text", "artifact_md_code_blocks", "artifact_md_section"] {
                 let args = if name == "artifact_md_section" { json!({"heading": "e"}) } else { json!({}) };
-                if let Ok(told) = asked(&narrow, name, args).await {
-                    prop_assert!(told.len() <= 1024);
+                if let Ok(reply) = asked(&narrow, name, args).await {
+                    prop_assert!(reply.len() <= 1024);
                 }
             }
             Ok(())

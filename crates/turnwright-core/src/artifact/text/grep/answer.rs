@@ -1,72 +1,57 @@
 //! Matching lines as an answer.
 
-use std::fmt;
-
 use super::Grep;
-use super::collect::Collector;
 use crate::artifact::text::line::Line;
 use crate::artifact::text::{page, show};
 
 /// A line that matches, or one that stands near such a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FoundLine {
-    line: Line,
-    number: u64,
-    matches: bool,
+    /// Its number, counted from 0.
+    pub number: u64,
+    /// What it says. A long line that matches is shown in part, from near the match on.
+    pub line: Line,
+    /// Whether it matches; otherwise it stands near one that does.
+    pub matches: bool,
 }
 
 /// The lines of an artifact that match a pattern, as many as there was room for, with the lines around them if they were
 /// asked for. As text it also says what was left out and how to ask for it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Matches {
-    lines: Vec<FoundLine>,
-    total: u64,
-    next: Option<u64>,
-    windowed: bool,
-    context_cut: bool,
+    /// The lines, in their order.
+    pub lines: Vec<FoundLine>,
+    /// How many lines match, from where the search began to the end, shown or not.
+    pub total: u64,
+    /// The first matching line that is not among these: where to start again.
+    pub next: Option<u64>,
+    /// Whether there were lines so long that they were searched in windows, where a match that is longer than what two
+    /// windows have in common may have been missed.
+    pub windowed: bool,
+    pub(super) context_cut: bool,
     grep: Grep,
     answer: usize,
 }
 
 impl FoundLine {
-    pub(super) fn matching(number: u64, mut line: Line) -> Self {
-        line.set_number(Some(number));
+    pub(super) fn new(number: u64, line: Line, matches: bool) -> Self {
+        let line = Line {
+            number: Some(number),
+            ..line
+        };
         FoundLine {
-            line,
             number,
-            matches: true,
+            line,
+            matches,
         }
-    }
-
-    pub(super) fn beside(number: u64, line: Line) -> Self {
-        FoundLine {
-            matches: false,
-            ..FoundLine::matching(number, line)
-        }
-    }
-
-    /// Its number, counted from 0.
-    #[must_use]
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// Whether it matches; otherwise it stands near one that does.
-    #[must_use]
-    pub fn matches(&self) -> bool {
-        self.matches
-    }
-
-    /// What it says. A long line that matches is shown in part, around the match.
-    #[must_use]
-    pub fn line(&self) -> &Line {
-        &self.line
     }
 
     /// What stands before it in an answer.
     fn label(&self) -> String {
         let mark = if self.matches { ':' } else { '-' };
-        match self.line.offset() {
+        match self.line.offset {
             Some(offset) if !self.line.is_whole() => format!("{}+{offset}{mark}", self.number),
             _ => format!("{}{mark}", self.number),
         }
@@ -93,46 +78,8 @@ impl Matches {
         }
     }
 
-    pub(super) fn take(&mut self, collector: Collector<'_>) {
-        self.lines = collector.found;
-        self.total = collector.total;
-        self.next = collector.next;
-        self.windowed = collector.windowed;
-    }
-
-    pub(super) fn take_lines(&mut self) -> Vec<FoundLine> {
-        std::mem::take(&mut self.lines)
-    }
-
-    pub(super) fn set_lines(&mut self, lines: Vec<FoundLine>, next: Option<u64>, cut: bool) {
-        self.lines = lines;
-        self.next = next;
-        self.context_cut = cut;
-    }
-
-    /// The lines, in their order.
-    #[must_use]
-    pub fn lines(&self) -> &[FoundLine] {
-        &self.lines
-    }
-
-    /// How many lines match, from where the search began to the end, shown or not.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.total
-    }
-
-    /// The first matching line that is not among these: where to start again.
-    #[must_use]
-    pub fn next(&self) -> Option<u64> {
-        self.next
-    }
-
-    /// Whether there were lines so long that they were searched in windows, where a match that is longer than what two
-    /// windows have in common may have been missed.
-    #[must_use]
-    pub fn windowed(&self) -> bool {
-        self.windowed
+    pub(super) fn is_full(&self) -> bool {
+        self.lines.len() as u64 >= self.grep.max
     }
 
     /// The lines as an answer: `12:text` for a line that matches, `11-text` for one beside it, `--` between lines that do
@@ -147,7 +94,7 @@ impl Matches {
                 let _fits = page.line(GAP);
             }
             let mut text = line.label();
-            escaped |= show::show(line.line.bytes(), &mut text);
+            escaped |= show::show(&line.line.bytes, &mut text);
             // What was collected fits: it was measured by the same rule.
             let _fits = page.line(&text);
             last = Some(line);
@@ -168,16 +115,13 @@ impl Matches {
         if total == 0 {
             notes.push(self.note_on_nothing());
         } else if let Some(next) = self.next {
-            let from = match self.grep.start {
-                0 => String::new(),
-                start => format!(" from line {start} on"),
-            };
+            let from = self.beginning();
             notes.push(format!(
                 "{shown} of {total} matching lines{from} shown: go on with start={next}"
             ));
         }
         if let Some(cut) = self.lines.iter().find(|line| !line.line.is_whole()) {
-            let (number, offset) = (cut.number, cut.line.offset().unwrap_or_default());
+            let (number, offset) = (cut.number, cut.line.offset.unwrap_or_default());
             notes.push(format!(
                 "long lines are shown in part, N+B being line N from its byte B on: artifact_cat start={number} offset={offset} reads on there"
             ));
@@ -215,16 +159,13 @@ impl Matches {
             hints.push("a shorter pattern");
         }
         let hints = hints.join(" or ");
-        let from = match self.grep.start {
+        format!("no line matches{}: try {hints}", self.beginning())
+    }
+
+    fn beginning(&self) -> String {
+        match self.grep.start {
             0 => String::new(),
             start => format!(" from line {start} on"),
-        };
-        format!("no line matches{from}: try {hints}")
-    }
-}
-
-impl fmt::Display for Matches {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_answer())
+        }
     }
 }

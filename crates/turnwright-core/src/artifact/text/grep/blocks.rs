@@ -1,26 +1,12 @@
 //! Whole lines, as many at once as a block holds.
 
-use std::ops::Range;
-
-use memchr::{memchr, memmem, memrchr};
+use memchr::{memmem, memrchr};
 
 use super::Sizes;
-use super::long_line::LongLine;
+use super::collect::Collector;
 use super::pattern::Pattern;
 use crate::artifact::ArtifactRead;
 use crate::error::Error;
-
-/// What is done with what is found.
-pub(super) trait Found {
-    /// A matching line in a text of whole lines, in which `\r\n` stands as `\n`.
-    fn line(&mut self, text: &[u8], line: Range<usize>) -> Result<(), Error>;
-
-    /// All lines of a block were searched: its bytes as they stand in the artifact, and where they begin.
-    fn block(&mut self, bytes: &[u8], at: u64);
-
-    /// A line was searched in windows.
-    fn long_line(&mut self, long: &LongLine) -> Result<(), Error>;
-}
 
 /// Searches an artifact block by block.
 pub(super) struct Blocks<'a> {
@@ -48,22 +34,22 @@ impl<'a> Blocks<'a> {
     }
 
     /// Searches from the beginning of a line to the end.
-    pub(super) fn search(&mut self, from: u64, found: &mut impl Found) -> Result<(), Error> {
+    pub(super) fn search(&mut self, from: u64, found: &mut Collector<'_>) -> Result<(), Error> {
         self.at = from;
         let mut compact = Vec::new();
         loop {
             let ended = self.fill()?;
             let bytes = self.bytes();
-            let whole = if ended {
+            let complete = if ended {
                 bytes.len()
             } else {
                 memrchr(b'\n', bytes).map_or(0, |end| end + 1)
             };
-            if whole > 0 {
-                let lines = bytes.get(..whole).unwrap_or_default();
+            if complete > 0 {
+                let lines = bytes.get(..complete).unwrap_or_default();
                 self.search_lines(without_cr(lines, &mut compact), found)?;
                 found.block(lines, self.at);
-                self.drop_front(whole);
+                self.drop_front(complete);
             } else if ended {
                 return Ok(());
             } else if self.buffer.len() < self.sizes.line {
@@ -76,7 +62,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    fn search_lines(&self, text: &[u8], found: &mut impl Found) -> Result<(), Error> {
+    fn search_lines(&self, text: &[u8], found: &mut Collector<'_>) -> Result<(), Error> {
         let mut from = 0;
         while let Some(line) = self.pattern.find_line(text, from) {
             from = line.end + 1;
@@ -115,22 +101,15 @@ impl<'a> Blocks<'a> {
 /// The lines with `\n` for every `\r\n`, which is what a pattern is about: `$` stands before the end of the line, whichever it
 /// is, and a `\r` anywhere else is a character like others.
 fn without_cr<'a>(lines: &'a [u8], compact: &'a mut Vec<u8>) -> &'a [u8] {
-    let Some(first) = memmem::find(lines, b"\r\n") else {
-        return lines;
-    };
     compact.clear();
-    let (before, mut rest) = lines.split_at_checked(first).unwrap_or((lines, &[]));
-    compact.extend_from_slice(before);
-    while let Some(end) = memchr(b'\n', rest) {
-        let (line, after) = rest.split_at_checked(end + 1).unwrap_or((rest, &[]));
-        compact.extend_from_slice(line);
-        if line.ends_with(b"\r\n") {
-            let end = compact.len() - 2;
-            compact.truncate(end);
-            compact.push(b'\n');
-        }
-        rest = after;
+    let mut from = 0;
+    for cr in memmem::find_iter(lines, b"\r\n") {
+        compact.extend_from_slice(lines.get(from..cr).unwrap_or_default());
+        from = cr + 1;
     }
-    compact.extend_from_slice(rest);
+    if from == 0 {
+        return lines;
+    }
+    compact.extend_from_slice(lines.get(from..).unwrap_or_default());
     compact
 }

@@ -4,9 +4,7 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr_iter};
 
-use super::Grep;
-use super::answer::FoundLine;
-use super::blocks::Found;
+use super::answer::{FoundLine, Matches};
 use super::long_line::LongLine;
 use super::pattern::Pattern;
 use crate::artifact::ArtifactRead;
@@ -22,23 +20,12 @@ pub(super) struct Collector<'a> {
     index: &'a LineIndex,
     /// The number of the first line of the block that is being searched.
     number: u64,
-    /// How far lines of the text at hand were counted.
-    counted: Counted,
+    /// How far lines of the text at hand were counted, and how many there were.
+    counted: (usize, u64),
     left: usize,
     /// The most that one line takes.
     share: usize,
-    max: u64,
-    pub(super) found: Vec<FoundLine>,
-    pub(super) total: u64,
-    /// The first matching line that had no room.
-    pub(super) next: Option<u64>,
-    pub(super) windowed: bool,
-}
-
-#[derive(Default)]
-struct Counted {
-    to: usize,
-    lines: u64,
+    pub(super) matches: Matches,
 }
 
 impl<'a> Collector<'a> {
@@ -48,21 +35,17 @@ impl<'a> Collector<'a> {
         index: &'a LineIndex,
         number: u64,
         room: usize,
-        grep: &Grep,
+        matches: Matches,
     ) -> Self {
         Collector {
             read,
             pattern,
             index,
             number,
-            counted: Counted::default(),
+            counted: (0, 0),
             left: room,
             share: share_of_line(room),
-            max: grep.max,
-            found: Vec::new(),
-            total: 0,
-            next: None,
-            windowed: false,
+            matches,
         }
     }
 
@@ -71,43 +54,36 @@ impl<'a> Collector<'a> {
         number: u64,
         line: impl FnOnce(&Self) -> Result<Line, Error>,
     ) -> Result<(), Error> {
-        if self.found.len() as u64 >= self.max {
-            self.next = Some(number);
+        if self.matches.is_full() {
+            self.matches.next = Some(number);
             return Ok(());
         }
-        let line = FoundLine::matching(number, line(self)?);
+        let line = FoundLine::new(number, line(self)?, true);
         match self.left.checked_sub(line.cost()) {
             Some(left) => {
                 self.left = left;
-                self.found.push(line);
+                self.matches.lines.push(line);
             }
-            None => self.next = Some(number),
+            None => self.matches.next = Some(number),
         }
         Ok(())
     }
 
     /// The line, or what fits of it around the match.
-    fn around_match(&self, line: &[u8]) -> Line {
-        let whole = || Line::whole(None, line.to_vec());
-        if line.len() <= self.share && show::cost(line) <= self.share {
-            return whole();
-        }
-        let Some(hit) = self.pattern.find_in_line(line) else {
-            return whole();
+    fn excerpt(&self, line: &[u8]) -> Line {
+        let short = line.len() <= self.share && show::cost(line) <= self.share;
+        let Some(hit) = (!short).then(|| self.pattern.find_in_line(line)).flatten() else {
+            return part(line, 0, usize::MAX, false);
         };
         let begin = self.begin_of_part(hit.start as u64, hit.end as u64);
         let begin = usize::try_from(begin).unwrap_or(line.len());
         let begin = show::character_start(line, begin);
-        part(
-            line.get(begin..).unwrap_or_default(),
-            begin as u64,
-            self.share,
-            false,
-        )
+        let rest = line.get(begin..).unwrap_or_default();
+        part(rest, begin as u64, self.share, false)
     }
 
     /// The same of a line that is not at hand.
-    fn read_around_match(&self, long: &LongLine, hit: &Range<u64>) -> Result<Line, Error> {
+    fn read_excerpt(&self, long: &LongLine, hit: &Range<u64>) -> Result<Line, Error> {
         let begin = self.begin_of_part(hit.start, hit.end);
         // A few bytes more on both sides, so as not to begin or end inside a character.
         let from = begin.saturating_sub(4);
@@ -136,26 +112,26 @@ impl<'a> Collector<'a> {
             start.saturating_sub(self.share as u64 / 4)
         }
     }
-}
 
-impl Found for Collector<'_> {
-    fn line(&mut self, text: &[u8], line: Range<usize>) -> Result<(), Error> {
-        self.total += 1;
-        if self.next.is_some() {
+    /// A matching line in a text of whole lines, in which `\r\n` stands as `\n`.
+    pub(super) fn line(&mut self, text: &[u8], line: Range<usize>) -> Result<(), Error> {
+        self.matches.total += 1;
+        if self.matches.next.is_some() {
             return Ok(());
         }
-        let before = text.get(self.counted.to..line.start).unwrap_or_default();
-        self.counted.lines += memchr_iter(b'\n', before).count() as u64;
-        self.counted.to = line.start;
-        let number = self.number + self.counted.lines;
+        let (counted, lines) = self.counted;
+        let before = text.get(counted..line.start).unwrap_or_default();
+        let lines = lines + memchr_iter(b'\n', before).count() as u64;
+        self.counted = (line.start, lines);
         let bytes = text.get(line).unwrap_or_default();
-        self.add(number, |this| Ok(this.around_match(bytes)))
+        self.add(self.number + lines, |this| Ok(this.excerpt(bytes)))
     }
 
-    fn block(&mut self, bytes: &[u8], at: u64) {
-        self.counted = Counted::default();
-        if self.next.is_some() {
-            // Nobody asks for numbers any more.
+    /// All lines of a block were searched: its bytes as they stand in the artifact, and where they begin.
+    pub(super) fn block(&mut self, bytes: &[u8], at: u64) {
+        self.counted = (0, 0);
+        if self.matches.next.is_some() {
+            // No more numbers are needed.
             return;
         }
         let mut at = at;
@@ -167,16 +143,17 @@ impl Found for Collector<'_> {
         }
     }
 
-    fn long_line(&mut self, long: &LongLine) -> Result<(), Error> {
-        self.windowed = true;
+    /// A line was searched in windows.
+    pub(super) fn long_line(&mut self, long: &LongLine) -> Result<(), Error> {
+        self.matches.windowed = true;
         let number = self.number;
         if let Some(hit) = &long.found {
-            self.total += 1;
-            if self.next.is_none() {
-                self.add(number, |this| this.read_around_match(long, hit))?;
+            self.matches.total += 1;
+            if self.matches.next.is_none() {
+                self.add(number, |this| this.read_excerpt(long, hit))?;
             }
         }
-        if self.next.is_none() {
+        if self.matches.next.is_none() {
             self.number += u64::from(long.closed);
             let (at, lines) = (long.end, self.number);
             self.index.learn(Place { at, lines });
@@ -193,6 +170,10 @@ pub(super) fn share_of_line(room: usize) -> usize {
 /// As much of the rest of a line as fits. `more` of it may follow the bytes at hand.
 pub(super) fn part(rest: &[u8], offset: u64, share: usize, more: bool) -> Line {
     let fitting = show::fitting(rest, share);
-    let bytes = rest.get(..fitting).unwrap_or_default().to_vec();
-    Line::part(None, Some(offset), bytes, more || fitting < rest.len())
+    Line {
+        number: None,
+        offset: Some(offset),
+        bytes: rest.get(..fitting).unwrap_or_default().to_vec(),
+        goes_on: more || fitting < rest.len(),
+    }
 }

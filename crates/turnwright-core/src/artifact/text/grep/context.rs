@@ -21,8 +21,8 @@ pub(super) fn add(
     context: u64,
     room: usize,
 ) -> Result<(), Error> {
-    let found = matches.take_lines();
-    let mut next = matches.next();
+    let found = std::mem::take(&mut matches.lines);
+    let mut next = matches.next;
     let mut writing = Writing {
         forward: Forward::new(source, index, PIECE),
         lines: Vec::new(),
@@ -30,9 +30,9 @@ pub(super) fn add(
         share: share_of_line(room),
         cut: false,
     };
-    let numbers: Vec<u64> = found.iter().map(FoundLine::number).collect();
+    let numbers: Vec<u64> = found.iter().map(|line| line.number).collect();
     for (at, line) in found.into_iter().enumerate() {
-        let number = line.number();
+        let number = line.number;
         if !writing.up_to_match(line, context)? {
             next = Some(number);
             break;
@@ -48,8 +48,9 @@ pub(super) fn add(
             break;
         }
     }
-    let Writing { lines, cut, .. } = writing;
-    matches.set_lines(lines, next, cut);
+    matches.context_cut = writing.cut;
+    matches.lines = writing.lines;
+    matches.next = next;
     Ok(())
 }
 
@@ -64,7 +65,7 @@ struct Writing<'a> {
 impl Writing<'_> {
     /// The lines before a match and the match itself: all or, after others, nothing.
     fn up_to_match(&mut self, line: FoundLine, context: u64) -> Result<bool, Error> {
-        let first = self.first_free().max(line.number().saturating_sub(context));
+        let first = self.first_free().max(line.number.saturating_sub(context));
         let gap = if self.lines.is_empty() || first == self.first_free() {
             0
         } else {
@@ -72,8 +73,8 @@ impl Writing<'_> {
         };
         let mut cost = gap + line.cost();
         let mut before = VecDeque::new();
-        if first < line.number() && self.forward.go_to(first)? {
-            while let Some(near) = self.read_before(line.number())? {
+        if first < line.number && self.forward.go_to(first)? {
+            while let Some(near) = self.read_before(line.number)? {
                 cost += near.cost();
                 before.push_back(near);
                 // The first match has the page for itself: of the lines before it, the nearest ones are kept.
@@ -117,7 +118,7 @@ impl Writing<'_> {
 
     /// The first line that is not there yet.
     fn first_free(&self) -> u64 {
-        self.lines.last().map_or(0, |last| last.number() + 1)
+        self.lines.last().map_or(0, |last| last.number + 1)
     }
 
     /// The next line, if it comes before `end`.
@@ -129,10 +130,10 @@ impl Writing<'_> {
         let Some(taken) = self.forward.take(self.share + 4)? else {
             return Ok(None);
         };
-        if !taken.whole {
+        if !taken.is_complete {
             self.forward.skip_line()?;
         }
-        let line = part(&taken.bytes, 0, self.share, !taken.whole);
-        Ok(Some(FoundLine::beside(number, line)))
+        let line = part(&taken.bytes, 0, self.share, !taken.is_complete);
+        Ok(Some(FoundLine::new(number, line, false)))
     }
 }

@@ -8,7 +8,7 @@ use super::blocks::Blocks;
 use crate::error::Error;
 
 /// What a window shows of the bytes around the part that is searched: enough for one character on each side.
-const AROUND: usize = 4;
+const MARGIN: usize = 4;
 
 /// A line that was searched in windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Blocks<'_> {
             let to = if last {
                 line.len()
             } else {
-                line.len().saturating_sub(AROUND)
+                line.len().saturating_sub(MARGIN)
             };
             if found.is_none() {
                 let place = |at: usize| self.at - begin + at as u64;
@@ -68,10 +68,10 @@ impl Blocks<'_> {
             } else {
                 0
             };
-            let kept = (overlap + 2 * AROUND).min(self.filled / 2);
-            self.drop_front(self.filled - kept);
-            from = AROUND.min(kept);
-            seen = kept;
+            let remaining = (overlap + 2 * MARGIN).min(self.filled / 2);
+            self.drop_front(self.filled - remaining);
+            from = MARGIN.min(remaining);
+            seen = remaining;
         }
     }
 }

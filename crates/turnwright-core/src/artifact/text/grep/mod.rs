@@ -10,7 +10,7 @@ mod pattern;
 use std::fmt;
 
 pub use answer::{FoundLine, Matches};
-use blocks::{Blocks, Found};
+use blocks::Blocks;
 use collect::Collector;
 use pattern::Pattern;
 
@@ -137,32 +137,27 @@ impl SpooledArtifact {
     /// # Errors
     /// `E_ARTIFACT_QUERY` if the pattern is wrong, `E_ARTIFACT_UNREADABLE`.
     pub async fn count(&self, grep: &Grep) -> Result<u64, Error> {
-        let (artifact, grep) = (self.clone(), grep.clone());
-        self.read_with(move |read| {
-            let mut source = Source::new(read);
-            let pattern = Pattern::new(&grep.pattern, grep.literal, grep.ignore_case)?;
-            let Some((at, _)) = artifact.first_line(&mut source, grep.start)? else {
-                return Ok(0);
-            };
-            let mut count = Count(0);
-            Blocks::new(source.read(), &pattern, grep.sizes).search(at, &mut count)?;
-            Ok(count.0)
-        })
-        .await
+        // When nothing more is to be shown, matching lines are only counted.
+        let counting = Grep {
+            context: 0,
+            ..grep.clone().max(0)
+        };
+        Ok(self.grep(&counting).await?.total)
     }
 
     fn search(&self, source: &mut Source, grep: &Grep) -> Result<Matches, Error> {
         let pattern = Pattern::new(&grep.pattern, grep.literal, grep.ignore_case)?;
         let index = &self.shared.lines;
-        let mut matches = Matches::new(grep, self.limits.answer);
-        if let Some((at, line)) = self.first_line(source, grep.start)? {
-            let room = super::page(self.limits.answer).room();
-            let mut collector = Collector::new(source.read(), &pattern, index, line, room, grep);
-            Blocks::new(source.read(), &pattern, grep.sizes).search(at, &mut collector)?;
-            matches.take(collector);
-            if grep.context > 0 {
-                context::add(&mut matches, source, index, grep.context, room)?;
-            }
+        let matches = Matches::new(grep, self.limits.answer);
+        let Some((at, line)) = self.first_line(source, grep.start)? else {
+            return Ok(matches);
+        };
+        let room = super::page(self.limits.answer).room();
+        let mut collector = Collector::new(source.read(), &pattern, index, line, room, matches);
+        Blocks::new(source.read(), &pattern, grep.sizes).search(at, &mut collector)?;
+        let mut matches = collector.matches;
+        if grep.context > 0 {
+            context::add(&mut matches, source, index, grep.context, room)?;
         }
         Ok(matches)
     }
@@ -172,23 +167,6 @@ impl SpooledArtifact {
         let mut forward = Forward::new(source, &self.shared.lines, PIECE);
         let there = forward.go_to(line)?;
         Ok(there.then(|| (forward.at(), forward.number())))
-    }
-}
-
-/// Counts matching lines and nothing else.
-struct Count(u64);
-
-impl Found for Count {
-    fn line(&mut self, _: &[u8], _: std::ops::Range<usize>) -> Result<(), Error> {
-        self.0 += 1;
-        Ok(())
-    }
-
-    fn block(&mut self, _: &[u8], _: u64) {}
-
-    fn long_line(&mut self, long: &long_line::LongLine) -> Result<(), Error> {
-        self.0 += u64::from(long.found.is_some());
-        Ok(())
     }
 }
 

@@ -190,19 +190,19 @@ fn long_lines_are_shown_around_the_match() {
     let artifact = text(content.clone());
     wait(async {
         let matches = artifact.grep(&Grep::new("NEEDLE")).await.unwrap();
-        let line = matches.lines()[0].line();
-        let offset = usize::try_from(line.offset().unwrap()).unwrap();
+        let line = &matches.lines[0].line;
+        let offset = usize::try_from(line.offset.unwrap()).unwrap();
         assert_eq!(
-            line.bytes(),
-            &content.as_bytes()[offset..offset + line.bytes().len()]
+            line.bytes,
+            &content.as_bytes()[offset..offset + line.bytes.len()]
         );
-        assert!(String::from_utf8_lossy(line.bytes()).contains("NEEDLE"));
+        assert!(String::from_utf8_lossy(&line.bytes).contains("NEEDLE"));
         let answer = matches.to_answer();
         assert!(answer.starts_with(&format!("0+{offset}:aaa")), "{answer}");
         assert!(answer.contains("\n1:short NEEDLE\n"), "{answer}");
         assert!(answer.contains(&format!("artifact_cat start=0 offset={offset} reads on")));
         let cat = artifact.cat_from(0.., offset as u64).await.unwrap();
-        assert!(cat.lines()[0].bytes().starts_with(line.bytes()));
+        assert!(cat.lines[0].bytes.starts_with(&line.bytes));
     });
 }
 
@@ -232,17 +232,17 @@ proptest! {
         let grep = Grep::new(pattern).context(context).start(start).max(u64::MAX).sizes(sizes);
         let artifact = answering(text(content), 1 << 20);
         let matches = wait(artifact.grep(&grep)).unwrap();
-        let found: Vec<u64> = matches.lines().iter().filter(|line| line.matches()).map(|line| line.number()).collect();
+        let found: Vec<u64> = matches.lines.iter().filter(|line| line.matches).map(|line| line.number).collect();
         prop_assert_eq!(&found, &expected);
-        prop_assert_eq!(matches.total(), expected.len() as u64);
-        prop_assert_eq!(matches.next(), None);
+        prop_assert_eq!(matches.total, expected.len() as u64);
+        prop_assert_eq!(matches.next, None);
         prop_assert_eq!(wait(artifact.count(&grep)).unwrap(), expected.len() as u64);
         let near = |n: u64| expected.iter().any(|hit| hit.abs_diff(n) <= context);
-        let around: Vec<u64> = (0..lines.len() as u64).filter(|n| near(*n)).collect();
-        let shown: Vec<u64> = matches.lines().iter().map(|line| line.number()).collect();
-        prop_assert_eq!(shown, around);
-        for line in matches.lines() {
-            prop_assert_eq!(line.line().bytes(), lines[line.number() as usize].as_slice());
+        let context: Vec<u64> = (0..lines.len() as u64).filter(|n| near(*n)).collect();
+        let shown: Vec<u64> = matches.lines.iter().map(|line| line.number).collect();
+        prop_assert_eq!(shown, context);
+        for line in &matches.lines {
+            prop_assert_eq!(&line.line.bytes[..], lines[line.number as usize].as_slice());
         }
     }
 }

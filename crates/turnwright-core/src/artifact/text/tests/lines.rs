@@ -6,8 +6,8 @@ use super::{answering, hostile, lines_of, text, wait};
 use crate::artifact::text::Excerpt;
 
 fn shown(excerpt: &Excerpt) -> Vec<Vec<u8>> {
-    let lines = excerpt.lines().iter();
-    lines.map(|line| line.bytes().to_vec()).collect()
+    let lines = excerpt.lines.iter();
+    lines.map(|line| line.bytes.to_vec()).collect()
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn ranges_are_half_open_and_clamped() {
         let from_inside = artifact.cat_from(2.., 1).await.unwrap();
         assert_eq!(shown(&from_inside), [b"".to_vec(), b"3".to_vec()]);
         let beyond = artifact.cat_from(2.., 50).await.unwrap();
-        assert_eq!(beyond.lines()[0].offset(), Some(1));
+        assert_eq!(beyond.lines[0].offset, Some(1));
         assert_eq!(shown(&beyond), [b"".to_vec(), b"3".to_vec()]);
     });
 }
@@ -119,7 +119,7 @@ fn what_is_not_printable_is_shown_as_its_code_and_kept_as_it_is() {
     let content = b"tab\there \xff\x00 \x1b[31mred \xc3 \xc2\x85 caf\xc3\xa9\n";
     wait(async {
         let excerpt = text(content.to_vec()).head(1).await.unwrap();
-        assert_eq!(excerpt.lines()[0].bytes(), &content[..content.len() - 1]);
+        assert_eq!(excerpt.lines[0].bytes, &content[..content.len() - 1]);
         assert_eq!(
             excerpt.to_answer(),
             "tab\there \\xFF\\x00 \\x1B[31mred \\xC3 \\xC2\\x85 caf\u{e9}\n\
@@ -174,22 +174,22 @@ proptest! {
             for excerpt in [&head, &tail, &cat, &inside] {
                 let answer = excerpt.to_answer();
                 prop_assert!(answer.len() <= budget, "{} bytes of {budget}: {answer}", answer.len());
-                prop_assert!(excerpt.lines().len() as u64 <= many);
-                prop_assert!(!excerpt.is_cut() || !excerpt.lines().is_empty());
+                prop_assert!(excerpt.lines.len() as u64 <= many);
+                prop_assert!(!excerpt.is_cut || !excerpt.lines.is_empty());
             }
             let (from, many) = (from as usize, many as usize);
-            if !head.is_cut() { prop_assert_eq!(shown(&head), range(0, many)); }
-            if !cat.is_cut() { prop_assert_eq!(shown(&cat), range(from, from + many)); }
-            if !tail.is_cut() { prop_assert_eq!(shown(&tail), range(lines.len().saturating_sub(many), lines.len())); }
-            for (line, given) in tail.lines().iter().zip(&lines[lines.len() - tail.lines().len()..]) {
-                prop_assert!(given.ends_with(line.bytes()));
-                prop_assert_eq!(line.offset().unwrap() as usize, given.len() - line.bytes().len());
+            if !head.is_cut { prop_assert_eq!(shown(&head), range(0, many)); }
+            if !cat.is_cut { prop_assert_eq!(shown(&cat), range(from, from + many)); }
+            if !tail.is_cut { prop_assert_eq!(shown(&tail), range(lines.len().saturating_sub(many), lines.len())); }
+            for (line, given) in tail.lines.iter().zip(&lines[lines.len() - tail.lines.len()..]) {
+                prop_assert!(given.ends_with(&line.bytes));
+                prop_assert_eq!(line.offset.unwrap() as usize, given.len() - line.bytes.len());
             }
             for excerpt in [&head, &tail, &cat, &inside] {
-                for line in excerpt.lines() {
-                    let given = &lines[line.number().unwrap() as usize];
-                    let begin = line.offset().unwrap() as usize;
-                    prop_assert_eq!(line.bytes(), &given[begin..begin + line.bytes().len()]);
+                for line in &excerpt.lines {
+                    let given = &lines[line.number.unwrap() as usize];
+                    let begin = line.offset.unwrap() as usize;
+                    prop_assert_eq!(&line.bytes[..], &given[begin..begin + line.bytes.len()]);
                 }
             }
             Ok(())

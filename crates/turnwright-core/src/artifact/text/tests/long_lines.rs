@@ -27,9 +27,9 @@ fn a_match_across_the_border_of_windows_is_found() {
             "b".repeat(100)
         );
         let matches = wait(text(content).grep(&small("NEEDLE"))).unwrap();
-        let numbers: Vec<u64> = matches.lines().iter().map(|line| line.number()).collect();
+        let numbers: Vec<u64> = matches.lines.iter().map(|line| line.number).collect();
         assert_eq!(numbers, [1, 2], "{before}");
-        assert!(matches.windowed());
+        assert!(matches.windowed);
         assert!(matches.to_answer().contains("was searched in windows"));
     }
 }
@@ -80,19 +80,17 @@ fn a_part_of_an_overlong_line_is_shown_around_its_match_and_can_be_read_on() {
     let artifact = answering(text(content.clone()), 1024);
     wait(async {
         let matches = artifact.grep(&small("NEEDLE")).await.unwrap();
-        let line = matches.lines()[0].line();
-        let offset = usize::try_from(line.offset().unwrap()).unwrap();
+        let line = &matches.lines[0].line;
+        let offset = usize::try_from(line.offset.unwrap()).unwrap();
         assert_eq!(
-            line.bytes(),
-            &content.as_bytes()[offset..offset + line.bytes().len()]
+            line.bytes,
+            &content.as_bytes()[offset..offset + line.bytes.len()]
         );
-        let shown = std::str::from_utf8(line.bytes()).expect("no character is split");
+        let shown = std::str::from_utf8(&line.bytes).expect("no character is split");
         assert!(shown.contains("caf\u{e9}NEEDLE\u{e9}"), "{shown}");
-        assert!(line.goes_on());
+        assert!(line.goes_on);
         let at_end = artifact.grep(&small("\u{e9}$")).await.unwrap();
-        assert!(
-            !at_end.lines()[0].line().goes_on() || at_end.lines()[0].line().offset() > Some(6000)
-        );
+        assert!(!at_end.lines[0].line.goes_on || at_end.lines[0].line.offset > Some(6000));
     });
 }
 
@@ -102,14 +100,14 @@ fn the_end_of_a_long_last_line_is_what_tail_shows() {
     let artifact = answering(text(content), 1024);
     wait(async {
         let tail = artifact.tail(5).await.unwrap();
-        assert_eq!(tail.lines().len(), 1);
-        let line = &tail.lines()[0];
+        assert_eq!(tail.lines.len(), 1);
+        let line = &tail.lines[0];
         assert!(
-            std::str::from_utf8(line.bytes())
+            std::str::from_utf8(&line.bytes)
                 .unwrap()
                 .ends_with("THE END")
         );
-        assert_eq!((line.number(), line.offset()), (None, None));
+        assert_eq!((line.number, line.offset), (None, None));
         let answer = tail.to_answer();
         assert!(
             answer.len() <= 1024 && answer.contains("artifact_cat with start=N-1"),
@@ -128,10 +126,10 @@ fn the_end_of_a_long_last_line_is_what_tail_shows() {
 fn one_endless_line_is_read_where_it_is_asked_for_only() {
     let (artifact, reader) = Watched::new(vec![b'x'; 20_000_000]).artifact();
     wait(async {
-        assert!(artifact.head(10).await.unwrap().is_cut());
+        assert!(artifact.head(10).await.unwrap().is_cut);
         let read = reader.read_since();
         assert!(read <= 9 * 1024, "{read}");
-        assert!(artifact.tail(10).await.unwrap().is_cut());
+        assert!(artifact.tail(10).await.unwrap().is_cut);
         let read = reader.read_since();
         assert!(read <= 64 * 1024, "{read}");
         assert_eq!(artifact.count(&Grep::new("y")).await.unwrap(), 0);
@@ -140,7 +138,7 @@ fn one_endless_line_is_read_where_it_is_asked_for_only() {
                 .grep(&Grep::new("x$").context(3))
                 .await
                 .unwrap()
-                .total(),
+                .total,
             1
         );
         assert_eq!(artifact.line_count().await.unwrap(), 1);
@@ -163,17 +161,17 @@ proptest! {
     ) {
         let patterns = ["abab", "a{6}", r"\bba\b", "\u{e9}a$", "^b", r"\r", "b{3,9} a", "\u{65e5}[ab]\u{e9}"];
         let content = pieces.concat();
-        let whole = Grep::new(patterns[which]).max(u64::MAX);
+        let complete = Grep::new(patterns[which]).max(u64::MAX);
         let artifact = answering(text(content.clone()), 1 << 20);
-        let wide = wait(artifact.grep(&whole)).unwrap();
-        let narrow = wait(artifact.grep(&whole.sizes(SMALL))).unwrap();
+        let wide = wait(artifact.grep(&complete)).unwrap();
+        let narrow = wait(artifact.grep(&complete.sizes(SMALL))).unwrap();
         let numbers = |matches: &crate::artifact::text::Matches| -> Vec<u64> {
-            matches.lines().iter().map(|line| line.number()).collect()
+            matches.lines.iter().map(|line| line.number).collect()
         };
         prop_assert_eq!(numbers(&narrow), numbers(&wide));
         let longest = lines_of(content.as_bytes()).iter().map(Vec::len).max().unwrap_or(0);
         // A last line of 64 bytes without a newline just fits.
-        prop_assert!(narrow.windowed() || longest <= 64);
-        prop_assert!(!narrow.windowed() || longest >= 62);
+        prop_assert!(narrow.windowed || longest <= 64);
+        prop_assert!(!narrow.windowed || longest >= 62);
     }
 }

@@ -7,7 +7,7 @@ use crate::artifact::SpooledArtifact;
 use crate::artifact::text::Grep;
 
 /// The number after `name=` in the last lines of an answer, where the notes stand.
-fn told(answer: &str, name: &str) -> Option<u64> {
+fn noted(answer: &str, name: &str) -> Option<u64> {
     let (_, note) = answer.rsplit_once("go on with ")?;
     let (_, number) = note.split_once(&format!("{name}="))?;
     let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
@@ -19,26 +19,26 @@ async fn read_all(artifact: &SpooledArtifact, first: u64) -> Vec<Vec<u8>> {
     let mut lines: Vec<Vec<u8>> = Vec::new();
     let mut excerpt = artifact.head(first).await.unwrap();
     loop {
-        for line in excerpt.lines() {
-            let number = usize::try_from(line.number().unwrap()).unwrap();
-            match line.offset().unwrap() {
+        for line in &excerpt.lines {
+            let number = usize::try_from(line.number.unwrap()).unwrap();
+            match line.offset.unwrap() {
                 0 => {
                     assert_eq!(number, lines.len(), "a line is missing or comes twice");
-                    lines.push(line.bytes().to_vec());
+                    lines.push(line.bytes.to_vec());
                 }
                 offset => {
                     assert_eq!(number + 1, lines.len());
                     assert_eq!(offset as usize, lines[number].len());
-                    lines[number].extend_from_slice(line.bytes());
+                    lines[number].extend_from_slice(&line.bytes);
                 }
             }
         }
         let answer = excerpt.to_answer();
-        let Some(start) = told(&answer, "start") else {
+        let Some(start) = noted(&answer, "start") else {
             return lines;
         };
-        let offset = told(&answer, "offset").unwrap_or(0);
-        assert_eq!(excerpt.next(), Some((start, offset)), "{answer}");
+        let offset = noted(&answer, "offset").unwrap_or(0);
+        assert_eq!(excerpt.next, Some((start, offset)), "{answer}");
         // To the end, whatever the first question was bounded by.
         excerpt = artifact.cat_from(start.., offset).await.unwrap();
     }
@@ -52,13 +52,13 @@ async fn find_all(artifact: &SpooledArtifact, grep: Grep) -> Vec<u64> {
         let matches = artifact.grep(&grep.clone().start(start)).await.unwrap();
         let answer = matches.to_answer();
         assert!(answer.len() <= artifact.limits().answer, "{answer}");
-        let numbers: Vec<u64> = matches.lines().iter().map(|line| line.number()).collect();
+        let numbers: Vec<u64> = matches.lines.iter().map(|line| line.number).collect();
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
-        let hits = matches.lines().iter().filter(|line| line.matches());
-        found.extend(hits.map(|line| line.number()));
-        match told(&answer, "start") {
+        let hits = matches.lines.iter().filter(|line| line.matches);
+        found.extend(hits.map(|line| line.number));
+        match noted(&answer, "start") {
             Some(next) => {
-                assert_eq!(matches.next(), Some(next));
+                assert_eq!(matches.next, Some(next));
                 assert!(next > start || start == 0 && next > 0, "{answer}");
                 start = next;
             }

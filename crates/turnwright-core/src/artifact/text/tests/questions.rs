@@ -62,18 +62,18 @@ fn questions_are_answered_with_their_defaults() {
 
 #[test]
 fn a_wrong_question_tells_the_model_what_is_wrong() {
-    let told = ask("x", "artifact_grep", json!({ "pattern": "(" })).unwrap_err();
+    let reply = ask("x", "artifact_grep", json!({ "pattern": "(" })).unwrap_err();
     assert!(
-        told.contains("unclosed group") && told.contains("literal=true"),
-        "{told}"
+        reply.contains("unclosed group") && reply.contains("literal=true"),
+        "{reply}"
     );
-    let told = ask(
+    let reply = ask(
         "x",
         "artifact_estimate_tokens",
         json!({ "encoding": "nope" }),
     )
     .unwrap_err();
-    assert!(told.contains("\"nope\""), "{told}");
+    assert!(reply.contains("\"nope\""), "{reply}");
 }
 
 #[test]

@@ -23,17 +23,17 @@ fn head_and_tail_read_little() {
     let (artifact, reader) = Watched::new(many_lines()).artifact();
     wait(async {
         let head = artifact.head(10).await.unwrap();
-        assert_eq!(head.lines()[9].bytes(), b"line 00000009");
+        assert_eq!(head.lines[9].bytes, b"line 00000009");
         let read = reader.read_since();
         assert!(read <= 9 * KIB, "{read}");
         let tail = artifact.tail(10).await.unwrap();
-        assert_eq!(tail.lines()[0].bytes(), b"line 00499990");
-        assert_eq!(tail.lines()[0].number(), None);
+        assert_eq!(tail.lines[0].bytes, b"line 00499990");
+        assert_eq!(tail.lines[0].number, None);
         let read = reader.read_since();
         assert!(read <= 17 * KIB, "{read}");
         artifact.line_count().await.unwrap();
         let tail = artifact.tail(10).await.unwrap();
-        assert_eq!(tail.lines()[0].number(), Some(499_990));
+        assert_eq!(tail.lines[0].number, Some(499_990));
     });
 }
 
@@ -42,14 +42,14 @@ fn a_place_that_was_passed_is_found_again_without_reading_from_the_beginning() {
     let (artifact, reader) = Watched::new(many_lines()).artifact();
     wait(async {
         let first = artifact.cat(400_000..400_010).await.unwrap();
-        assert_eq!(first.lines()[3].bytes(), b"line 00400003");
+        assert_eq!(first.lines[3].bytes, b"line 00400003");
         assert!(reader.read_since() > 4000 * KIB);
         let again = artifact.clone().cat(400_000..400_010).await.unwrap();
-        assert_eq!(again.lines(), first.lines());
+        assert_eq!(again.lines, first.lines);
         let read = reader.read_since();
         assert!(read <= 300 * KIB, "{read}");
         let near = artifact.cat(300_007..300_008).await.unwrap();
-        assert_eq!(near.lines()[0].bytes(), b"line 00300007");
+        assert_eq!(near.lines[0].bytes, b"line 00300007");
         let read = reader.read_since();
         assert!(read <= 300 * KIB, "{read}");
         assert_eq!(artifact.line_count().await.unwrap(), 500_000);
@@ -65,11 +65,11 @@ fn grep_learns_places_too() {
     let (artifact, reader) = Watched::new(many_lines()).artifact();
     wait(async {
         let found = artifact.grep(&Grep::new("line 0045")).await.unwrap();
-        assert_eq!(found.lines()[0].number(), 450_000);
-        assert_eq!(found.total(), 10_000);
+        assert_eq!(found.lines[0].number, 450_000);
+        assert_eq!(found.total, 10_000);
         reader.read_since();
         let cat = artifact.cat(449_999..450_000).await.unwrap();
-        assert_eq!(cat.lines()[0].bytes(), b"line 00449999");
+        assert_eq!(cat.lines[0].bytes, b"line 00449999");
         let read = reader.read_since();
         assert!(read <= 600 * KIB, "{read}");
     });
@@ -105,8 +105,8 @@ fn a_place_inside_a_long_line_is_found_again_without_reading_the_line() {
     let (artifact, reader) = Watched::new(content).artifact();
     wait(async {
         let cat = artifact.cat_from(0.., 4_999_998).await.unwrap();
-        assert_eq!(cat.lines()[0].bytes(), b"xxend");
-        assert_eq!(cat.lines()[1].bytes(), b"last");
+        assert_eq!(cat.lines[0].bytes, b"xxend");
+        assert_eq!(cat.lines[1].bytes, b"last");
         assert!(reader.read_since() > 4000 * KIB);
         artifact.cat_from(0.., 4_999_998).await.unwrap();
         let read = reader.read_since();
@@ -140,7 +140,7 @@ fn a_reader_that_fails_half_way_is_an_error_that_says_where() {
         }
         // What was learnt before it failed is right.
         let cat = artifact.cat(150_000..150_001).await.unwrap();
-        assert_eq!(cat.lines()[0].bytes(), b"line 00150000");
+        assert_eq!(cat.lines[0].bytes, b"line 00150000");
     });
 }
 
@@ -156,13 +156,9 @@ fn readers_may_give_little_at_once_and_only_when_awaited() {
         let (artifact, _) = watched.artifact();
         wait(async {
             let cat = artifact.cat(..).await.unwrap();
-            let shown: Vec<_> = cat
-                .lines()
-                .iter()
-                .map(|line| line.bytes().to_vec())
-                .collect();
+            let shown: Vec<_> = cat.lines.iter().map(|line| line.bytes.to_vec()).collect();
             assert_eq!(shown, lines_of(&content));
-            assert_eq!(artifact.tail(1).await.unwrap().lines()[0].bytes(), b"ERROR");
+            assert_eq!(artifact.tail(1).await.unwrap().lines[0].bytes, b"ERROR");
             assert_eq!(artifact.count(&Grep::new("ERROR$")).await.unwrap(), 1);
             assert_eq!(artifact.count(&Grep::new("ERROR")).await.unwrap(), 50);
             assert_eq!(artifact.count(&Grep::new("^$")).await.unwrap(), 50);

@@ -22,12 +22,12 @@ fn estimates_are_labelled_and_weigh_scripts() {
 fn an_encoding_that_is_not_there_is_refused_with_what_there_is() {
     let error = wait(text("a").estimate_tokens(Some("o201k"))).unwrap_err();
     assert_eq!(error.code(), ErrorCode::ArtifactQuery);
-    let told = error.model_text();
-    assert!(told.contains("leave encoding out"), "{told}");
+    let reply = error.model_text();
+    assert!(reply.contains("leave encoding out"), "{reply}");
     assert_eq!(
-        told.contains("o200k_base"),
+        reply.contains("o200k_base"),
         cfg!(feature = "tokens"),
-        "{told}"
+        "{reply}"
     );
 }
 
@@ -44,9 +44,9 @@ fn counts_in_pieces_are_those_of_the_whole() {
     }
     for name in ["o200k_base", "cl100k_base", "p50k_base", "r50k_base"] {
         let counted = wait(text(content.clone()).estimate_tokens(Some(name))).unwrap();
-        let whole = tiktoken::get_encoding(name).unwrap().count(&content) as u64;
-        assert_eq!((counted.tokens, counted.exact), (whole, true), "{name}");
-        assert_eq!(counted.to_string(), format!("{whole} tokens ({name})"));
+        let complete = tiktoken::get_encoding(name).unwrap().count(&content) as u64;
+        assert_eq!((counted.tokens, counted.exact), (complete, true), "{name}");
+        assert_eq!(counted.to_string(), format!("{complete} tokens ({name})"));
     }
 }
 
@@ -56,12 +56,12 @@ fn runs_without_a_space_are_counted_in_pieces_and_nearly_right() {
     for unit in ["x", " ", "\n", "\u{65e5}", "=", "7", "aB"] {
         let content = unit.repeat(100_000 / unit.len());
         let counted = wait(text(content.clone()).estimate_tokens(Some("o200k_base"))).unwrap();
-        let whole = tiktoken::get_encoding("o200k_base")
+        let complete = tiktoken::get_encoding("o200k_base")
             .unwrap()
             .count(&content) as u64;
         assert!(
-            counted.tokens.abs_diff(whole) <= 16,
-            "{unit:?}: {} and {whole}",
+            counted.tokens.abs_diff(complete) <= 16,
+            "{unit:?}: {} and {complete}",
             counted.tokens
         );
         assert!(!counted.exact);
@@ -82,8 +82,8 @@ fn the_text_of_a_prompt_is_counted_by_the_vocabulary_of_its_model_where_that_is_
         assert_eq!(counted.encoding.as_deref(), Some("o200k_base"));
         assert_eq!((counted.tokens, counted.exact), (6, true));
         let long = "word ".repeat(10_000);
-        let whole = tiktoken::get_encoding("o200k_base").unwrap().count(&long) as u64;
-        assert_eq!(TokenCount::of_text(&long, "gpt-4o").tokens, whole);
+        let complete = tiktoken::get_encoding("o200k_base").unwrap().count(&long) as u64;
+        assert_eq!(TokenCount::of_text(&long, "gpt-4o").tokens, complete);
     }
     #[cfg(not(feature = "tokens"))]
     assert_eq!(counted.encoding, None);

@@ -17,40 +17,30 @@ pub(super) fn encoding_of(model: &str) -> Option<&'static str> {
 
 pub(super) fn count_text(text: &str, encoding: &str) -> Result<TokenCount, Error> {
     let mut counting = Counting::by(encoding)?;
-    let mut left = text.as_bytes();
-    while left.len() > TEXT {
-        let (piece, rest) = left.split_at(counting.cut(left));
+    for piece in text.as_bytes().chunks(TEXT) {
         counting.add(piece);
-        left = rest;
     }
-    counting.add(left);
-    Ok(counting.counted(encoding))
+    Ok(counting.finish(encoding))
 }
 
 pub(super) fn count(source: &mut Source, encoding: &str) -> Result<TokenCount, Error> {
     let mut counting = Counting::by(encoding)?;
-    let mut waiting: Vec<u8> = Vec::new();
     let mut at = 0;
     loop {
         let bytes = source.bytes(at, PIECE)?;
         let bytes = bytes.get(..TEXT).unwrap_or(bytes);
         if bytes.is_empty() {
-            break;
+            return Ok(counting.finish(encoding));
         }
+        counting.add(bytes);
         at += bytes.len() as u64;
-        waiting.extend_from_slice(bytes);
-        while waiting.len() > TEXT {
-            let cut = counting.cut(&waiting);
-            counting.add(waiting.get(..cut).unwrap_or_default());
-            waiting.drain(..cut);
-        }
     }
-    counting.add(&waiting);
-    Ok(counting.counted(encoding))
 }
 
 struct Counting {
     vocabulary: &'static CoreBpe,
+    /// What is not counted yet.
+    waiting: Vec<u8>,
     tokens: u64,
     exact: bool,
 }
@@ -66,32 +56,44 @@ impl Counting {
         };
         Ok(Counting {
             vocabulary,
+            waiting: Vec::new(),
             tokens: 0,
             exact: true,
         })
     }
 
-    fn counted(self, encoding: &str) -> TokenCount {
+    fn add(&mut self, bytes: &[u8]) {
+        self.waiting.extend_from_slice(bytes);
+        while self.waiting.len() > TEXT {
+            let end = cut_at(&self.waiting, &mut self.exact);
+            self.count(end);
+        }
+    }
+
+    /// Counts the first bytes of those that wait.
+    fn count(&mut self, bytes: usize) {
+        let first: Vec<u8> = self.waiting.drain(..bytes).collect();
+        let text = String::from_utf8_lossy(&first);
+        self.tokens += self.vocabulary.count(&text) as u64;
+    }
+
+    fn finish(mut self, encoding: &str) -> TokenCount {
+        self.count(self.waiting.len());
         TokenCount {
             tokens: self.tokens,
             encoding: Some(encoding.to_owned()),
             exact: self.exact,
         }
     }
+}
 
-    fn add(&mut self, bytes: &[u8]) {
-        let text = String::from_utf8_lossy(bytes);
-        self.tokens += self.vocabulary.count(&text) as u64;
-    }
-
-    /// Where to cut a text that is too long: where no encoding has a token across, if there is such a place.
-    fn cut(&mut self, text: &[u8]) -> usize {
-        let nowhere_inside = (1..=TEXT).rev().find(|at| is_between_tokens(text, *at));
-        nowhere_inside.unwrap_or_else(|| {
-            self.exact = false;
-            show::character_start(text, TEXT)
-        })
-    }
+/// Where to cut a text that is too long: where no encoding has a token across, or else at a character, which is not exact.
+fn cut_at(text: &[u8], exact: &mut bool) -> usize {
+    let between = (1..=TEXT).rev().find(|at| is_between_tokens(text, *at));
+    between.unwrap_or_else(|| {
+        *exact = false;
+        show::character_start(text, TEXT)
+    })
 }
 
 /// Before the space between two words, or before a word at the beginning of a line: all of these encodings split there.

@@ -5,30 +5,28 @@ use crate::artifact::text::source::{PIECE, Source};
 use crate::error::Error;
 
 pub(super) fn estimate_text(text: &str) -> TokenCount {
-    TokenCount {
-        tokens: quarters_of(text.as_bytes()).div_ceil(4),
-        encoding: None,
-        exact: false,
-    }
+    estimated(quarters_of(text.as_bytes()))
 }
 
-/// In quarters of a token.
 pub(super) fn estimate(source: &mut Source) -> Result<TokenCount, Error> {
-    let mut at = 0;
-    let mut quarters = 0;
+    let (mut at, mut quarters) = (0, 0);
     loop {
         let bytes = source.bytes(at, PIECE)?;
         if bytes.is_empty() {
-            break;
+            return Ok(estimated(quarters));
         }
         quarters += quarters_of(bytes);
         at += bytes.len() as u64;
     }
-    Ok(TokenCount {
+}
+
+/// The estimate for so many quarters of a token.
+fn estimated(quarters: u64) -> TokenCount {
+    TokenCount {
         tokens: quarters.div_ceil(4),
         encoding: None,
         exact: false,
-    })
+    }
 }
 
 /// Each byte by itself: the first byte of a character says how long it is, the others count nothing.

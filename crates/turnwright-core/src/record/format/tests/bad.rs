@@ -407,7 +407,7 @@ fn a_trust_tier_cannot_be_raised_by_what_was_derived() {
         panic!()
     };
     let derived = read.media()[0].derived("caption").unwrap();
-    assert_eq!(derived.tier(), TrustTier::ThirdPartyPublic);
+    assert_eq!(derived.trust_tier, TrustTier::ThirdPartyPublic);
 }
 
 /// The names in a stash come from tools.

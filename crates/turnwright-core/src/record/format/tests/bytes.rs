@@ -46,11 +46,11 @@ async fn a_result_is_stored_by_its_place_in_the_spool_and_found_there_again() {
     let ctx = DispatchContext::builder().spool(spool.clone()).build();
     let call = tool.executor(&ctx).settle("{}").await;
     let record = Record::from(Arc::clone(&call));
-    let kept = record
+    let in_spool = record
         .artifacts()
         .iter()
         .filter_map(SpooledArtifact::spool_id);
-    assert_eq!(kept.collect::<Vec<_>>(), spool.list().await.unwrap());
+    assert_eq!(in_spool.collect::<Vec<_>>(), spool.list().await.unwrap());
     assert!(record.to_value().unwrap().to_string().len() < 1_000);
 
     let resolver = ByteResolver::new(Arc::new(spool.clone())).kind(INI);
@@ -195,7 +195,7 @@ async fn media_load_without_their_bytes_and_say_so_when_these_are_read() {
 #[tokio::test]
 async fn media_find_their_bytes_where_they_are_said_to_be() {
     let found = resolver().media(|media: MediaDescriptor| async move {
-        let bytes = format!("bytes of {} ({})", media.id(), media.mime_type());
+        let bytes = format!("bytes of {} ({})", media.id, media.mime_type);
         Ok(Some(
             Arc::new(MemoryReader::new(bytes)) as Arc<dyn MediaReader>
         ))

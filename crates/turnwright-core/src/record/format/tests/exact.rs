@@ -47,7 +47,7 @@ fn the_shape_of_version_one_is_this() {
             "providerState": { "protocol": "p", "base64": "/w==" },
         })
     );
-    let kept = Arc::new(MemoryReader::new("12345"));
+    let stored = Arc::new(MemoryReader::new("12345"));
     let call = ToolCall::builder("t", json!({ "n": 1.0 }))
         .id("call")
         .provider_id("p-1")
@@ -55,7 +55,7 @@ fn the_shape_of_version_one_is_this() {
         .created_at(at(0))
         .updated_at(at(2_000_000_000))
         .results(ToolResults::Artifacts(vec![
-            SpooledArtifact::spooled("call", kept, ArtifactKind::JSON),
+            SpooledArtifact::spooled("call", stored, ArtifactKind::JSON),
             SpooledArtifact::in_memory("text", ArtifactKind::TEXT),
         ]))
         .build()
@@ -255,7 +255,7 @@ async fn whatever_the_call_path_records_can_be_read_again() {
 
 /// Records as the release before the serde types wrote them, with fields that it left out and fields of a later one.
 #[test]
-fn texts_of_the_previous_release_are_read_and_two_fields_get_new_names() {
+fn texts_of_the_previous_release_are_read_and_written_in_the_words_of_this_one() {
     let at = "2026-01-31T23:59:59.000000001Z";
     let stamp = format!(r#""createdAt":"{at}","updatedAt":"{at}""#);
     let digest = "0".repeat(64);
@@ -273,6 +273,9 @@ fn texts_of_the_previous_release_are_read_and_two_fields_get_new_names() {
             r#"{{"v":1,"kind":"turn","id":"t","state":"failed","stash":[{{"path":"a","value":"1e+300"}}],"outerTiers":["first-party"],"answer":"m","nonce":"n","runs":2,"iterations":3,"usage":{{"requests":1,"inputTokens":18446744073709551615,"cachedInputTokens":2,"outputTokens":3,"reasoningTokens":4}},"error":{{"code":"E","message":"m"}},"beganAt":"{at}","endedAt":"{at}"}}"#
         ),
         format!(
+            r#"{{"v":1,"kind":"turn","id":"t","state":"refused","runs":1,"iterations":0,"usage":{{"requests":0,"inputTokens":0,"cachedInputTokens":0,"outputTokens":0,"reasoningTokens":0}},"beganAt":"{at}","endedAt":"{at}"}}"#
+        ),
+        format!(
             r#"{{"v":1,"kind":"gate","id":"g","turnId":"t","gateId":"g","name":"n","toolCall":"c","question":"null","state":"resolved","answer":"true","openedAt":"{at}","closedAt":"{at}"}}"#
         ),
         format!(
@@ -286,9 +289,10 @@ fn texts_of_the_previous_release_are_read_and_two_fields_get_new_names() {
         let value: Value = serde_json::from_str(&text).unwrap();
         let kind = RecordKind::named(value["kind"].as_str().unwrap()).unwrap();
         let record = Record::from_json(kind, &text, &resolver()).unwrap();
-        // Two fields have other names now.
+        // Two fields and a state have other names now.
         let renamed = text.replace(r#""callId":"#, r#""checksum":"#);
         let renamed = renamed.replace(r#""fence":"#, r#""fencingToken":"#);
+        let renamed = renamed.replace(r#""refused""#, r#""nacked""#);
         assert_eq!(record.to_json().unwrap(), renamed);
         let again = Record::from_json(kind, &renamed, &resolver()).unwrap();
         assert_eq!(again.to_json().unwrap(), renamed);
@@ -298,5 +302,5 @@ fn texts_of_the_previous_release_are_read_and_two_fields_get_new_names() {
         r#"{{"v":1,"kind":"lease","id":"lease","owner":"o","fence":1,"until":"{at}","termMs":0}}"#
     );
     let lease = Record::from_json(RecordKind::Lease, &lease, &resolver()).unwrap();
-    assert_eq!(lease.into_lease().unwrap().renewals(), 0);
+    assert_eq!(lease.into_lease().unwrap().renewals, 0);
 }

@@ -23,12 +23,12 @@ pub(super) fn time() -> impl Strategy<Value = SystemTime> {
     let near = near.prop_map(|(s, n)| SystemTime::UNIX_EPOCH + Duration::new(s, n));
     // The years -9998 to 9998.
     let far = (-377_673_580_800..253_370_764_800_i64, 0..1_000_000_000_u32).prop_map(|(s, n)| {
-        let whole = Duration::from_secs(s.unsigned_abs());
-        let whole = match s < 0 {
-            true => SystemTime::UNIX_EPOCH - whole,
-            false => SystemTime::UNIX_EPOCH + whole,
+        let entire = Duration::from_secs(s.unsigned_abs());
+        let entire = match s < 0 {
+            true => SystemTime::UNIX_EPOCH - entire,
+            false => SystemTime::UNIX_EPOCH + entire,
         };
-        whole + Duration::new(0, n)
+        entire + Duration::new(0, n)
     });
     prop_oneof![4 => near, 1 => far]
 }
@@ -193,7 +193,8 @@ fn of_words() -> impl Strategy<Value = Record> {
 fn retrievable() -> impl Strategy<Value = Record> {
     let passage = (words(), tier()).prop_map(|(text, tier)| Retrievable::text(text, tier));
     let asked = (artifact(), tier(), any::<bool>());
-    let asked = asked.prop_map(|(it, tier, inline)| Retrievable::artifact(it, tier).inline(inline));
+    let asked =
+        asked.prop_map(|(item, tier, inline)| Retrievable::artifact(item, tier).inline(inline));
     let seen = media().prop_map(Retrievable::media);
     let found = prop_oneof![passage, asked, seen];
     (found, id(), times(), option::of(text())).prop_map(
@@ -220,16 +221,16 @@ fn results() -> impl Strategy<Value = ToolResults> {
 
 fn tool_call() -> impl Strategy<Value = Record> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    let told = (
+    let shown = (
         id(),
         words(),
         args(),
         option::of(text()),
         option::of(value()),
     );
-    (told, results(), flags, times(), time(), state()).prop_map(
-        |(told, results, flags, (created, updated), completed, state)| {
-            let (id, tool, args, provider_id, edited) = told;
+    (shown, results(), flags, times(), time(), state()).prop_map(
+        |(shown, results, flags, (created, updated), completed, state)| {
+            let (id, tool, args, provider_id, edited) = shown;
             let (trusted, inline, from_artifact_tool, settled) = flags;
             let artifacts = matches!(results, ToolResults::Artifacts(_));
             let complete = !matches!(results, ToolResults::Nothing);

@@ -28,9 +28,9 @@ fn same_artifact(a: &SpooledArtifact, b: &SpooledArtifact) {
     assert_eq!(a.limits(), b.limits());
     assert_eq!(a.spool_id(), b.spool_id());
     if a.spool_id().is_none() {
-        let bytes = |it: &SpooledArtifact| {
-            let mut all = vec![0; usize::try_from(it.byte_length()).unwrap()];
-            it.reader().read_now(0, &mut all).unwrap().unwrap();
+        let bytes = |item: &SpooledArtifact| {
+            let mut all = vec![0; usize::try_from(item.byte_length()).unwrap()];
+            item.reader().read_now(0, &mut all).unwrap().unwrap();
             all
         };
         assert_eq!(bytes(a), bytes(b));
@@ -105,14 +105,14 @@ fn same_call(a: &ToolCall, b: &ToolCall) {
 }
 
 fn same_entry(a: &LedgerEntry, b: &LedgerEntry) {
-    assert_eq!(a.turn_id(), b.turn_id());
-    assert_eq!(a.tool_call(), b.tool_call());
-    assert_eq!(a.checksum(), b.checksum());
-    assert_eq!(a.tool(), b.tool());
-    assert_eq!(a.fingerprint(), b.fingerprint());
-    assert_eq!(a.args(), b.args());
-    assert_eq!(a.state(), b.state());
-    assert_eq!((a.begun_at(), a.ended_at()), (b.begun_at(), b.ended_at()));
+    assert_eq!(a.turn_id, b.turn_id);
+    assert_eq!(a.tool_call, b.tool_call);
+    assert_eq!(a.checksum, b.checksum);
+    assert_eq!(a.tool, b.tool);
+    assert_eq!(a.fingerprint, b.fingerprint);
+    assert_eq!(a.args, b.args);
+    assert_eq!(a.state, b.state);
+    assert_eq!((a.begun_at, a.ended_at), (b.begun_at, b.ended_at));
 }
 
 fn assert_same(a: &Record, b: &Record) {
@@ -165,7 +165,7 @@ proptest! {
         }
         let read = Record::from_value(record.kind(), &value, &resolver()).unwrap();
         let read = read.to_value().unwrap();
-        let at = |name: &str| read.get(name).map(|it| time::parse(it.as_str().unwrap()).unwrap());
+        let at = |name: &str| read.get(name).map(|item| time::parse(item.as_str().unwrap()).unwrap());
         for name in ["updatedAt", "completedAt", "endedAt"] {
             prop_assert!(at(name).is_none_or(|at| at == began.max(ended)));
         }

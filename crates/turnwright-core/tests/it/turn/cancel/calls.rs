@@ -65,7 +65,7 @@ async fn of_several_calls_each_is_closed_as_what_it_is() {
             ledger,
             [("quick".to_owned(), "done"), ("act".to_owned(), "unknown")]
         );
-        assert_eq!(scene.told.of("toolExecutionStart").len(), 3);
+        assert_eq!(scene.observed.of("toolExecutionStart").len(), 3);
     }
 }
 
@@ -84,7 +84,7 @@ async fn a_call_that_waits_for_a_place_was_not_run() {
         let states: Vec<&str> = ledger(&*scene.store, "c")
             .await
             .iter()
-            .map(|it| it.1)
+            .map(|one| one.1)
             .collect();
         assert_eq!(states, ["unknown", "failed"], "begun, and never reached");
     }
@@ -119,14 +119,14 @@ async fn a_call_that_waits_for_approval_was_not_run() {
                 );
             }
             assert_eq!(ledger(&*scene.store, "c").await, [], "never begun");
-            assert_eq!(scene.told.of("toolExecutionStart").len(), 0);
+            assert_eq!(scene.observed.of("toolExecutionStart").len(), 0);
         }
     }
 }
 
 #[tokio::test]
 async fn nothing_runs_after_a_cancel_also_if_the_executor_does_not_care() {
-    let told = Told::default();
+    let observed = Observed::default();
     let token = Cancellation::new();
     let off = token.clone();
     let executor = move |ctx: DispatchContext| {
@@ -136,7 +136,7 @@ async fn nothing_runs_after_a_cancel_also_if_the_executor_does_not_care() {
             let records = ctx
                 .call_tools([ctx.propose("act", "{}"), ctx.propose("act", "{}")])
                 .await;
-            assert!(records.iter().all(|it| it.is_error()));
+            assert!(records.iter().all(|record| record.is_error()));
             ctx.call("act", "{}").await;
             Ok(())
         }
@@ -146,7 +146,7 @@ async fn nothing_runs_after_a_cancel_also_if_the_executor_does_not_care() {
         .tool(saying("act", "acted"))
         .dispatch_output(notes.layer("output"))
         .turn_output(notes.layer("turn-output"))
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let outcome = runner.run(TurnInput::new("go").cancellation(token)).await;
@@ -155,24 +155,24 @@ async fn nothing_runs_after_a_cancel_also_if_the_executor_does_not_care() {
         "{:?}",
         outcome.ended
     );
-    assert_eq!(told.of("toolExecutionStart").len(), 0);
+    assert_eq!(observed.of("toolExecutionStart").len(), 0);
     assert_eq!(notes.all(), [""; 0]);
     assert!(
         outcome
             .tool_calls()
-            .all(|it| it.is_complete() && it.is_error())
+            .all(|call| call.is_complete() && call.is_error())
     );
 }
 
 #[tokio::test]
 async fn a_call_whose_turn_is_called_off_while_it_is_put_on_record_is_not_run() {
-    let (token, told) = (Cancellation::new(), Told::default());
+    let (token, observed) = (Cancellation::new(), Observed::default());
     // The second write is the begun call.
     let store = Odd::store(1, How::Cancels(token.clone()));
     let runner = TurnRunner::builder(ScriptedModel::new([Step::call_tool("act", "{}")]))
         .store(store.clone())
         .tool(saying("act", "acted"))
-        .observer(told.observer())
+        .observer(observed.observer())
         .build()
         .unwrap();
     let input = TurnInput::new("go").conversation("c").cancellation(token);
@@ -183,7 +183,7 @@ async fn a_call_whose_turn_is_called_off_while_it_is_put_on_record_is_not_run() 
         ledger(&*store.store, "c").await,
         [("act".to_owned(), "failed")]
     );
-    assert_eq!(told.of("toolExecutionStart").len(), 0);
+    assert_eq!(observed.of("toolExecutionStart").len(), 0);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn only_the_end_of_the_process_leaves_a_call_open_and_then_the_ledger_says_so() 
         for record in store.records(&ConversationId::new("c")).await.unwrap() {
             match record {
                 Record::ToolCall(call) => assert!(!call.is_complete()),
-                Record::Ledger(entry) => assert_eq!(entry.args(), &json!({ "n": 1 })),
+                Record::Ledger(entry) => assert_eq!(entry.args, json!({ "n": 1 })),
                 _ => {}
             }
         }
@@ -251,13 +251,13 @@ fn a_call_that_was_left_begun_is_told_to_the_model_as_unknown() {
     runtime().block_on(async {
         runner.run(input()).await;
         let shown = model.shown(1);
-        let told = shown.tool_calls()[0].rendered();
-        assert!(!told.contains("nothing was run"), "{told}");
-        assert!(told.contains("may have taken effect"), "{told}");
+        let text = shown.tool_calls()[0].rendered();
+        assert!(!text.contains("nothing was run"), "{text}");
+        assert!(text.contains("may have taken effect"), "{text}");
         // The turn was given up, and the store knows what is known.
         assert_eq!(ledger(&*store, "c").await, [("act".to_owned(), "unknown")]);
         let turns = store.turns(&ConversationId::new("c")).await.unwrap();
-        let states: Vec<&str> = turns.iter().map(|it| it.state().as_str()).collect();
+        let states: Vec<&str> = turns.iter().map(|turn| turn.state.as_str()).collect();
         assert_eq!(states, ["abandoned", "answered"]);
     });
 }

@@ -37,7 +37,7 @@ const WAYS: [Way; 6] = [
 struct Scene {
     runner: TurnRunner,
     store: Arc<MemoryStore>,
-    told: Told,
+    observed: Observed,
     notes: Notes,
     reached: Arc<Notify>,
     /// Lets go of what is brought to its end whatever happens.
@@ -55,10 +55,10 @@ impl Scene {
             &Arc<MemoryStore>,
         ) -> runner::TurnRunnerBuilder,
     ) -> Self {
-        let (reached, go, told, notes) = (
+        let (reached, go, observed, notes) = (
             Arc::new(Notify::new()),
             Arc::new(Notify::new()),
-            Told::default(),
+            Observed::default(),
             Notes::default(),
         );
         let (store, inside) = (Arc::new(MemoryStore::default()), Arc::new(Mutex::new(None)));
@@ -71,12 +71,12 @@ impl Scene {
             .store(Arc::clone(&store))
             .turn_input(grab)
             .turn_output(notes.layer("turn-output"))
-            .observer(told.observer());
+            .observer(observed.observer());
         let builder = set(builder, &reached, &go, &store);
         Scene {
             runner: builder.build().unwrap(),
             store,
-            told,
+            observed,
             notes,
             reached,
             go,
@@ -133,15 +133,15 @@ impl Scene {
     }
 
     async fn end(&self) {
-        while self.told.of("turnEnd").is_empty() {
+        while self.observed.of("turnEnd").is_empty() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
 
     /// What holds wherever and however a turn was called off.
     async fn assert_clean(&self, way: Way, outcome: Option<&TurnOutcome>) {
-        self.told.assert_paired();
-        let end = &self.told.of("turnEnd")[0];
+        self.observed.assert_paired();
+        let end = &self.observed.of("turnEnd")[0];
         assert_eq!(
             end["ended"],
             if way == Way::Deadline {
@@ -151,12 +151,16 @@ impl Scene {
             },
             "{way:?}"
         );
-        assert_eq!(self.told.of("error").len(), 0, "{way:?}: nothing failed");
+        assert_eq!(
+            self.observed.of("error").len(),
+            0,
+            "{way:?}: nothing failed"
+        );
         assert!(
             !self.notes.has("turn-output in"),
             "{way:?}: nothing comes after"
         );
-        match (way, outcome.map(|it| &it.ended)) {
+        match (way, outcome.map(|outcome| &outcome.ended)) {
             (Way::Deadline, Some(TurnStatus::Limit(Limit::Time(limit)))) => {
                 assert_eq!(*limit, 10 * SECOND);
             }
@@ -175,11 +179,11 @@ impl Scene {
                 assert!(call.is_complete(), "{way:?}: {} was left open", call.tool());
             }
             if let Record::Ledger(entry) = record {
-                assert_ne!(entry.state().as_str(), "begun", "{way:?}: {}", entry.tool());
+                assert_ne!(entry.state.as_str(), "begun", "{way:?}: {}", entry.tool);
             }
         }
         if let Some(outcome) = outcome {
-            let of_store = held.iter().filter(|it| !it.kind().is_bookkeeping());
+            let of_store = held.iter().filter(|record| !record.kind().is_bookkeeping());
             let ids: Vec<&str> = of_store.map(Record::id).collect();
             assert_eq!(
                 outcome.records.iter().map(Record::id).collect::<Vec<_>>(),

@@ -14,7 +14,7 @@ async fn a_turn_is_called_off_in_its_input_middleware() {
         });
         let outcome = scene.call_off(way).await;
         scene.assert_clean(way, outcome.as_ref()).await;
-        assert_eq!(scene.told.of("dispatchStart").len(), 0);
+        assert_eq!(scene.observed.of("dispatchStart").len(), 0);
     }
 }
 
@@ -109,7 +109,7 @@ async fn a_turn_is_called_off_at_a_gate() {
                 true => assert_eq!(ledger(&*scene.store, "c").await.len(), 1),
                 false => assert_eq!(notes.all(), ["E_TURN_GATE_ABORTED"], "{way:?}"),
             }
-            assert_eq!(scene.told.of("turnGateClosed")[0]["how"], "aborted");
+            assert_eq!(scene.observed.of("turnGateClosed")[0]["how"], "aborted");
         }
     }
 }

@@ -53,8 +53,8 @@ fn a_call_that_may_have_changed_something_is_unknown_and_is_not_run_again() {
         assert_eq!(world.runs.all().len(), 1, "it ran twice");
         assert_eq!(world.ledger().await, [("pay".to_owned(), "unknown")]);
         let shown = model.shown(0);
-        let told = shown.tool_calls()[0].rendered();
-        assert!(told.contains("may have taken effect or not"), "{told}");
+        let text = shown.tool_calls()[0].rendered();
+        assert!(text.contains("may have taken effect or not"), "{text}");
     });
 }
 
@@ -88,7 +88,7 @@ fn of_several_calls_each_is_brought_to_its_own_end_and_their_order_stays() {
     world.die(&first, &reached);
     process().block_on(async {
         let names = |calls: Vec<Arc<ToolCall>>| -> Vec<String> {
-            calls.iter().map(|it| it.tool().to_owned()).collect()
+            calls.iter().map(|call| call.tool().to_owned()).collect()
         };
         let before = names(world.calls().await);
         let second = world
@@ -105,12 +105,15 @@ fn of_several_calls_each_is_brought_to_its_own_end_and_their_order_stays() {
             .build()
             .unwrap();
         let outcome = second.resume(TURN).await.unwrap().await;
-        let told = texts(&outcome).await;
-        assert_eq!(told[0], "quick is done");
-        assert_eq!(told[1], "look is done");
-        assert!(told[2].contains("may have taken effect"), "{told:?}");
-        assert_eq!(told[3], "alone is done");
-        assert!(told[4].contains("There is no tool"), "{told:?}");
+        let texts_read = texts(&outcome).await;
+        assert_eq!(texts_read[0], "quick is done");
+        assert_eq!(texts_read[1], "look is done");
+        assert!(
+            texts_read[2].contains("may have taken effect"),
+            "{texts_read:?}"
+        );
+        assert_eq!(texts_read[3], "alone is done");
+        assert!(texts_read[4].contains("There is no tool"), "{texts_read:?}");
         assert_eq!(names(world.calls().await), before);
         // `quick` ran once, `look` twice, `pay` once, `alone` once, each with a key of its own.
         let mut runs = world.runs.all();
@@ -144,8 +147,8 @@ fn arguments_are_checked_again_by_the_tool_as_it_is_now() {
         let outcome = second.unwrap().resume(TURN).await.unwrap().await;
         assert!(outcome.is_answered());
         assert!(!world.runs.has("reached"));
-        let told = texts(&outcome).await;
-        assert!(told[0].contains("path"), "{told:?}");
+        let texts_read = texts(&outcome).await;
+        assert!(texts_read[0].contains("path"), "{texts_read:?}");
     });
 }
 
@@ -159,8 +162,11 @@ fn a_tool_that_is_gone_is_told_to_the_model() {
         let second = world.runner(&answers()).build().unwrap();
         let outcome = second.resume(TURN).await.unwrap().await;
         assert!(outcome.is_answered());
-        let told = texts(&outcome).await;
-        assert!(told[0].contains("There is no tool \"look\""), "{told:?}");
+        let texts_read = texts(&outcome).await;
+        assert!(
+            texts_read[0].contains("There is no tool \"look\""),
+            "{texts_read:?}"
+        );
     });
 }
 
@@ -175,7 +181,7 @@ async fn a_call_of_a_response_that_was_cut_off_is_not_run_when_its_turn_goes_on(
     let model = ScriptedModel::new([cut, Step::say("All is well.")]);
     let pay = world.acting("pay").build();
     let runner = world.runner(&model).tool(pay).build().unwrap();
-    let mut turn = runner.start(said());
+    let mut turn = runner.start(go_input());
     let mut heard = Vec::new();
     while let Some(event) = turn.next().await {
         if let TurnEvent::ToolCallIncomplete(call) = &event {
@@ -203,14 +209,14 @@ async fn calls_of_a_turn_that_goes_on_are_counted_on() {
     ]);
     let pay = world.acting("pay").build();
     let runner = world.runner(&model).tool(pay).build().unwrap();
-    assert!(!runner.run(said()).await.is_answered());
+    assert!(!runner.run(go_input()).await.is_answered());
     assert!(runner.resume(TURN).await.unwrap().await.is_answered());
     let lines = world
         .store
         .ledger(&ConversationId::new(TALK))
         .await
         .unwrap();
-    let ordinals: Vec<_> = lines.iter().filter_map(|line| line.ordinal()).collect();
+    let ordinals: Vec<_> = lines.iter().filter_map(|line| line.ordinal).collect();
     assert_eq!(ordinals, [0, 1, 2]);
     let mut keys = world.runs.all();
     keys.sort();

@@ -49,7 +49,7 @@ impl StoreLayer for Damaged {
             .collect();
         let revision = store.apply(conversation_id, batch).await?;
         let mut damaged = self.records.lock();
-        damaged.retain(|it| !written.contains(it));
+        damaged.retain(|record| !written.contains(record));
         Ok(revision)
     }
 
@@ -89,19 +89,19 @@ fn more() -> TurnInput {
 async fn a_conversation_goes_on_without_what_cannot_be_read_and_says_so() {
     let store = DamagedStore::default();
     let model = ScriptedModel::new([Step::say("one"), Step::say("two"), Step::say("three")]);
-    let told = Told::default();
+    let observed = Observed::default();
     let runner = runner(&store, &model)
         .remembering()
-        .observer(told.observer());
+        .observer(observed.observer());
     let runner = runner.build().unwrap();
-    let first = runner.run(said()).await;
+    let first = runner.run(go_input()).await;
     let message = first.records[0].clone();
     store.layer.damage(RecordKind::Message, message.id());
     let outcome = runner.run(more()).await;
     assert_eq!(outcome.text, "two");
     // The answer of the first turn, and what was said now.
     assert_eq!(model.shown(1).messages().len(), 2);
-    let warned = told.of("warning");
+    let warned = observed.of("warning");
     assert_eq!(warned.len(), 1, "{warned:?}");
     let warned = warned[0]["message"].as_str().unwrap();
     assert!(
@@ -149,7 +149,7 @@ async fn a_lease_that_cannot_be_read_is_taken_over_once_and_its_holder_refused()
     // So long that it does not renew its lease while the other one waits.
     let holder = runner(&store, &model).tool(slow.build());
     let holder = holder.lease(Duration::from_secs(3_600)).build().unwrap();
-    let held = holder.start(said());
+    let held = holder.start(go_input());
     reached.notified().await;
     store.layer.damage(RecordKind::Lease, record::Lease::ID);
     let other = runner(&store, &answers()).lease(Duration::from_secs(30));
@@ -164,7 +164,7 @@ async fn a_lease_that_cannot_be_read_is_taken_over_once_and_its_holder_refused()
         .await
         .unwrap()
         .unwrap();
-    assert_eq!((lease.fencing_token(), lease.turn_id()), (2, None));
+    assert_eq!((lease.fencing_token, lease.turn_id.as_deref()), (2, None));
 }
 
 #[tokio::test(start_paused = true)]
@@ -185,7 +185,7 @@ async fn a_holder_whose_lease_was_damaged_keeps_it() {
     });
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("Done.")]);
     let runner = runner(&store, &model).tool(act.build()).build().unwrap();
-    assert_eq!(runner.run(said()).await.text, "Done.");
+    assert_eq!(runner.run(go_input()).await.text, "Done.");
 }
 
 #[tokio::test]
@@ -193,7 +193,7 @@ async fn a_turn_that_cannot_be_read_is_not_taken_up_and_the_conversation_goes_on
     let store = DamagedStore::default();
     let model = ScriptedModel::new([Step::fail("a"), Step::say("All is well.")]);
     let runner = runner(&store, &model).build().unwrap();
-    runner.run(said()).await;
+    runner.run(go_input()).await;
     store.layer.damage(RecordKind::Turn, TURN);
     let error = runner
         .resume_with(TURN, TurnInput::empty().conversation(TALK))
@@ -201,7 +201,7 @@ async fn a_turn_that_cannot_be_read_is_not_taken_up_and_the_conversation_goes_on
     assert!(error.unwrap_err().message().contains("damaged"));
     let outcome = runner.resume(TURN).await.unwrap().await;
     assert!(error_of(&outcome).message().contains("damaged"));
-    let outcome = runner.run(said()).await;
+    let outcome = runner.run(go_input()).await;
     assert!(
         error_of(&outcome).message().contains("damaged"),
         "its id is not free"
@@ -241,13 +241,15 @@ fn without_its_line_in_the_ledger_a_call_is_not_run_again() {
             assert_eq!(second.run(more()).await.text, "All is well.");
             assert_eq!(runs.all(), ["paid"]);
             let shown = model.shown(0);
-            let told = shown.tool_calls().iter().map(|it| it.rendered());
-            let told: Vec<&str> = told.collect();
+            let shown_text = shown.tool_calls().iter().map(|call| call.rendered());
+            let shown_text: Vec<&str> = shown_text.collect();
             let expected = usize::from(kind == RecordKind::Ledger);
-            assert_eq!(told.len(), expected, "{told:?}");
+            assert_eq!(shown_text.len(), expected, "{shown_text:?}");
             assert!(
-                told.iter().all(|it| it.contains("may have taken effect")),
-                "{told:?}"
+                shown_text
+                    .iter()
+                    .all(|entry| entry.contains("may have taken effect")),
+                "{shown_text:?}"
             );
         });
     }

@@ -107,7 +107,7 @@ fn live_until(world: &World, at: usize, dies: Dies) -> bool {
             .await
             .unwrap();
         let turn = match there.is_empty() {
-            true => runner.start(said()),
+            true => runner.start(go_input()),
             false => runner.resume(TURN).await.unwrap(),
         };
         tokio::select! {
@@ -125,7 +125,7 @@ async fn judge(world: &World, what: &str) {
     for record in &records {
         match record {
             Record::Ledger(line) => {
-                states.insert(line.id().to_owned(), line.state());
+                states.insert(line.id().to_owned(), line.state);
             }
             Record::ToolCall(call) => {
                 calls += 1;
@@ -141,7 +141,7 @@ async fn judge(world: &World, what: &str) {
         .messages(&ConversationId::new(TALK))
         .await
         .unwrap();
-    let answers: Vec<&str> = answers.iter().map(|it| it.text()).collect();
+    let answers: Vec<&str> = answers.iter().map(|answer| answer.text()).collect();
     assert_eq!(answers, ["go", "All is well."], "{what}");
     let mut runs: BTreeMap<String, usize> = BTreeMap::new();
     for key in world.runs.all() {

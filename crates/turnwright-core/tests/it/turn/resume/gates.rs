@@ -8,7 +8,7 @@ use turnwright_core::record::GateState;
 fn die_at_gate(runner: &TurnRunner) -> String {
     let process = process();
     let (id, turn) = process.block_on(async {
-        let turn = runner.start(said());
+        let turn = runner.start(go_input());
         let open = opened(&turn.gates()).await;
         // It is noted before anybody can be asked for long.
         for _ in 0..10 {
@@ -29,8 +29,8 @@ fn an_approval_that_waited_waits_again_under_the_same_id() {
     process().block_on(async {
         let noted = world.store.gates(&ConversationId::new(TALK)).await.unwrap();
         assert_eq!(noted.len(), 1);
-        assert_eq!((noted[0].gate_id(), noted[0].name()), (&*id, "approval"));
-        assert_eq!(*noted[0].state(), GateState::Open);
+        assert_eq!((&*noted[0].gate_id, &*noted[0].name), (&*id, "approval"));
+        assert_eq!(noted[0].state, GateState::Open);
         let second = world.runner(&answers()).tool(pay()).build().unwrap();
         let turn = second.resume(TURN).await.unwrap();
         let gates = turn.gates();
@@ -42,7 +42,7 @@ fn an_approval_that_waited_waits_again_under_the_same_id() {
         assert_eq!(world.ledger().await, [("pay".to_owned(), "done")]);
         let noted = world.store.gates(&ConversationId::new(TALK)).await.unwrap();
         assert_eq!(noted.len(), 1);
-        assert_eq!(noted[0].state().name(), "resolved");
+        assert_eq!(noted[0].state.name(), "resolved");
     });
 }
 
@@ -72,7 +72,7 @@ fn what_was_approved_and_edited_before_counts_and_nobody_is_asked_again() {
     let first = first.build().unwrap();
     let process_one = process();
     let turn = process_one.block_on(async {
-        let turn = first.start(said());
+        let turn = first.start(go_input());
         let gates = turn.gates();
         let id = opened(&gates).await[0].id.clone();
         gates.approve_edited(&id, json!({ "amount": 3 })).unwrap();
@@ -82,15 +82,15 @@ fn what_was_approved_and_edited_before_counts_and_nobody_is_asked_again() {
     drop((process_one, turn));
     process().block_on(async {
         let noted = world.store.gates(&ConversationId::new(TALK)).await.unwrap();
-        assert_eq!(noted[0].state().name(), "resolved");
+        assert_eq!(noted[0].state.name(), "resolved");
         assert_eq!(world.ledger().await, []);
-        let told = Told::default();
+        let observed = Observed::default();
         let second = world.runner(&answers()).tool(pay());
-        let second = second.observer(told.observer()).build().unwrap();
+        let second = second.observer(observed.observer()).build().unwrap();
         let outcome = second.resume(TURN).await.unwrap().await;
         assert!(outcome.is_answered(), "{:?}", outcome.ended);
         assert!(
-            told.of("turnGateOpen").is_empty(),
+            observed.of("turnGateOpen").is_empty(),
             "somebody was asked again"
         );
         assert_eq!(seen.all(), [r#"{"amount":3}"#]);
@@ -132,7 +132,7 @@ fn asked_again(given: &str, recalls: bool) {
         let turn = second.resume(TURN).await.unwrap();
         let gates = turn.gates();
         assert_eq!(*opened(&gates).await[0].id, *id);
-        gates.refuse(&id, "not any more").unwrap();
+        gates.deny(&id, "not any more").unwrap();
         assert!(turn.await.is_answered());
         assert!(world.runs.all().is_empty());
     });
@@ -193,7 +193,7 @@ fn recalled_after(change: fn(&mut Value, &mut Value), reason: &'static str) -> b
             let asked = gates.next().await;
             if let Some(gate) = &asked {
                 assert_eq!(*gate.id, *id);
-                gates.refuse(&gate.id, "not any more").unwrap();
+                gates.deny(&gate.id, "not any more").unwrap();
             }
             asked.is_some()
         });
@@ -226,7 +226,7 @@ fn gates_of_middleware_wait_again_and_what_was_answered_there_is_not_asked_again
     let first = first.unwrap();
     let one = process();
     let (id, turn) = one.block_on(async {
-        let turn = first.start(said());
+        let turn = first.start(go_input());
         let gates = turn.gates();
         let open = opened(&gates).await;
         assert!(gates.resolve(&open[0].id, "yes").unwrap());
@@ -252,8 +252,8 @@ fn gates_of_middleware_wait_again_and_what_was_answered_there_is_not_asked_again
         assert_eq!((&*open[0].name, &*open[0].id), ("second", &*id));
         gates.resolve(&id, "no").unwrap();
         assert!(turn.await.is_answered());
-        let said = ["first: \"yes\"", "first: \"yes\"", "second: \"no\""];
-        assert_eq!(notes.all(), said);
+        let words = ["first: \"yes\"", "first: \"yes\"", "second: \"no\""];
+        assert_eq!(notes.all(), words);
     });
 }
 
@@ -290,10 +290,10 @@ fn a_gate_inside_of_a_handler_waits_again_only_if_the_tool_only_reads() {
                 false => turn.await,
             };
             assert!(outcome.is_answered());
-            let told = texts(&outcome).await.remove(0);
+            let texts_read = texts(&outcome).await.remove(0);
             match again {
-                true => assert_eq!(told, "\"here\""),
-                false => assert!(told.contains("may have taken effect"), "{told}"),
+                true => assert_eq!(texts_read, "\"here\""),
+                false => assert!(texts_read.contains("may have taken effect"), "{texts_read}"),
             }
             assert_eq!(world.runs.all().len(), if again { 2 } else { 1 });
         });
@@ -301,7 +301,7 @@ fn a_gate_inside_of_a_handler_waits_again_only_if_the_tool_only_reads() {
 }
 
 #[test]
-fn whoever_declined_before_has_declined() {
+fn a_rejection_before_the_resume_counts() {
     let world = World::default();
     let (reached, never) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let mut odd = Odd::store(4, How::Waits(Arc::clone(&reached), never));
@@ -311,10 +311,10 @@ fn whoever_declined_before_has_declined() {
     let first = first.build().unwrap();
     let one = process();
     let turn = one.block_on(async {
-        let turn = first.start(said());
+        let turn = first.start(go_input());
         let gates = turn.gates();
         let id = opened(&gates).await[0].id.clone();
-        gates.refuse(&id, "too dear").unwrap();
+        gates.deny(&id, "too dear").unwrap();
         reached.notified().await;
         turn
     });
@@ -347,7 +347,7 @@ fn a_gate_of_a_later_iteration_has_its_id_again_and_no_answer_of_an_earlier_one(
     let first = first.build().unwrap();
     let one = process();
     let turn = one.block_on(async {
-        let turn = first.start(said());
+        let turn = first.start(go_input());
         let mut gates = turn.gates();
         let gate = gates.next().await.unwrap();
         assert_eq!(&*gate.id, "go_on-1");

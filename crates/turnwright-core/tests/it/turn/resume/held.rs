@@ -70,7 +70,7 @@ async fn while_somebody_else_runs_a_turn_of_the_conversation_nobody_else_does() 
     let world = World::default();
     let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
     let runner = world.runner(&model).build().unwrap();
-    runner.run(said()).await;
+    runner.run(go_input()).await;
     let conversation_id = ConversationId::new(TALK);
     world
         .store
@@ -110,7 +110,7 @@ async fn while_somebody_else_runs_a_turn_of_the_conversation_nobody_else_does() 
     let outcome = runner.resume(TURN).await.unwrap().await;
     assert_eq!(outcome.text, "All is well.");
     let lease = world.store.lease(&conversation_id).await.unwrap().unwrap();
-    assert_eq!((lease.fencing_token(), lease.turn_id()), (10, None));
+    assert_eq!((lease.fencing_token, lease.turn_id.as_deref()), (10, None));
 }
 
 #[tokio::test]
@@ -125,7 +125,7 @@ async fn whoever_lost_the_turn_can_write_nothing_more_and_starts_nothing_more() 
     ]);
     let pay = world.acting("pay").build();
     let runner = world.runner(&model).tool(slow.build()).tool(pay);
-    let turn = runner.build().unwrap().start(said());
+    let turn = runner.build().unwrap().start(go_input());
     reached.notified().await;
     // Another process has taken it over.
     let conversation_id = ConversationId::new(TALK);
@@ -155,7 +155,7 @@ async fn a_turn_that_takes_long_keeps_its_lease() {
     let model = ScriptedModel::new([Step::wait(Duration::from_secs(100)).then_say("At last.")]);
     let runner = TurnRunner::builder(model).store(odd.clone());
     let runner = runner.lease(Duration::from_secs(3)).build().unwrap();
-    assert_eq!(runner.run(said()).await.text, "At last.");
+    assert_eq!(runner.run(go_input()).await.text, "At last.");
     // The beginning, the answer, the end, and a renewal each second.
     let writes = odd.layer.writes.load(std::sync::atomic::Ordering::Relaxed);
     assert!((95..=105).contains(&writes), "{writes} writes");
@@ -165,7 +165,7 @@ async fn a_turn_that_takes_long_keeps_its_lease() {
         .await
         .unwrap()
         .unwrap();
-    assert_eq!((held.fencing_token(), held.turn_id()), (1, None));
+    assert_eq!((held.fencing_token, held.turn_id.as_deref()), (1, None));
 }
 
 #[tokio::test]
@@ -175,13 +175,13 @@ async fn a_new_turn_waits_for_the_one_that_is_being_called_off() {
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("Hello.")]);
     let act = world.endless("act", &reached).build();
     let runner = world.runner(&model).tool(act).build().unwrap();
-    let turn = runner.start(said());
+    let turn = runner.start(go_input());
     reached.notified().await;
     drop(turn);
     let outcome = runner.run(TurnInput::new("hello").conversation(TALK)).await;
     assert_eq!(outcome.text, "Hello.");
     let turns = world.store.turns(&ConversationId::new(TALK)).await.unwrap();
-    let states: Vec<&str> = turns.iter().map(|it| it.state().as_str()).collect();
+    let states: Vec<&str> = turns.iter().map(|turn| turn.state.as_str()).collect();
     assert_eq!(states, ["aborted", "answered"]);
 }
 
@@ -203,22 +203,26 @@ fn a_new_turn_gives_up_the_one_that_was_cut_off_and_says_what_is_known() {
         .unwrap();
     world.die(&first, &reached);
     process().block_on(async {
-        let told = Told::default();
+        let observed = Observed::default();
         let model = answers();
         let second = world.runner(&model).remembering();
-        let second = second.observer(told.observer()).build().unwrap();
+        let second = second.observer(observed.observer()).build().unwrap();
         let outcome = second.run(TurnInput::new("hello").conversation(TALK)).await;
         assert!(outcome.is_answered());
         assert_eq!(outcome.records.len(), 2, "calls of another turn");
         assert_eq!(world.state().await, ("abandoned", 1));
         assert_eq!(world.ledger().await, [("pay".to_owned(), "unknown")]);
-        let warned = told.of("warning");
+        let warned = observed.of("warning");
         let warned = warned[0]["message"].as_str().unwrap();
         assert!(warned.contains("one of its calls"), "{warned}");
         let shown = model.shown(0);
-        let told: Vec<&str> = shown.tool_calls().iter().map(|it| it.rendered()).collect();
-        assert!(told[0].contains("Nothing was changed by it"), "{told:?}");
-        assert!(told[1].contains("may have taken effect"), "{told:?}");
+        let text: Vec<&str> = shown
+            .tool_calls()
+            .iter()
+            .map(|call| call.rendered())
+            .collect();
+        assert!(text[0].contains("Nothing was changed by it"), "{text:?}");
+        assert!(text[1].contains("may have taken effect"), "{text:?}");
         let outcome = second.resume(TURN).await.unwrap().await;
         assert_eq!(code_of(&outcome), "E_TURN_NOT_RESUMABLE");
     });
@@ -248,7 +252,7 @@ async fn a_turn_begins_whoever_else_writes() {
         }
     });
     let runner = world.runner(&answers()).build().unwrap();
-    assert!(runner.run(said()).await.is_answered());
+    assert!(runner.run(go_input()).await.is_answered());
     writer.await.unwrap();
     assert_eq!(world.state().await, ("answered", 1));
 }
@@ -263,7 +267,7 @@ async fn what_a_turn_could_not_write_is_closed_by_the_next_one() {
     let pay = world.acting("pay").build();
     let runner = TurnRunner::builder(model).store(odd).tool(pay).build();
     let runner = runner.unwrap();
-    assert_eq!(code_of(&runner.run(said()).await), "E_STORE_ERROR");
+    assert_eq!(code_of(&runner.run(go_input()).await), "E_STORE_ERROR");
     assert_eq!(world.state().await, ("failed", 1));
     assert_eq!(world.ledger().await, [("pay".to_owned(), "begun")]);
     let outcome = runner.run(TurnInput::new("hello").conversation(TALK)).await;
@@ -281,7 +285,7 @@ async fn a_conversation_that_was_deleted_under_a_turn_stays_deleted_and_can_begi
     let slow = slow(&reached, &go);
     let model = ScriptedModel::new([Step::call_tool("slow", "{}"), Step::say("Hello.")]);
     let runner = world.runner(&model).tool(slow.build()).build().unwrap();
-    let turn = runner.start(said());
+    let turn = runner.start(go_input());
     reached.notified().await;
     let conversation_id = ConversationId::new(TALK);
     world
@@ -296,7 +300,7 @@ async fn a_conversation_that_was_deleted_under_a_turn_stays_deleted_and_can_begi
     let outcome = runner.run(TurnInput::new("hello").conversation(TALK)).await;
     assert_eq!(outcome.text, "Hello.");
     let lease = world.store.lease(&conversation_id).await.unwrap().unwrap();
-    assert_eq!(lease.fencing_token(), 3);
+    assert_eq!(lease.fencing_token, 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -304,7 +308,7 @@ async fn a_lease_of_a_clock_that_was_wrong_holds_nobody_up() {
     let world = World::default();
     let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
     let runner = world.runner(&model).build().unwrap();
-    runner.run(said()).await;
+    runner.run(go_input()).await;
     let conversation_id = ConversationId::new(TALK);
     world
         .store
@@ -326,7 +330,7 @@ async fn the_holder_of_a_lease_is_not_taken_for_gone_whatever_its_clock_says() {
         let world = World::default();
         let model = ScriptedModel::new([Step::fail("out of reach")]);
         let runner = world.runner(&model).build().unwrap();
-        runner.run(said()).await;
+        runner.run(go_input()).await;
         let conversation_id = ConversationId::new(TALK);
         let (store, of) = (Arc::clone(&world.store), conversation_id.clone());
         let owner = record::new_id();
@@ -345,7 +349,7 @@ async fn the_holder_of_a_lease_is_not_taken_for_gone_whatever_its_clock_says() {
         let outcome = runner.resume(TURN).await.unwrap().await;
         assert_eq!(code_of(&outcome), "E_TURN_HELD", "{skew}");
         let held = world.store.lease(&conversation_id).await.unwrap().unwrap();
-        assert_eq!(held.fencing_token(), 9, "{skew}");
+        assert_eq!(held.fencing_token, 9, "{skew}");
         alive.abort();
     }
 }
@@ -357,7 +361,7 @@ async fn the_lease_of_a_process_that_is_gone_is_taken_over_after_its_term_whatev
         let world = World::default();
         let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
         let runner = world.runner(&model).build().unwrap();
-        runner.run(said()).await;
+        runner.run(go_input()).await;
         let conversation_id = ConversationId::new(TALK);
         let left = lease(TURN, 9, &wall(skew + 3_600_000));
         world.store.put(&conversation_id, left).await.unwrap();
@@ -378,7 +382,7 @@ async fn a_renewal_is_seen_although_the_time_in_it_is_the_same() {
         .runner(&ScriptedModel::new([Step::fail("a")]))
         .build()
         .unwrap();
-    runner.run(said()).await;
+    runner.run(go_input()).await;
     let (store, conversation_id) = (Arc::clone(&world.store), ConversationId::new(TALK));
     let (owner, until) = (record::new_id(), soon());
     let first = lease_of(&owner, TURN, 9, &until, 0);
@@ -404,7 +408,7 @@ async fn what_was_seen_of_a_lease_counts_for_the_next_attempt() {
     let world = World::default();
     let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("All is well.")]);
     let runner = world.runner(&model).build().unwrap();
-    runner.run(said()).await;
+    runner.run(go_input()).await;
     let left = lease(TURN, 9, &soon());
     world
         .store
@@ -441,9 +445,9 @@ async fn a_handler_learns_at_once_that_the_turn_is_no_longer_its_own() {
                     }
                     "by scope" => drop(store.delete_conversation(ctx.conversation_id()).await?),
                     _ => {
-                        for it in store.records(ctx.conversation_id()).await? {
+                        for record in store.records(ctx.conversation_id()).await? {
                             store
-                                .delete(ctx.conversation_id(), it.kind(), it.id())
+                                .delete(ctx.conversation_id(), record.kind(), record.id())
                                 .await?;
                         }
                     }
@@ -454,7 +458,7 @@ async fn a_handler_learns_at_once_that_the_turn_is_no_longer_its_own() {
             }
         });
         let runner = world.runner(&calls("act")).tool(act.build());
-        let outcome = runner.build().unwrap().run(said()).await;
+        let outcome = runner.build().unwrap().run(go_input()).await;
         assert_eq!(code_of(&outcome), "E_TURN_TAKEN_OVER", "{deleted}");
         assert_eq!(world.runs.all(), ["true", "E_TURN_TAKEN_OVER"], "{deleted}");
     }
@@ -481,7 +485,7 @@ async fn a_lease_that_was_deleted_does_not_give_its_fence_to_another_turn() {
         }
     });
     let runner = world.runner(&calls("act")).tool(act.build());
-    let outcome = runner.build().unwrap().run(said()).await;
+    let outcome = runner.build().unwrap().run(go_input()).await;
     assert_eq!(code_of(&outcome), "E_TURN_TAKEN_OVER");
     assert_eq!(world.runs.all(), ["E_TURN_TAKEN_OVER"]);
 }
@@ -494,7 +498,7 @@ async fn a_conversation_that_was_deleted_leaves_its_effect_keys_to_no_other() {
         let model = ScriptedModel::new([Step::call_tool("pay", "{}"), Step::say("Paid.")]);
         let pay = world.acting("pay").build();
         let runner = world.runner(&model).tool(pay).build().unwrap();
-        assert_eq!(runner.run(said()).await.text, "Paid.");
+        assert_eq!(runner.run(go_input()).await.text, "Paid.");
         world
             .store
             .delete_conversation(&ConversationId::new(TALK))
@@ -525,6 +529,6 @@ async fn a_handler_can_make_sure_that_the_turn_is_still_its_own() {
     });
     let runner = world.runner(&calls("act")).tool(act.build());
     let runner = runner.lease(Duration::from_millis(100)).build().unwrap();
-    assert_eq!(code_of(&runner.run(said()).await), "E_TURN_TAKEN_OVER");
+    assert_eq!(code_of(&runner.run(go_input()).await), "E_TURN_TAKEN_OVER");
     assert_eq!(world.runs.all(), ["true", "E_TURN_TAKEN_OVER"]);
 }

@@ -66,7 +66,7 @@ impl World {
     fn die(&self, runner: &TurnRunner, reached: &Notify) {
         let process = process();
         let turn = process.block_on(async {
-            let turn = runner.start(said());
+            let turn = runner.start(go_input());
             reached.notified().await;
             turn
         });
@@ -87,7 +87,7 @@ impl World {
     async fn state(&self) -> (&'static str, u32) {
         let turns = self.store.turns(&ConversationId::new(TALK)).await.unwrap();
         let turn = turns.iter().find(|turn| turn.id() == TURN).unwrap();
-        (turn.state().as_str(), turn.runs())
+        (turn.state.as_str(), turn.runs)
     }
 
     /// The calls of the conversation, with their ids.
@@ -99,7 +99,7 @@ impl World {
     }
 }
 
-fn said() -> TurnInput {
+fn go_input() -> TurnInput {
     TurnInput::new("go").conversation(TALK).turn_id(TURN)
 }
 

@@ -13,11 +13,11 @@ async fn a_turn_that_failed_goes_on_where_it_was_and_nothing_is_done_twice() {
     ]);
     let pay = world.acting("pay").build();
     let runner = world.runner(&model).tool(pay).build().unwrap();
-    let failed = runner.run(said().stash("user.name", "Ada")).await;
+    let failed = runner.run(go_input().stash("user.name", "Ada")).await;
     assert!(!failed.is_answered());
     assert_eq!(world.state().await, ("failed", 1));
-    let told = Told::default();
-    let input = TurnInput::empty().observer(told.observer());
+    let observed = Observed::default();
+    let input = TurnInput::empty().observer(observed.observer());
     let outcome = runner.resume_with(TURN, input).await.unwrap().await;
     assert_eq!(outcome.text, "All is well.");
     assert_eq!(world.runs.all().len(), 1);
@@ -26,15 +26,15 @@ async fn a_turn_that_failed_goes_on_where_it_was_and_nothing_is_done_twice() {
     let kinds: Vec<&str> = outcome
         .records
         .iter()
-        .map(|it| it.kind().as_str())
+        .map(|record| record.kind().as_str())
         .collect();
     assert_eq!(kinds, ["message", "tool_call", "message"]);
-    assert_eq!(told.of("turnStart")[0]["resumed"], true);
-    told.assert_paired();
+    assert_eq!(observed.of("turnStart")[0]["resumed"], true);
+    observed.assert_paired();
     assert_eq!(world.state().await, ("answered", 2));
     let turns = world.store.turns(&ConversationId::new(TALK)).await.unwrap();
-    assert_eq!(turns[0].error(), None);
-    assert_eq!(turns[0].usage().input_tokens, 30);
+    assert_eq!(turns[0].error, None);
+    assert_eq!(turns[0].usage.input_tokens, 30);
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn what_stood_in_the_stash_when_it_began_stands_there_again() {
         }),
     ]);
     let runner = world.runner(&model).build().unwrap();
-    let input = said().stash("user.name", "Ada").stash("lang", "en");
+    let input = go_input().stash("user.name", "Ada").stash("lang", "en");
     runner.run(input).await;
     let input = TurnInput::empty().stash("lang", "de");
     let outcome = runner.resume_with(TURN, input).await.unwrap().await;
@@ -76,7 +76,7 @@ async fn a_turn_that_was_answered_gives_its_answer_again_and_nothing_runs() {
     let layers = Notes::default();
     let runner = world.runner(&model).tool(pay);
     let runner = runner.turn_input(layers.layer("input")).build().unwrap();
-    let first = runner.run(said()).await;
+    let first = runner.run(go_input()).await;
     // The conversation may have gone on since.
     model.push(Step::say("And now?"));
     runner.run(TurnInput::new("more").conversation(TALK)).await;
@@ -88,7 +88,7 @@ async fn a_turn_that_was_answered_gives_its_answer_again_and_nothing_runs() {
         outcome
             .records
             .iter()
-            .map(|it| it.id().to_owned())
+            .map(|record| record.id().to_owned())
             .collect()
     };
     assert_eq!(ids(&again), ids(&first));
@@ -144,10 +144,10 @@ fn words_whose_calls_were_lost_are_not_the_end_of_the_prompt() {
         let outcome = second.resume(TURN).await.unwrap().await;
         assert_eq!(outcome.text, "All is well.");
         let shown = model.shown(0);
-        let said = shown.texts();
-        assert_eq!(said[..2], ["go", "Let me see."]);
-        assert!(said[2].contains("Go on from here"), "{said:?}");
-        assert_eq!(said.len(), 3);
+        let words = shown.texts();
+        assert_eq!(words[..2], ["go", "Let me see."]);
+        assert!(words[2].contains("Go on from here"), "{words:?}");
+        assert_eq!(words.len(), 3);
     });
 }
 
@@ -162,7 +162,7 @@ async fn a_turn_that_was_called_off_or_came_to_a_limit_goes_on() {
     let pay = world.acting("pay").build();
     let runner = world.runner(&model).tool(pay).iteration_limit(1).build();
     let runner = runner.unwrap();
-    assert_eq!(runner.run(said()).await.ended.name(), "limit");
+    assert_eq!(runner.run(go_input()).await.ended.name(), "limit");
     assert_eq!(world.state().await, ("limit", 1));
     let token = Cancellation::new();
     token.cancel();
@@ -182,7 +182,7 @@ async fn a_turn_that_its_conversation_went_on_without_is_not_taken_up() {
     let world = World::default();
     let model = ScriptedModel::new([Step::fail("out of reach"), Step::say("Hello.")]);
     let runner = world.runner(&model).build().unwrap();
-    runner.run(said()).await;
+    runner.run(go_input()).await;
     runner.run(TurnInput::new("hello").conversation(TALK)).await;
     let outcome = runner.resume(TURN).await.unwrap().await;
     assert_eq!(code_of(&outcome), "E_TURN_NOT_RESUMABLE");
@@ -191,14 +191,14 @@ async fn a_turn_that_its_conversation_went_on_without_is_not_taken_up() {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_refused_has_ended() {
+async fn a_nacked_turn_has_ended() {
     let world = World::default();
     let model = ScriptedModel::new([Step::nack("no")]);
     let runner = world.runner(&model).build().unwrap();
-    runner.run(said()).await;
+    runner.run(go_input()).await;
     let outcome = runner.resume(TURN).await.unwrap().await;
     assert_eq!(code_of(&outcome), "E_TURN_NOT_RESUMABLE");
-    assert_eq!(world.state().await, ("refused", 1));
+    assert_eq!(world.state().await, ("nacked", 1));
 }
 
 #[tokio::test]
@@ -245,8 +245,8 @@ async fn earlier_turns_are_there_for_a_turn_that_goes_on() {
     let failed = chat.say("Who am I?").await;
     let outcome = chat.resume(failed.turn_id).await;
     assert_eq!(outcome.text, "You are Ada.");
-    let said = ["I am Ada.", "Hello, Ada.", "Who am I?"];
-    assert_eq!(model.shown(2).texts(), said);
+    let words = ["I am Ada.", "Hello, Ada.", "Who am I?"];
+    assert_eq!(model.shown(2).texts(), words);
 }
 
 #[tokio::test]
@@ -262,7 +262,7 @@ async fn a_typed_answer_that_was_stored_is_checked_and_asked_for_again_if_it_doe
         Step::say(r#"{"n": 3}"#),
     ]);
     let runner = world.runner(&model).build().unwrap();
-    let failed = runner.run_typed::<Count>(said()).await;
+    let failed = runner.run_typed::<Count>(go_input()).await;
     assert!(failed.answer.is_err());
     let again = runner.resume_typed::<Count>(TURN, TurnInput::empty()).await;
     assert_eq!(again.unwrap().answer.unwrap().n, 3);
@@ -279,10 +279,10 @@ async fn a_turn_is_begun_once_and_its_id_is_nobody_elses() {
     ]);
     let pay = world.acting("pay").build();
     let runner = world.runner(&model).tool(pay).build().unwrap();
-    assert!(!runner.run(said()).await.is_answered());
+    assert!(!runner.run(go_input()).await.is_answered());
     let before = world.conversation_id().await.len();
     // Somebody tries the same request again.
-    let outcome = runner.run(said()).await;
+    let outcome = runner.run(go_input()).await;
     assert_eq!(code_of(&outcome), "E_TURN_EXISTS");
     let error = error_of(&outcome);
     assert!(error.message().contains("which is failed"), "{error}");
@@ -292,7 +292,7 @@ async fn a_turn_is_begun_once_and_its_id_is_nobody_elses() {
         "something was written"
     );
     assert!(runner.resume(TURN).await.unwrap().await.is_answered());
-    assert_eq!(code_of(&runner.run(said()).await), "E_TURN_EXISTS");
+    assert_eq!(code_of(&runner.run(go_input()).await), "E_TURN_EXISTS");
     assert_eq!(world.runs.all().len(), 1);
     // In another conversation it is another turn.
     model.push(Step::say("Elsewhere."));

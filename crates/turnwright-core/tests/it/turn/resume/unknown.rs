@@ -65,7 +65,7 @@ fn a_call_that_did_not_take_effect_runs_again_with_the_same_key() {
 
 #[test]
 fn where_the_tool_cannot_say_somebody_is_asked_and_their_word_counts() {
-    for (answer, told, state, runs) in [
+    for (answer, shown_text, state, runs) in [
         (
             json!({ "found": "done", "result": "It is paid." }),
             "It is paid.",
@@ -86,7 +86,7 @@ fn where_the_tool_cannot_say_somebody_is_asked_and_their_word_counts() {
             let failing = |_: UnknownCall| async {
                 Err::<Finding, BoxError>("the bank does not answer".into())
             };
-            let told_of = Told::default();
+            let told_of = Observed::default();
             let pay = world.acting("pay").reconcile(failing).build();
             let second = world.runner(&answers()).tool(pay);
             let second = second
@@ -105,7 +105,7 @@ fn where_the_tool_cannot_say_somebody_is_asked_and_their_word_counts() {
             assert!(gates.resolve(&open[0].id, answer.clone()).unwrap());
             let outcome = turn.await;
             let text = texts(&outcome).await.remove(0);
-            assert!(text.contains(told), "{answer}: {text}");
+            assert!(text.contains(shown_text), "{answer}: {text}");
             assert_eq!(world.ledger().await, [("pay".to_owned(), state)]);
             assert_eq!(world.runs.all().len(), runs, "{answer}");
             let warned = told_of.of("warning");

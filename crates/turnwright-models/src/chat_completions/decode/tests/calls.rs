@@ -205,10 +205,10 @@ fn arguments_may_be_an_object_null_or_missing() {
     let deep = "[".repeat(5_000) + &"]".repeat(5_000);
     let text = Value::from(deep.as_str()).to_string();
     assert_eq!(call(&text), deep, "as text they may be anything");
-    let whole = format!(
+    let complete = format!(
         r#"{{"choices":[{{"message":{{"tool_calls":[{{"function":{{"arguments":{deep}}}}}]}}}}]}}"#
     );
-    let error = super::decode(None, whole.as_bytes()).unwrap_err();
+    let error = super::decode(None, complete.as_bytes()).unwrap_err();
     assert!(error.message().contains("recursion limit"), "{error}");
     let reply = body(&message(
         json!({ "tool_calls": [{ "id": "a", "function": { "name": "f" } }] }),
@@ -287,12 +287,12 @@ proptest! {
 fn a_response_has_no_more_calls_than_may_be() {
     use turnwright_core::ErrorKind;
     let list = |count: usize| vec![json!({}); count];
-    let whole = |count: usize| {
+    let complete = |count: usize| {
         json!({ "choices": [{ "message": { "tool_calls": list(count) }, "finish_reason": "stop" }] }).to_string()
     };
     let decode = |text: &str| crate::chat_completions::decode::decode(None, text.as_bytes());
-    assert_eq!(decode(&whole(1_000)).unwrap().tool_calls.len(), 1_000);
-    assert!(decode(&whole(1_001)).is_err());
+    assert_eq!(decode(&complete(1_000)).unwrap().tool_calls.len(), 1_000);
+    assert!(decode(&complete(1_001)).is_err());
     let call = |index: usize| json!({ "index": index, "id": format!("c{index}"), "function": { "name": "t", "arguments": "{}" } });
     let stream: String = (0..1_001)
         .map(|index| {

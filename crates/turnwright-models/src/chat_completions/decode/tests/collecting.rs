@@ -19,21 +19,21 @@ fn pieces_of_details_are_put_together_by_type_and_index() {
         vec![json!({ "type": "reasoning.text", "index": 1, "text": null, "signature": "s" })],
         vec![json!({ "type": "reasoning.encrypted", "index": 0, "data": "y", "id": "2" })],
     ]);
-    let whole = json!([
+    let complete = json!([
         { "type": "reasoning.summary", "index": 0, "summary": "ab", "format": "f" },
         { "type": "reasoning.encrypted", "index": 0, "data": "x", "id": "1" },
         { "type": "reasoning.text", "index": 1, "text": "t", "signature": "s" },
         { "type": "reasoning.encrypted", "index": 0, "data": "y", "id": "2" },
     ]);
-    assert_eq!(json!(details), whole);
+    assert_eq!(json!(details), complete);
 }
 
 #[test]
 fn details_without_an_index_go_on_with_the_last_of_an_earlier_chunk() {
     let text = |text: &str| json!({ "type": "reasoning.text", "text": text });
     assert_eq!(merged([vec![text("a")], vec![text("b")]]), [text("ab")]);
-    let whole = [text("a"), text("b"), json!("odd")];
-    assert_eq!(merged([whole.to_vec()]), whole);
+    let complete = [text("a"), text("b"), json!("odd")];
+    assert_eq!(merged([complete.to_vec()]), complete);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn pieces(item: &Value, cuts: &[usize]) -> Vec<Value> {
 proptest! {
     #[test]
     fn details_in_pieces_are_the_whole_ones(items in items(), together in any::<bool>()) {
-        let whole: Vec<Value> = items.iter().map(|(item, _)| item.clone()).collect();
+        let complete: Vec<Value> = items.iter().map(|(item, _)| item.clone()).collect();
         let cut: Vec<Value> = items.iter().flat_map(|(item, cuts)| pieces(item, cuts)).collect();
         let chunks: Vec<Vec<Value>> = match together {
             true => vec![cut],
@@ -119,6 +119,6 @@ proptest! {
             item
         };
         let merged: Vec<Value> = merged(chunks).into_iter().map(with_nulls).collect();
-        prop_assert_eq!(merged, whole);
+        prop_assert_eq!(merged, complete);
     }
 }

@@ -63,8 +63,9 @@ fn thoughts_come_in_either_field() {
 #[test]
 fn thoughts_in_several_fields_count_once() {
     let details = json!([{ "type": "reasoning.text", "text": "a", "index": 0 }]);
-    let said = json!({ "reasoning": "a", "reasoning_content": "a", "reasoning_details": details });
-    for reply in [body(&message(said.clone())), streamed(&[delta(said)])] {
+    let content =
+        json!({ "reasoning": "a", "reasoning_content": "a", "reasoning_details": details });
+    for reply in [body(&message(content.clone())), streamed(&[delta(content)])] {
         assert_eq!(reply.reasoning, "a");
         assert_eq!(json!(reply.reasoning_details), details);
     }
@@ -216,10 +217,10 @@ fn the_id_and_the_model_are_told_once() {
 
 #[test]
 fn neither_deltas_nor_replies_show_what_a_model_says() {
-    let said = json!({ "content": "secret", "reasoning": "secret", "refusal": "secret",
+    let content = json!({ "content": "secret", "reasoning": "secret", "refusal": "secret",
         "reasoning_details": [{ "text": "secret" }],
         "tool_calls": [{ "id": "a", "function": { "name": "f", "arguments": "secret" }, "x": "secret" }] });
-    let text = message(said).to_string();
+    let text = message(content).to_string();
     let deltas = super::deltas_of(&text);
     assert_eq!(deltas.len(), 7);
     let shown = format!(

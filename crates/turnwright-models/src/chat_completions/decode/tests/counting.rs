@@ -78,8 +78,8 @@ fn cached_tokens_have_many_names() {
 fn tokens_of_thoughts_stand_in_the_details_or_beside_them() {
     let details = json!({ "prompt_tokens": 1, "completion_tokens": 5, "completion_tokens_details": { "reasoning_tokens": 4 } });
     assert_eq!(usage(&details).3, 4);
-    let beside = json!({ "prompt_tokens": 1, "completion_tokens": 5, "reasoning_tokens": 4 });
-    assert_eq!(usage(&beside).3, 4);
+    let separate = json!({ "prompt_tokens": 1, "completion_tokens": 5, "reasoning_tokens": 4 });
+    assert_eq!(usage(&separate).3, 4);
 }
 
 #[test]

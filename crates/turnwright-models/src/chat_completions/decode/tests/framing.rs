@@ -130,7 +130,7 @@ fn how_a_response_is_cut_makes_no_difference() {
         "\u{FEFF}: c\r\n\r\n{}",
         stream(&[delta(json!({ "content": "ä€" })), finish("stop")])
     );
-    let whole = deltas_of(&text);
+    let complete = deltas_of(&text);
     for first in 0..text.len() {
         let mut decoder = Decoder::new(Some("application/octet-stream"));
         let mut deltas = Vec::new();
@@ -139,6 +139,6 @@ fn how_a_response_is_cut_makes_no_difference() {
         decoder.push(&[], &mut deltas).unwrap();
         decoder.push(two, &mut deltas).unwrap();
         decoder.finish(&mut deltas).unwrap();
-        assert_eq!(deltas, whole);
+        assert_eq!(deltas, complete);
     }
 }

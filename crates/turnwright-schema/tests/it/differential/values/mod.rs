@@ -127,24 +127,26 @@ fn kind(facets: &[Facet<'_>], rng: &mut Rng) -> &'static str {
         "object", "array", "string", "integer", "number", "boolean", "null",
     ];
     let takes = |facet: &Facet<'_>, kind: &str| match facet.get("type") {
-        Some(Value::String(said)) => said == kind || (said == "number" && kind == "integer"),
-        Some(Value::Array(said)) => said.iter().any(|said| said == kind),
+        Some(Value::String(message)) => {
+            message == kind || (message == "number" && kind == "integer")
+        }
+        Some(Value::Array(message)) => message.iter().any(|message| message == kind),
         _ => true,
     };
     let taken: Vec<_> = KINDS
         .into_iter()
         .filter(|kind| facets.iter().all(|facet| takes(facet, kind)))
         .collect();
-    let said = facets.iter().any(|facet| facet.contains_key("type"));
+    let message = facets.iter().any(|facet| facet.contains_key("type"));
     let hint = |keywords: &[&str]| {
         facets
             .iter()
             .any(|facet| keywords.iter().any(|word| facet.contains_key(*word)))
     };
-    if !said && hint(&["properties", "required"]) {
+    if !message && hint(&["properties", "required"]) {
         return "object";
     }
-    if !said && hint(&["maxLength", "pattern", "format"]) {
+    if !message && hint(&["maxLength", "pattern", "format"]) {
         return "string";
     }
     if taken.is_empty() {
@@ -156,10 +158,10 @@ fn kind(facets: &[Facet<'_>], rng: &mut Rng) -> &'static str {
 
 fn text(facets: &[Facet<'_>], rng: &mut Rng) -> Value {
     for facet in facets {
-        let said = |keyword| facet.get(keyword).and_then(Value::as_str);
-        let known = said("pattern")
+        let message = |keyword| facet.get(keyword).and_then(Value::as_str);
+        let known = message("pattern")
             .and_then(texts::pattern)
-            .or_else(|| said("format").and_then(texts::format));
+            .or_else(|| message("format").and_then(texts::format));
         if let Some(known) = known {
             let texts = if rng.chance(96) {
                 known.good
@@ -168,10 +170,10 @@ fn text(facets: &[Facet<'_>], rng: &mut Rng) -> Value {
             };
             return json!(rng.pick(texts));
         }
-        if said("contentEncoding").is_some() {
+        if message("contentEncoding").is_some() {
             return json!(rng.pick(&["e30=", "WzFd", ""]));
         }
-        if said("contentMediaType").is_some() {
+        if message("contentMediaType").is_some() {
             return json!(rng.pick(&["{}", "[1]", "5"]));
         }
     }

@@ -11,9 +11,9 @@ use super::problem::SchemaProblem;
 use super::walk::BAD_PATTERN;
 
 /// The verdict on a whole document, and on its parts where a part is asked for.
-pub(crate) enum Verdict {
+pub(crate) enum Validators {
     /// No part is ever asked for by itself.
-    Whole(Box<Validator>),
+    Complete(Box<Validator>),
     Parts {
         map: Box<ValidatorMap>,
         parts: Vec<Part>,
@@ -49,27 +49,27 @@ pub(crate) fn options(draft: Draft) -> &'static ValidationOptions<'static> {
     }
 }
 
-impl Verdict {
+impl Validators {
     pub(crate) fn build(
         document: &Value,
         draft: Draft,
         plan: &Plan,
         parts: bool,
-    ) -> Result<Verdict, SchemaProblem> {
-        if !parts {
-            let whole = options(draft)
+    ) -> Result<Validators, SchemaProblem> {
+        let single = || {
+            options(draft)
                 .build(document)
-                .map_err(|error| problem(&error))?;
-            return Ok(Verdict::Whole(Box::new(whole)));
+                .map_err(|error| problem(&error))
+        };
+        if !parts {
+            return Ok(Validators::Complete(Box::new(single()?)));
         }
         let map = options(draft)
             .build_map(document)
             .map_err(|error| problem(&error))?;
         if !map.contains_key("#") {
             // A map leaves out what it could not build; building it by itself says why.
-            options(draft)
-                .build(document)
-                .map_err(|error| problem(&error))?;
+            single()?;
         }
         let mut parts = Vec::with_capacity(plan.nodes.len());
         for node in &plan.nodes {
@@ -80,7 +80,7 @@ impl Verdict {
                 Part::Apart(Box::new(build_apart(document, draft, &node.pointer)?))
             });
         }
-        Ok(Verdict::Parts {
+        Ok(Validators::Parts {
             map: Box::new(map),
             parts,
         })
@@ -88,19 +88,19 @@ impl Verdict {
 
     /// Whether parts can be asked by themselves.
     pub(crate) fn has_parts(&self) -> bool {
-        matches!(self, Verdict::Parts { .. })
+        matches!(self, Validators::Parts { .. })
     }
 
     /// The validator of the whole document.
-    pub(crate) fn whole(&self) -> Option<&Validator> {
+    pub(crate) fn document(&self) -> Option<&Validator> {
         match self {
-            Verdict::Whole(validator) => Some(validator),
-            Verdict::Parts { map, .. } => map.get("#"),
+            Validators::Complete(validator) => Some(validator),
+            Validators::Parts { map, .. } => map.get("#"),
         }
     }
 
     pub(crate) fn accepts(&self, value: &Value) -> bool {
-        self.whole()
+        self.document()
             .is_some_and(|validator| validator.is_valid(value))
     }
 
@@ -112,8 +112,8 @@ impl Verdict {
     /// The validator of one part, where parts were asked for.
     pub(crate) fn part(&self, node: NodeId) -> Option<&Validator> {
         match self {
-            Verdict::Whole(_) => None,
-            Verdict::Parts { map, parts } => match parts.get(node)? {
+            Validators::Complete(_) => None,
+            Validators::Parts { map, parts } => match parts.get(node)? {
                 Part::InMap(key) => map.get(key),
                 Part::Apart(validator) => Some(validator),
             },
@@ -125,10 +125,8 @@ impl Verdict {
 fn build_apart(document: &Value, draft: Draft, pointer: &str) -> Result<Validator, SchemaProblem> {
     const ADDRESS: &str = "urn:turnwright:document";
     let failed = |error: &dyn std::fmt::Display| {
-        SchemaProblem::new(
-            pointer,
-            format!("this part of it cannot be checked by itself: {error}"),
-        )
+        let message = format!("this part of it cannot be checked by itself: {error}");
+        SchemaProblem::new(pointer, message)
     };
     let registry = Registry::new()
         .draft(draft)

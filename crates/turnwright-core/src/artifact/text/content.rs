@@ -26,7 +26,7 @@ impl SpooledArtifact {
     /// `E_ARTIFACT_UNREADABLE`.
     pub async fn as_text(&self) -> Result<Text, Error> {
         let bytes = self.as_bytes().await?;
-        Ok(Text::from_bytes(bytes.into()))
+        Ok(Text::from_bytes(&bytes))
     }
 
     /// How many lines it has. Read once: afterwards it is known.
@@ -49,17 +49,7 @@ impl SpooledArtifact {
 }
 
 impl Text {
-    fn from_bytes(bytes: Vec<u8>) -> Self {
-        let bytes = match String::from_utf8(bytes) {
-            Ok(text) => {
-                return Text {
-                    text,
-                    replaced: 0,
-                    replaced_bytes: 0,
-                };
-            }
-            Err(error) => error.into_bytes(),
-        };
+    fn from_bytes(bytes: &[u8]) -> Self {
         let mut made = Text {
             text: String::with_capacity(bytes.len()),
             replaced: 0,

@@ -45,16 +45,19 @@ pub(crate) fn records(file: &Path, conversation: &str) -> Vec<Value> {
             .records(&ConversationId::new(conversation))
             .await
             .unwrap();
-        records.iter().map(|it| it.to_value().unwrap()).collect()
+        records
+            .iter()
+            .map(|item| item.to_value().unwrap())
+            .collect()
     })
 }
 
 /// What was said in a conversation.
-pub(crate) fn said(file: &Path, conversation: &str) -> Vec<String> {
+pub(crate) fn messages_of(file: &Path, conversation: &str) -> Vec<String> {
     let messages = records(file, conversation);
-    let messages = messages.iter().filter(|it| it["kind"] == "message");
+    let messages = messages.iter().filter(|item| item["kind"] == "message");
     messages
-        .map(|it| it["text"].as_str().unwrap().to_owned())
+        .map(|item| item["text"].as_str().unwrap().to_owned())
         .collect()
 }
 
@@ -76,7 +79,7 @@ pub(crate) fn put(file: &Path, conversation: &str, value: &Value) {
 pub(crate) fn hold_until(file: &Path, conversation: &str, until: &str, term_ms: u64) {
     let mut lease = records(file, conversation)
         .into_iter()
-        .find(|it| it["kind"] == "lease" && it["id"] == Lease::ID)
+        .find(|item| item["kind"] == "lease" && item["id"] == Lease::ID)
         .unwrap();
     lease["until"] = until.into();
     lease["termMs"] = term_ms.into();

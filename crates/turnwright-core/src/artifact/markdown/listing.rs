@@ -50,14 +50,6 @@ pub(super) struct Listing {
     closed: bool,
 }
 
-/// Where an item was placed.
-pub(super) enum Placed {
-    /// On this page, or it belongs to another one.
-    Done,
-    /// It fits on no page: the caller puts a part of it on this one.
-    InPart,
-}
-
 impl Listing {
     /// A list of things called `what`, without the first few.
     pub(super) fn new(page: Page, what: &'static str, within: &Range<u64>, skip: u64) -> Self {
@@ -74,41 +66,37 @@ impl Listing {
         }
     }
 
-    /// Tells an item; if no page has room for all of it, as much as fits.
+    /// Lists an item; if no page has room for all of it, as much as fits.
     pub(super) fn item(&mut self, line: u64, text: &str) {
-        if let Placed::InPart = self.offer(line, text) {
+        if !self.offer(line, text) {
             self.page.part_of_line(text);
         }
     }
 
-    /// Tells an item, unless no page has room for all of it.
-    pub(super) fn offer(&mut self, line: u64, text: &str) -> Placed {
+    /// Lists an item. Returns `false` if it belongs to this page and fits on none: then the caller adds a part of it.
+    pub(super) fn offer(&mut self, line: u64, text: &str) -> bool {
         self.seen += 1;
         self.place = match self.place {
             (at, before) if at == line && self.seen > 1 => (line, before + 1),
             _ => (line, 0),
         };
         if self.seen <= self.skip || self.next.is_some() {
-            return Placed::Done;
+            return true;
         }
         let first = self.page.is_empty();
         if self.closed || !(self.page.line(text) || first) {
             self.next = Some(self.place);
-            return Placed::Done;
+            return true;
         }
         self.shown += 1;
         // An item that was cut ends the page: what follows would seem to be part of it.
         self.closed = first && self.page.is_empty();
-        if self.closed {
-            Placed::InPart
-        } else {
-            Placed::Done
-        }
+        !self.closed
     }
 
-    /// The answer. `all` says how many items there are, where not all of them were handed over.
-    pub(super) fn finish(mut self, document: &Document, all: Option<u64>) -> String {
-        let all = all.unwrap_or(self.seen);
+    /// The answer.
+    pub(super) fn finish(mut self, document: &Document) -> String {
+        let all = self.seen;
         let (what, first) = (self.what, self.skip.saturating_add(1));
         if let Some((line, before)) = self.next {
             let skip = if before == 0 {

@@ -19,7 +19,7 @@ impl TurnSpan {
         TurnSpan
     }
 
-    pub(crate) fn around<F: Future<Output = TurnOutcome>>(self, work: F) -> F {
+    pub(crate) fn instrument<F: Future<Output = TurnOutcome>>(self, work: F) -> F {
         work
     }
 }
@@ -31,7 +31,7 @@ impl<'c> ModelSpan<'c> {
         ModelSpan(PhantomData)
     }
 
-    pub(crate) fn around<F: Future>(&self, work: F) -> F {
+    pub(crate) fn instrument<F: Future>(&self, work: F) -> F {
         work
     }
 
@@ -45,7 +45,7 @@ impl ToolSpan {
         ToolSpan
     }
 
-    pub(crate) fn around<F: Future>(&self, work: F) -> F {
+    pub(crate) fn instrument<F: Future>(&self, work: F) -> F {
         work
     }
 
@@ -61,7 +61,7 @@ pub(crate) fn here() -> Here {
 }
 
 impl Here {
-    pub(crate) fn around<F: Future>(self, work: F) -> F {
+    pub(crate) fn instrument<F: Future>(self, work: F) -> F {
         work
     }
 
@@ -70,21 +70,13 @@ impl Here {
     }
 }
 
-pub(crate) struct Words<M>(M);
-
-impl<M: Into<String>> Words<M> {
-    pub(crate) fn into_string(self) -> String {
-        self.0.into()
-    }
+pub(crate) fn is_traced(_: Level) -> bool {
+    false
 }
 
-pub(crate) fn log<M: Into<String>>(_: &TurnContext, _: Level, message: M) -> Words<M> {
-    Words(message)
-}
+pub(crate) fn log(_: &TurnContext, _: Level, _: &str) {}
 
-pub(crate) fn warning<M: Into<String>>(_: &TurnContext, message: M) -> Words<M> {
-    Words(message)
-}
+pub(crate) fn warning(_: &TurnContext, _: &str) {}
 
 pub(crate) fn failed(_: &TurnContext, _: &Error, _: Option<&'static str>) {}
 

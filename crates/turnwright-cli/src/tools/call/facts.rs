@@ -1,15 +1,11 @@
 //! What happened to a call, as its events tell it.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
 use turnwright::{Event, EventKind, Fault, Repair};
 
-/// Keeps what is told.
-#[derive(Default)]
-pub(super) struct Account(Mutex<Facts>);
-
+/// What is known of a call.
 #[derive(Clone, Default)]
 pub(super) struct Facts {
     /// What was asked for, as a digest.
@@ -27,11 +23,10 @@ pub(super) struct Facts {
     pub(super) took: Option<Duration>,
 }
 
-impl Account {
-    pub(super) fn note(&self, event: &Event) {
-        let mut facts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+impl Facts {
+    pub(super) fn note(&mut self, event: &Event) {
         // Whatever an event holds can be written.
-        facts.events.extend(serde_json::to_value(event).ok());
+        self.events.extend(serde_json::to_value(event).ok());
         match &event.kind {
             EventKind::ToolExecutionStart {
                 checksum,
@@ -39,9 +34,9 @@ impl Account {
                 repairs,
                 ..
             } => {
-                facts.checksum = Some(checksum.to_string());
-                facts.args = Some(args.clone());
-                facts.repairs.clone_from(repairs);
+                self.checksum = Some(checksum.to_string());
+                self.args = Some(args.clone());
+                self.repairs.clone_from(repairs);
             }
             EventKind::ToolCallRefused {
                 checksum,
@@ -50,10 +45,10 @@ impl Account {
                 faults,
                 ..
             } => {
-                facts.checksum = Some(checksum.to_string());
-                facts.code = Some(code);
-                facts.message = Some(message.clone());
-                facts.faults.clone_from(faults);
+                self.checksum = Some(checksum.to_string());
+                self.code = Some(code);
+                self.message = Some(message.clone());
+                self.faults.clone_from(faults);
             }
             EventKind::ToolExecutionEnd {
                 duration,
@@ -61,17 +56,11 @@ impl Account {
                 message,
                 ..
             } => {
-                facts.took = Some(*duration);
-                facts.code = *code;
-                facts.message.clone_from(message);
+                self.took = Some(*duration);
+                self.code = *code;
+                self.message.clone_from(message);
             }
             _ => {}
         }
-    }
-
-    /// What is known so far.
-    pub(super) fn facts(&self) -> Facts {
-        let facts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        facts.clone()
     }
 }

@@ -1,3 +1,5 @@
+mod forks;
+
 use serde_json::{Value, json};
 
 use crate::*;

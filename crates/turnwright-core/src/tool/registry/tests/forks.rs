@@ -1,9 +1,8 @@
-//! Forks share a shelf, and nobody may notice.
+//! Forks share their tools until one of them changes.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Exchange, SnapshotMark};
 use crate::*;
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
@@ -35,7 +34,7 @@ impl Model {
         Model(registry.all().iter().map(seen).collect())
     }
 
-    fn lay(&mut self, tool: &Tool) {
+    fn put(&mut self, tool: &Tool) {
         let from = tool.description().to_owned();
         match self.at(tool.name()) {
             Some(there) => (there.1, there.2) = (from, tool.is_ephemeral()),
@@ -56,8 +55,6 @@ enum Step {
     SetHidden(Vec<usize>),
     ClearHidden,
     Prune,
-    Lay(Vec<(usize, u32)>),
-    Renew(usize, Option<u32>, bool),
     Fork,
     MergeInto(usize),
 }
@@ -70,12 +67,9 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
         2 => name.clone().prop_map(Step::Unregister),
         2 => name.clone().prop_map(Step::Hide),
         1 => name.clone().prop_map(Step::Unhide),
-        1 => proptest::collection::vec(name.clone(), 0..4).prop_map(Step::SetHidden),
+        1 => proptest::collection::vec(name, 0..4).prop_map(Step::SetHidden),
         1 => Just(Step::ClearHidden),
         1 => Just(Step::Prune),
-        1 => proptest::collection::vec((name.clone(), 0..9u32), 1..4).prop_map(Step::Lay),
-        2 => (name, proptest::option::of(0..9u32), any::<bool>())
-            .prop_map(|(n, f, real)| Step::Renew(n, f, real)),
         3 => Just(Step::Fork),
         1 => (0..8usize).prop_map(Step::MergeInto),
     ];
@@ -90,7 +84,7 @@ fn take(step: &Step, registry: &ToolRegistry, model: &mut Model) {
             let clash = model.at(NAMES[*name]).is_some();
             assert_eq!(registry.register(tool.clone()).is_err(), clash);
             if !clash {
-                model.lay(&tool);
+                model.put(&tool);
             }
         }
         Step::Overwrite(name, from, ephemeral) => {
@@ -98,7 +92,7 @@ fn take(step: &Step, registry: &ToolRegistry, model: &mut Model) {
             let before = model.at(NAMES[*name]).map(|there| there.1.clone());
             let gone = registry.register_overwriting(tool.clone());
             assert_eq!(gone.map(|gone| gone.description().to_owned()), before);
-            model.lay(&tool);
+            model.put(&tool);
         }
         Step::Unregister(name) => {
             let there = model.at(NAMES[*name]).is_some();
@@ -130,31 +124,6 @@ fn take(step: &Step, registry: &ToolRegistry, model: &mut Model) {
             assert_eq!(registry.prune_ephemeral().len(), ephemeral);
             model.0.retain(|tool| !tool.2);
         }
-        Step::Lay(all) => {
-            let tools: Vec<Tool> = all.iter().map(|(n, from)| tool(*n, *from, true)).collect();
-            tools.iter().for_each(|tool| model.lay(tool));
-            let all = tools.into_iter().map(Exchange::Lay).collect();
-            registry.exchange(all, &mut SnapshotMark::default());
-        }
-        Step::Renew(name, from, real) => {
-            let new = from.map(|from| tool(*name, from, true));
-            let there = registry.get(NAMES[*name]);
-            // An equal tool is not the tool itself.
-            let old = match &there {
-                Some(there) if *real => there.clone(),
-                _ => tool(*name, 0, true),
-            };
-            if *real && there.is_some() {
-                match &new {
-                    Some(new) => model.lay(new),
-                    None => model.0.retain(|tool| tool.0 != NAMES[*name]),
-                }
-            }
-            registry.exchange(
-                vec![Exchange::Renew { old, new }],
-                &mut SnapshotMark::default(),
-            );
-        }
         Step::Fork | Step::MergeInto(_) => {}
     }
 }
@@ -165,11 +134,9 @@ proptest! {
         let mut all = vec![(ToolRegistry::default(), Model::default())];
         for (which, step) in steps {
             let which = which % all.len();
-            let mark = all[which].0.survey(|_| ()).1;
             match step {
                 Step::Fork => {
                     let fork = (all[which].0.fork(), all[which].1.clone());
-                    prop_assert!(fork.0.is_at(&mark), "shared until one is changed");
                     all.push(fork);
                 }
                 Step::MergeInto(other) => {
@@ -178,23 +145,20 @@ proptest! {
                     let merged = ToolRegistry::merge(both, MergePolicy::Replace).unwrap();
                     let mut model = all[which].1.clone();
                     for (name, from, ephemeral, hidden) in all[other].1.0.clone() {
-                        let at = NAMES.iter().position(|it| *it == name).unwrap();
-                        model.lay(&tool(at, from.parse().unwrap(), ephemeral));
+                        let at = NAMES.iter().position(|known| *known == name).unwrap();
+                        model.put(&tool(at, from.parse().unwrap(), ephemeral));
                         model.at(&name).unwrap().3 |= hidden;
                     }
                     all.push((merged, model));
                 }
                 step => {
-                    let before = all[which].1.clone();
                     let (registry, model) = &mut all[which];
                     take(&step, &registry.clone(), model);
-                    let changed = *model != before;
-                    prop_assert!(!(changed && registry.is_at(&mark)), "a mark tells of {step:?}");
                 }
             }
             for (registry, model) in &all {
                 prop_assert_eq!(&Model::of(registry), model);
-                let hidden: Vec<_> = model.0.iter().filter(|it| it.3).map(|it| &it.0).collect();
+                let hidden: Vec<_> = model.0.iter().filter(|tool| tool.3).map(|tool| &tool.0).collect();
                 let shown = registry.hidden();
                 prop_assert_eq!(shown.iter().map(Tool::name).collect::<Vec<_>>(), hidden);
                 prop_assert_eq!(registry.len(), registry.visible().len() + shown.len());
@@ -205,47 +169,19 @@ proptest! {
 }
 
 #[test]
-fn what_changes_nothing_copies_nothing() {
-    let registry = ToolRegistry::new([tool(0, 1, false), tool(1, 1, false)]).unwrap();
-    registry.hide("b");
-    let fork = registry.fork();
-    let mark = fork.survey(|_| ()).1;
-    assert!(fork.hide("b") && !fork.hide("e") && !fork.unhide("a"));
-    assert!(fork.unregister("e").is_none() && fork.prune_ephemeral().is_empty());
-    assert!(fork.register(tool(0, 2, false)).is_err());
-    fork.set_hidden(["b", "e"]);
-    assert!(fork.is_at(&mark) && registry.is_at(&mark));
-    fork.clear_hidden();
-    assert!(!fork.is_at(&mark) && registry.is_at(&mark));
-    assert!(registry.is_hidden("b") && !fork.is_hidden("b"));
-}
-
-#[test]
-fn a_mark_moves_along_with_an_exchange_unless_somebody_else_changed_something_before() {
-    let registry = ToolRegistry::new([tool(0, 1, false)]).unwrap();
-    let mut mark = registry.survey(|_| ()).1;
-    registry.exchange(vec![Exchange::Lay(tool(1, 1, true))], &mut mark);
-    assert!(registry.is_at(&mark));
-    registry.register(tool(2, 1, false)).unwrap();
-    registry.exchange(vec![Exchange::Lay(tool(3, 1, true))], &mut mark);
-    assert!(!registry.is_at(&mark));
-    assert_eq!(registry.len(), 4);
-}
-
-#[test]
-fn a_mark_keeps_no_tool_alive() {
-    let kept = std::sync::Arc::new(());
-    let weak = std::sync::Arc::downgrade(&kept);
+fn a_registry_keeps_no_tool_alive_that_its_fork_has_given_up() {
+    let held = std::sync::Arc::new(());
+    let weak = std::sync::Arc::downgrade(&held);
     let holds = Tool::dynamic("holds", json!({ "type": "object" }))
         .description("Holds something.")
         .handler(move |_: Value, _: ToolContext| {
-            let _kept = std::sync::Arc::clone(&kept);
+            let _held = std::sync::Arc::clone(&held);
             async { "" }
         });
     let registry = ToolRegistry::new([holds.build().unwrap()]).unwrap();
-    let (mark, fork) = (registry.survey(|_| ()).1, registry.fork());
+    let fork = registry.fork();
     drop(registry);
-    assert!(fork.is_at(&mark) && weak.upgrade().is_some());
+    assert!(weak.upgrade().is_some());
     drop(fork);
     assert!(weak.upgrade().is_none());
 }

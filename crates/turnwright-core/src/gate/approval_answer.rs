@@ -13,7 +13,7 @@ pub enum Approval {
     /// Yes, with other arguments, which are checked in full first.
     Edited(Value),
     /// No.
-    Refused {
+    Denied {
         /// Why, for the model.
         reason: String,
     },
@@ -26,8 +26,8 @@ impl Approval {
     }
 
     /// Denies the call. The model reads the reason.
-    pub fn refused(reason: impl Into<String>) -> Self {
-        Approval::Refused {
+    pub fn denied(reason: impl Into<String>) -> Self {
+        Approval::Denied {
             reason: reason.into(),
         }
     }
@@ -41,7 +41,7 @@ impl Approval {
                 ("decision".to_owned(), "edit".into()),
                 ("args".to_owned(), args),
             ])),
-            Approval::Refused { reason } => json!({ "decision": "refuse", "reason": reason }),
+            Approval::Denied { reason } => json!({ "decision": "deny", "reason": reason }),
         }
     }
 }
@@ -51,8 +51,8 @@ impl fmt::Debug for Approval {
         match self {
             Approval::Granted => f.write_str("Granted"),
             Approval::Edited(_) => f.write_str("Edited(..)"),
-            Approval::Refused { reason } => {
-                f.debug_struct("Refused").field("reason", reason).finish()
+            Approval::Denied { reason } => {
+                f.debug_struct("Denied").field("reason", reason).finish()
             }
         }
     }

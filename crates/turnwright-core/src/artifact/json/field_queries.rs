@@ -1,0 +1,128 @@
+//! Fields of elements: `json_pluck`.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::SpooledJsonArtifact;
+use super::answer::Listing;
+use super::content::described;
+use super::path::{Flow, JsonPath};
+use crate::artifact::counted;
+use crate::error::Error;
+
+/// The fields to show: names, each with the path from the element on that it may also be.
+type Fields = IndexMap<String, Option<JsonPath>>;
+
+impl SpooledJsonArtifact {
+    /// Chosen fields of each element of the array that a path leads to, from the `skip`th element on: an object each, with
+    /// the fields that the element has. Objects that the path leads to count as elements themselves.
+    ///
+    /// A field is the name of a member, or else a path from the element on: `user.name`, `tags[0]`. Where such a path has
+    /// branches (`tags[*]`), the field is the array of what is there.
+    ///
+    /// # Errors
+    /// As for [`SpooledJsonArtifact::json_get`].
+    pub async fn json_pluck(
+        &self,
+        path: &JsonPath,
+        fields: Vec<String>,
+        skip: u64,
+    ) -> Result<String, Error> {
+        let fields: Fields = fields
+            .into_iter()
+            .map(|name| {
+                let path = path_of(&name);
+                (name, path)
+            })
+            .collect();
+        let path = path.clone();
+        self.ask(move |content, limits| {
+            let mut listing = Listing::new(limits, skip);
+            let mut without_fields: Option<String> = None;
+            let mut any = false;
+            let mut pluck = |path: &dyn Fn() -> String, element: &Value| {
+                if listing.count() {
+                    let (row, members) = row(&fields, element, listing.longest - 1);
+                    if members == 0 {
+                        without_fields.get_or_insert_with(|| described(element));
+                    }
+                    any |= members > 0;
+                    let length = Some(counted(members, "key"));
+                    listing.show_node(path(), "", &row, "object", length);
+                }
+            };
+            // All records are the elements of `$`; elsewhere an array stands for its elements.
+            let records = content.all_records(&path).is_some();
+            let elements = if records {
+                path.children()?
+            } else {
+                path.clone()
+            };
+            content.select(&elements, &mut |place, node| match node {
+                Value::Array(items) if !records => {
+                    for (index, item) in items.iter().enumerate() {
+                        pluck(&|| format!("{}[{index}]", place.path()), item);
+                    }
+                }
+                element => pluck(&|| place.path(), element),
+            })?;
+            let summary = listing.summary("node", "", listing.next_skip());
+            listing.notes(summary, content, &path);
+            if let Some(element) = without_fields.filter(|_| !any) {
+                listing.page.note(&format!(
+                    "no element here has any of these fields: the first is {element}"
+                ));
+            }
+            Ok(listing.page.finish())
+        })
+        .await
+    }
+}
+
+fn path_of(field: &str) -> Option<JsonPath> {
+    let field = field.trim();
+    let path = match field.strip_prefix(['@', '$']) {
+        Some(rest) => format!("${rest}"),
+        None if field.starts_with(['.', '[']) => format!("${field}"),
+        None => format!("$.{field}"),
+    };
+    JsonPath::parse(&path).ok()
+}
+
+/// The fields of an element as compact JSON, and how many there are. Ends soon after `most` bytes. A path that costs too much
+/// on this element is left out.
+fn row(fields: &Fields, element: &Value, most: usize) -> (String, u64) {
+    let mut row = String::from("{");
+    let mut members = 0;
+    for (name, path) in fields {
+        let (mut values, mut found, mut one) = (String::new(), 0, true);
+        let mut add = |value: &Value| {
+            values.push_str(if found == 0 { "" } else { "," });
+            values.push_str(&value.to_string());
+            found += 1;
+            match row.len() + values.len() > most {
+                true => Flow::Break(()),
+                false => Flow::Continue(()),
+            }
+        };
+        if let Some(member) = element.get(name) {
+            let _ = add(member);
+        } else if let Some(path) = path {
+            let _ = path.select(element, &mut |_, node| add(node));
+            one = path.is_singular();
+        }
+        if found == 0 {
+            continue;
+        }
+        let comma = if members == 0 { "" } else { "," };
+        let (open, close) = if one { ("", "") } else { ("[", "]") };
+        let name = Value::from(name.as_str());
+        row.push_str(&format!("{comma}{name}:{open}{values}{close}"));
+        members += 1;
+        if row.len() > most {
+            break;
+        }
+    }
+    row.push('}');
+    (row, members)
+}

@@ -1,0 +1,103 @@
+//! Nodes: `json_get`, `json_filter`, `json_slice`.
+
+use super::SpooledJsonArtifact;
+use super::answer::Listing;
+use super::path::{JsonPath, shorten};
+use super::records::Records;
+use crate::artifact::counted;
+use crate::error::Error;
+
+impl SpooledJsonArtifact {
+    /// The nodes that a path leads to, from the `skip`th on, one a line.
+    ///
+    /// # Errors
+    /// `E_ARTIFACT_MALFORMED`, `E_ARTIFACT_TOO_LARGE`, `E_ARTIFACT_UNREADABLE`; `E_ARTIFACT_QUERY` if the path takes too
+    /// many steps.
+    pub async fn json_get(&self, path: &JsonPath, skip: u64) -> Result<String, Error> {
+        self.nodes(path.clone(), skip, Listing::next_skip).await
+    }
+
+    /// The elements or members of what a path leads to for which a condition holds (see [`JsonPath::filtered`]), from the
+    /// `skip`th on.
+    ///
+    /// # Errors
+    /// As for [`SpooledJsonArtifact::json_get`]; `E_ARTIFACT_QUERY` too if the condition is none.
+    pub async fn json_filter(
+        &self,
+        path: &JsonPath,
+        condition: &str,
+        skip: u64,
+    ) -> Result<String, Error> {
+        self.nodes(path.filtered(condition)?, skip, Listing::next_skip)
+            .await
+    }
+
+    /// The elements of a range of the array that a path leads to. Negative numbers count from the end.
+    ///
+    /// # Errors
+    /// As for [`SpooledJsonArtifact::json_get`]; `E_ARTIFACT_QUERY` too if the step is 0.
+    pub async fn json_slice(
+        &self,
+        path: &JsonPath,
+        start: Option<i64>,
+        end: Option<i64>,
+        step: Option<i64>,
+    ) -> Result<String, Error> {
+        if step == Some(0) {
+            let message = "A step of 0 leads nowhere: use 1 to go forward, -1 to go backward.";
+            return Err(Error::bad_artifact_query(message));
+        }
+        let one_array = path.is_singular();
+        let sliced = path.sliced(start, end, step)?;
+        let path = shorten(&sliced.to_string(), 100);
+        self.nodes(sliced, 0, move |listing| {
+            let skip = listing.next_skip()?;
+            if !one_array {
+                return Some(format!("artifact_json_get path={path} {skip}"));
+            }
+            let last = listing.last.strip_suffix(']')?;
+            let index: i64 = last.rsplit_once('[')?.1.parse().ok()?;
+            let start = index.checked_add(step.unwrap_or(1))?;
+            (start >= 0).then(|| format!("start={start}"))
+        })
+        .await
+    }
+
+    async fn nodes(
+        &self,
+        path: JsonPath,
+        skip: u64,
+        next: impl FnOnce(&Listing) -> Option<String> + Send + 'static,
+    ) -> Result<String, Error> {
+        self.ask(move |content, limits| {
+            let mut listing = Listing::new(limits, skip);
+            match content.all_records(&path) {
+                Some(records) => offer_all(&mut listing, records)?,
+                None => content.select(&path, &mut |place, node| {
+                    listing.offer(|| place.path(), node);
+                })?,
+            }
+            let summary = listing.summary("node", "", next(&listing));
+            listing.notes(summary, content, &path);
+            Ok(listing.page.finish())
+        })
+        .await
+    }
+}
+
+/// All records as one node: the array of them, or its beginning.
+fn offer_all(listing: &mut Listing, records: &mut Records<'_>) -> Result<(), Error> {
+    let mut text = String::from("[");
+    records.each(&mut |index, record| {
+        if text.len() <= listing.longest {
+            text.push_str(if index == 0 { "" } else { "," });
+            text.push_str(&record.to_string());
+        }
+    })?;
+    text.push(']');
+    if listing.count() {
+        let length = counted(records.count()?, "element");
+        listing.show_node("$".to_owned(), "$: ", &text, "array", Some(length));
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! What a turn is made of, and what it holds while it runs.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::{Mutex, RwLock};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use super::outer::Outer;
+use super::setup::Setup;
+use crate::answer::AnswerFormat;
+use crate::cancel::Cancellation;
+use crate::event::{EventBus, TurnEvent};
+use crate::gate::{RecordedGates, TurnGates};
+use crate::ids::CallIds;
+use crate::lease::HeldLease;
+use crate::outcome::Stop;
+use crate::record_log::Records;
+use crate::render::Taint;
+use crate::stash::Stash;
+use crate::state::State;
+use crate::store::ConversationId;
+use crate::task::Tasks;
+use crate::tool::registry::ToolRegistry;
+use crate::usage::Usage;
+
+/// What a turn holds.
+pub(crate) struct TurnState {
+    pub(crate) parts: TurnParts,
+    pub(crate) records: RwLock<Records>,
+    pub(crate) ids: CallIds,
+    pub(crate) ordinals: AtomicU64,
+    pub(crate) usage: Mutex<Used>,
+    pub(crate) stop: Mutex<Option<Stop>>,
+    pub(crate) gates: TurnGates,
+    /// The reader of the turn's stream, until the turn has ended.
+    pub(crate) stream: Mutex<Option<mpsc::Sender<TurnEvent>>>,
+    /// What closes calls that were dropped on their way, and runs those that run side by side.
+    pub(crate) tasks: Tasks,
+    /// Calls that are on record and not settled, wherever they run.
+    pub(crate) open_calls: Tasks,
+    /// Of the conversation and the turn, for what must be apart from other turns'.
+    pub(crate) digest: OnceLock<String>,
+    /// It has ended: nothing is written for it any more.
+    pub(crate) ended: Flag,
+    /// The store took too long once.
+    pub(crate) store_hangs: Flag,
+    /// Held during a write to the store: writes keep their order.
+    pub(crate) writes: tokio::sync::Mutex<()>,
+    /// What executors and middleware keep for this turn.
+    pub(crate) per_turn: Mutex<State>,
+    /// Its lease of the conversation, once it has begun under a runner.
+    pub(crate) hold: OnceLock<HeldLease>,
+    /// See [`TurnRecord::nonce`](crate::record::TurnRecord), once it has begun under a runner.
+    pub(crate) nonce: OnceLock<Option<Arc<str>>>,
+    /// Something that it had to write was not written.
+    pub(crate) unwritten: Flag,
+    /// Another process has taken over the turn.
+    pub(crate) taken_over: Flag,
+    /// The gates at which it waited before it was resumed.
+    pub(crate) recorded_gates: RecordedGates,
+    /// The taint that came from outside when the turn was begun, once it is resumed.
+    pub(crate) taint_before: OnceLock<Taint>,
+}
+
+/// What was used of models: by the turn itself, and by turns that were made for its calls.
+#[derive(Default)]
+pub(crate) struct Used {
+    pub(crate) itself: Usage,
+    pub(crate) below: Usage,
+}
+
+/// What a turn is made of.
+pub(crate) struct TurnParts {
+    pub(crate) id: Arc<str>,
+    pub(crate) conversation_id: ConversationId,
+    /// Whether the store and the spool of the setup keep what the turn makes. If not, it lives in memory.
+    pub(crate) stored: bool,
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) tools: ToolRegistry,
+    pub(crate) stash: Stash,
+    pub(crate) events: EventBus,
+    pub(crate) cancellation: Cancellation,
+    pub(crate) stream: Option<mpsc::Sender<TurnEvent>>,
+    pub(crate) answer: Option<Arc<AnswerFormat>>,
+    /// The turn of the call that it runs under.
+    pub(crate) outer: Option<Outer>,
+    /// Whether the policies and the taint of outer turns apply to it.
+    pub(crate) inherits: bool,
+    /// Where it runs, and where what it leaves behind is brought to its end.
+    pub(crate) runtime: Option<Handle>,
+}
+
+impl TurnState {
+    pub(crate) fn new(mut parts: TurnParts) -> Self {
+        TurnState {
+            stream: Mutex::new(parts.stream.take()),
+            ids: CallIds::new(&parts.id),
+            // The gates of the outer turn answer for this one.
+            gates: match &parts.outer {
+                Some(outer) => outer.turn.inner().gates.below(),
+                None => TurnGates::default(),
+            },
+            parts,
+            records: RwLock::default(),
+            ordinals: AtomicU64::new(0),
+            usage: Mutex::default(),
+            stop: Mutex::default(),
+            tasks: Tasks::default(),
+            open_calls: Tasks::default(),
+            writes: tokio::sync::Mutex::default(),
+            digest: OnceLock::new(),
+            ended: Flag::default(),
+            store_hangs: Flag::default(),
+            per_turn: Mutex::default(),
+            hold: OnceLock::new(),
+            nonce: OnceLock::new(),
+            unwritten: Flag::default(),
+            taken_over: Flag::default(),
+            recorded_gates: RecordedGates::default(),
+            taint_before: OnceLock::new(),
+        }
+    }
+}
+
+/// Set at most once.
+#[derive(Default)]
+pub(crate) struct Flag(AtomicBool);
+
+impl Flag {
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}

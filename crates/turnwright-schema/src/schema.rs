@@ -1,0 +1,292 @@
+//! The schema: one document and everything that enforces it.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use referencing::Draft;
+use schemars::JsonSchema;
+use serde_json::Value;
+
+use super::admit::Inadmissible;
+use super::decode::{self, DecodeError};
+use super::external::{ExternalCheck, Rejection};
+use super::fault::{InvalidArguments, quote};
+use super::limits::{Limits, MAX_DEPTH};
+use super::options::SchemaOptions;
+use super::plan::{self, Plan};
+use super::problem::{SchemaError, SchemaProblem};
+use super::raw::{dismantle, survey};
+use super::validators::{self, Validators};
+use super::{graph, pointer, reference, stack, typed, walk};
+
+/// One JSON Schema document and everything that enforces it. Immutable, cheap to clone.
+#[derive(Clone)]
+pub struct Schema {
+    pub(crate) contract: Arc<Contract>,
+    pub(crate) limits: Limits,
+    external: Vec<ExternalCheck>,
+}
+
+pub(crate) struct Contract {
+    pub(crate) document: Value,
+    pub(crate) plan: Plan,
+    pub(crate) validators: Validators,
+}
+
+impl Schema {
+    /// The schema of a Rust type: its doc comments, bounds and defaults, as `schemars` and `serde` see them.
+    ///
+    /// ```
+    /// use turnwright_schema::Schema;
+    /// use serde_json::json;
+    ///
+    /// #[derive(schemars::JsonSchema)]
+    /// struct Args {
+    ///     /// How many.
+    ///     n: u8,
+    /// }
+    /// let schema = Schema::of::<Args>()?;
+    /// assert!(schema.accepts(&json!({ "n": 255 })));
+    /// assert!(!schema.accepts(&json!({ "n": 256 })));
+    /// assert!(!schema.accepts(&json!({ "n": 1, "unexpected": true })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `E_INVALID_SCHEMA` if the type is no object, or if something in it cannot be described or enforced.
+    pub fn of<T: JsonSchema>() -> Result<Self, SchemaError> {
+        Schema::build(typed::document_of::<T>()?, &SchemaOptions::strict())
+    }
+
+    /// Takes a document as it stands.
+    ///
+    /// # Errors
+    /// `E_INVALID_SCHEMA` with every problem that was found, each at its JSON pointer.
+    pub fn from_document(document: Value) -> Result<Self, SchemaError> {
+        SchemaOptions::default().document(document)
+    }
+
+    /// Takes a document that is JSON text.
+    ///
+    /// # Errors
+    /// `E_INVALID_SCHEMA` if it is not JSON, repeats a key, or [`Schema::from_document`] refuses it.
+    pub fn from_json(text: &str) -> Result<Self, SchemaError> {
+        decode_document(text).and_then(Schema::from_document)
+    }
+
+    /// Options for taking other people's documents.
+    pub fn options() -> SchemaOptions {
+        SchemaOptions::default()
+    }
+
+    pub(crate) fn build(document: Value, options: &SchemaOptions) -> Result<Self, SchemaError> {
+        let surveyed = survey(&document);
+        if surveyed.depth > MAX_DEPTH {
+            dismantle(document);
+            let levels = surveyed.depth;
+            let message = format!(
+                "has {levels} levels; 128 are the most that is taken: flatten it with `$defs`"
+            );
+            return Err(SchemaProblem::new("", message).into());
+        }
+        if surveyed.reserved {
+            return Err(SchemaProblem::new("", Inadmissible::ReservedKey.to_string()).into());
+        }
+        let nesting = reference::nesting_of(&document);
+        let levels = surveyed.depth.saturating_mul(nesting);
+        let built = stack::with_room(levels, || Schema::assemble(document, options));
+        let too_nested = || Err(SchemaProblem::new("", "is too much nested to be checked").into());
+        built.unwrap_or_else(too_nested)
+    }
+
+    fn assemble(document: Value, options: &SchemaOptions) -> Result<Self, SchemaError> {
+        let draft = draft_of(&document)?;
+        let walked = walk::walk(&document, draft, options, validators::options(draft));
+        let mut walked = walked.map_err(SchemaError::new)?;
+        let validators = Validators::build(&document, draft, &walked.plan, walked.needs_map)?;
+        for id in 0..walked.plan.nodes.len() {
+            let nullable = !graph::rejects_null(&walked.plan.nodes, id)
+                && validators.part_accepts(id, &Value::Null);
+            if let Some(node) = walked.plan.nodes.get_mut(id) {
+                node.nullable = nullable;
+            }
+        }
+        check_defaults(&walked, &validators)?;
+        let contract = Contract {
+            document,
+            plan: walked.plan,
+            validators,
+        };
+        Ok(Schema {
+            contract: Arc::new(contract),
+            limits: options.limits,
+            external: Vec::new(),
+        })
+    }
+
+    /// The document: what the model is shown, and what is enforced.
+    #[must_use]
+    pub fn document(&self) -> &Value {
+        &self.contract.document
+    }
+
+    /// The limits on arguments.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Whether the document accepts `value` as it is: nothing coerced, nothing filled, no external checks.
+    #[must_use]
+    pub fn accepts(&self, value: &Value) -> bool {
+        let depth = survey(value).depth;
+        let Contract {
+            plan, validators, ..
+        } = &*self.contract;
+        let levels = depth.saturating_mul(plan.height);
+        depth <= MAX_DEPTH && stack::with_room(levels, || validators.accepts(value)) == Some(true)
+    }
+
+    /// The same contract under other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The same contract with one more check that needs the world. It gets the checked arguments and what it
+    /// captured; it is asked only if the document accepts them; `name` becomes the rule of its faults.
+    #[must_use]
+    pub fn external<F, Fut>(self, name: impl Into<String>, check: F) -> Self
+    where
+        F: Fn(Value) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), Rejection>> + Send + 'static,
+    {
+        self.checked_by(ExternalCheck::new(name.into().into(), check))
+    }
+
+    /// The same contract with one more check.
+    #[doc(hidden)]
+    pub fn checked_by(mut self, check: ExternalCheck) -> Self {
+        // Schemas that are made often have one: no room for more is held.
+        self.external.reserve_exact(1);
+        self.external.push(check);
+        self
+    }
+
+    #[doc(hidden)]
+    pub fn has_external(&self) -> bool {
+        !self.external.is_empty()
+    }
+
+    /// Asks every external check.
+    #[doc(hidden)]
+    pub async fn ask_external(&self, args: &Value) -> Result<(), InvalidArguments> {
+        let mut faults = InvalidArguments::default();
+        for check in &self.external {
+            check.run(args, &mut faults).await;
+        }
+        match faults.is_empty() {
+            true => Ok(()),
+            false => Err(faults),
+        }
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schema")
+            .field("document", &self.contract.document)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The draft that the document names, after making sure that its root is an object's.
+fn draft_of(document: &Value) -> Result<Draft, SchemaProblem> {
+    let wrong = |pointer: &str, message: &str| Err(SchemaProblem::new(pointer, message));
+    let Value::Object(map) = document else {
+        let message = "a tool's schema is a JSON object whose `type` is \"object\"";
+        return wrong("", message);
+    };
+    let draft = match map.get("$schema") {
+        None => Draft::Draft202012,
+        Some(Value::String(uri)) => match uri.trim_end_matches('#') {
+            "https://json-schema.org/draft/2020-12/schema"
+            | "http://json-schema.org/draft/2020-12/schema" => Draft::Draft202012,
+            "http://json-schema.org/draft-07/schema"
+            | "https://json-schema.org/draft-07/schema" => Draft::Draft7,
+            _ => {
+                let uri = quote(&Value::from(uri.as_str()));
+                let message = format!("{uri} is not taken: drafts 2020-12 and 7 are");
+                return wrong("/$schema", &message);
+            }
+        },
+        Some(_) => return wrong("/$schema", "must be text"),
+    };
+    match map.get("type") {
+        Some(Value::String(name)) if name == "object" => Ok(draft),
+        Some(_) => wrong(
+            "/type",
+            "the root's `type` must be \"object\": put what this is into a property",
+        ),
+        None if ["enum", "oneOf", "anyOf"]
+            .iter()
+            .any(|name| map.contains_key(*name)) =>
+        {
+            wrong(
+                "",
+                "the root must say `\"type\": \"object\"`; an enum cannot be the arguments themselves: put it into a field of a struct",
+            )
+        }
+        None => wrong("", "the root must say `\"type\": \"object\"`"),
+    }
+}
+
+fn check_defaults(walked: &walk::Walked, validators: &Validators) -> Result<(), SchemaError> {
+    let problem = |id: &plan::NodeId| {
+        let node = walked.plan.nodes.get(*id)?;
+        let default = node.default.as_ref()?;
+        let message = format!(
+            "the default {} is refused by its own schema",
+            quote(default)
+        );
+        let pointer = pointer::join(&node.pointer, "default");
+        (!validators.part_accepts(*id, default)).then(|| SchemaProblem::new(pointer, message))
+    };
+    let problems: Vec<SchemaProblem> = walked.defaults.iter().filter_map(problem).collect();
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(SchemaError::new(problems)),
+    }
+}
+
+impl SchemaOptions {
+    /// Takes the document.
+    ///
+    /// # Errors
+    /// `E_INVALID_SCHEMA` with every problem that was found.
+    pub fn document(self, document: Value) -> Result<Schema, SchemaError> {
+        Schema::build(document, &self)
+    }
+}
+
+/// A schema document that is text.
+fn decode_document(text: &str) -> Result<Value, SchemaError> {
+    let message = match decode::decode(text, MAX_DEPTH) {
+        Ok(decoded) if decoded.repeats_keys => {
+            let (pointers, _) = decode::repeated_keys(text, MAX_DEPTH);
+            let repeated = |pointer| SchemaProblem::new(pointer, "is given more than once");
+            return Err(SchemaError::new(
+                pointers.into_iter().map(repeated).collect(),
+            ));
+        }
+        Ok(decoded) => return Ok(decoded.value),
+        Err(DecodeError::TooDeep) => "has more than 128 levels: flatten it with `$defs`".to_owned(),
+        Err(DecodeError::Reserved) => {
+            "has a name that begins with `$serde_json::private::`".to_owned()
+        }
+        Err(DecodeError::NotJson(error)) => format!("is not JSON: {error}"),
+    };
+    Err(SchemaProblem::new("", message).into())
+}
