@@ -65,7 +65,7 @@ impl AnswerFormat {
             }
             let message = format!("the answer is not of the form that was asked for{operator}");
             let for_model = format!("Your answer is not of the form that was asked for:{model}");
-            Error::new(ErrorCode::InvalidAnswer, message)
+            Error::new(ErrorCode::INVALID_ANSWER, message)
                 .with_model_text(for_model)
                 .with_source(error)
         })

@@ -174,7 +174,7 @@ impl<C: Clone + Send + Sync + 'static> Pipeline<C> {
             Ok(()) => match pass.left_at() {
                 None => Ok(()),
                 Some(layer) => Err(Broken::ShortCircuited(Error::new(
-                    ErrorCode::PipelineShortCircuited,
+                    ErrorCode::PIPELINE_SHORT_CIRCUITED,
                     format!(
                         "`{layer}` of {} ended without `next.run()` and without `abort`: call one of them",
                         self.name

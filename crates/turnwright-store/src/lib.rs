@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use turnwright_core::trust::ConversationSecret;
-//! use turnwright_core::{BoxError, Conversation, DispatchContext, TurnRunner};
+//! use turnwright_core::{BoxError, Conversation, DispatchContext};
 //! use turnwright_store::sqlite::SqliteStore;
 //!
 //! /// In the place of a model: it knows what it is shown.
@@ -17,7 +17,7 @@
 //! async fn say(folder: &std::path::Path, secret: [u8; 32], text: &str) -> Result<String, BoxError> {
 //!     // Large results are stored beside it, in `chat.db.results`.
 //!     let store = SqliteStore::open(folder.join("chat.db")).await?;
-//!     let runner = TurnRunner::builder(model)
+//!     let runner = turnwright_core::runner(model)
 //!         .store(store.clone())
 //!         .secret(ConversationSecret::from_bytes(secret))
 //!         .remembering()

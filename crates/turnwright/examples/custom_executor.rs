@@ -97,7 +97,7 @@ fn conversion(words: &str) -> Option<Value> {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let runner = TurnRunner::builder(Rules).tool(convert()).build()?;
+    let runner = turnwright::runner(Rules).tool(convert()).build()?;
     for says in [
         "convert 10 km to miles and 6 feet to metres",
         "convert 3 miles to parsecs and -1 km to feet",

@@ -78,7 +78,7 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    // `turnwright::runner` is `TurnRunner::builder` with `hydrate` around everything: earlier turns are there.
+    // A runner loads the earlier turns of the conversation first.
     let runner = turnwright::runner(model)
         .tool(weather())
         .turn_input(timed)

@@ -106,7 +106,7 @@ fn tell(who: &'static str) -> impl Fn(&Event) + Send + Sync {
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    let agent = TurnRunner::builder(librarian)
+    let agent = turnwright::runner(librarian)
         .tool(search())
         .observer(tell("inner"))
         .build()?;

@@ -81,34 +81,6 @@ pub use turnwright_store::sqlite::{self, SqliteStore};
 // For argument types, handlers and approvers in packages that depend on this one alone.
 pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 
-/// A runner around an executor, with what most agents want: earlier turns of the conversation are there.
-///
-/// It is [`TurnRunner::builder`] with [`hydrate`](middleware::hydrate) as the outermost layer of the turn's input. To put
-/// something before it, or to bound what it loads, say it yourself: `.turn_input(hydrate().last(20))` takes its place.
-///
-/// Turns are stored if they name their conversation, by [`TurnInput::conversation`] or [`Conversation`]. A turn without one
-/// lives in memory and leaves nothing behind: see [`TurnRunner::run`].
-///
-/// ```
-/// use turnwright::prelude::*;
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Error> {
-/// let runner = turnwright::runner(|ctx: DispatchContext| async move {
-///     ctx.answer(format!("{} messages so far", ctx.messages().len())).await?;
-///     Ok(())
-/// })
-/// .build()?;
-/// let hello = || TurnInput::new("hello").conversation("c-1");
-/// assert_eq!(runner.run(hello()).await.text, "1 messages so far");
-/// assert_eq!(runner.run(hello()).await.text, "3 messages so far");
-/// # Ok(())
-/// # }
-/// ```
-pub fn runner(executor: impl Executor + 'static) -> runner::TurnRunnerBuilder {
-    TurnRunner::builder(executor).remembering()
-}
-
 /// What the code written by `#[tool]` names. Not for use by hand: it changes without notice.
 #[cfg(feature = "macros")]
 #[doc(hidden)]

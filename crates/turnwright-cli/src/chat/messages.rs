@@ -17,12 +17,14 @@ fn advice(error: &Error) -> Option<&'static str> {
     }
     let cause = error.cause().unwrap_or(error);
     Some(match cause.code() {
-        ErrorCode::ContextWindow => "/new begins anew; --last N sends the last N exchanges alone",
-        ErrorCode::ModelServer if cause.kind() == ErrorKind::Denied => {
+        ErrorCode::CONTEXT_WINDOW_EXCEEDED => {
+            "/new begins anew; --last N sends the last N exchanges alone"
+        }
+        ErrorCode::MODEL_SERVER_ERROR if cause.kind() == ErrorKind::Denied => {
             "the key is what OPENAI_API_KEY holds"
         }
-        ErrorCode::ModelUnreachable => "--base-url names the server",
-        ErrorCode::ResponseIncomplete => "ask for less at once, or say: go on",
+        ErrorCode::MODEL_UNREACHABLE => "--base-url names the server",
+        ErrorCode::MODEL_RESPONSE_INCOMPLETE => "ask for less at once, or say: go on",
         _ => return None,
     })
 }

@@ -103,7 +103,7 @@ fn failed(error: &io::Error) -> ToolError {
     let ours = error
         .get_ref()
         .and_then(|inside| inside.downcast_ref::<Error>());
-    if let Some(ours) = ours.filter(|ours| ours.code() == ErrorCode::AddressDenied) {
+    if let Some(ours) = ours.filter(|ours| ours.code() == ErrorCode::ADDRESS_DENIED) {
         return refused(ours);
     }
     // It names the host and what the server or the network did.

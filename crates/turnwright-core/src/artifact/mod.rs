@@ -101,7 +101,7 @@ impl SpooledArtifact {
     ) -> Result<Self, Error> {
         let put = Spooled::put(spool, &spool_id.into(), content).await;
         let (spooled, reader) = put.map_err(|error| {
-            Error::new(ErrorCode::Spool, "the content could not be kept").with_source(error)
+            Error::new(ErrorCode::SPOOL_ERROR, "the content could not be kept").with_source(error)
         })?;
         Ok(SpooledArtifact::placed(Place::Spool(spooled), reader, kind))
     }

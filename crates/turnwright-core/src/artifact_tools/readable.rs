@@ -121,5 +121,5 @@ fn collision(id: &str) -> Error {
     let id = escape(id, 80);
     let message =
         format!("a call and a retrievable share the id \"{id}\": give the retrievable another");
-    Error::new(ErrorCode::ArtifactIdCollision, message)
+    Error::new(ErrorCode::ARTIFACT_ID_COLLISION, message)
 }

@@ -195,7 +195,7 @@ async fn a_call_that_cannot_be_read_is_refused_with_those_that_can() {
         for wrong in ["text-1", "nobody"] {
             let asked = json!({ "callId": wrong, "row": 0 });
             let error = ask(&forged, "artifact_rows_get", asked).await.unwrap_err();
-            assert_eq!(error.code(), ErrorCode::InvalidToolArgs);
+            assert_eq!(error.code(), ErrorCode::INVALID_TOOL_ARGS);
             assert_eq!(error.faults()[0].pointer, "/callId");
             let text = error.model_text();
             assert!(text.contains("\"rows-1\""), "{text}");
@@ -297,7 +297,7 @@ async fn a_tool_reads_the_calls_of_the_moment_at_which_it_was_forged_and_keeps_n
         json!({ "callId": "b", "row": 0 }),
     )
     .await;
-    assert_eq!(second.unwrap_err().code(), ErrorCode::InvalidToolArgs);
+    assert_eq!(second.unwrap_err().code(), ErrorCode::INVALID_TOOL_ARGS);
 }
 
 #[tokio::test]
@@ -328,7 +328,7 @@ async fn retrievables_that_are_not_inline_can_be_asked_and_may_not_share_an_id_w
     assert_eq!(page.unwrap(), "page");
     ctx.add_retrievable(document("a", false));
     let error = forge_tools(&ctx).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ArtifactIdCollision);
+    assert_eq!(error.code(), ErrorCode::ARTIFACT_ID_COLLISION);
     assert!(error.message().contains("\"a\"") && !error.is_fatal());
 }
 
@@ -354,7 +354,7 @@ fn a_query_that_takes_our_names_or_cannot_be_described_is_refused_when_it_is_for
     for (query, why) in BAD.iter().zip(["`index` is no name", "n"]) {
         for policy in [ForgePolicy::Enumerated, ForgePolicy::Stable] {
             let error = ArtifactTool::forge(query, &Readable::default(), policy).unwrap_err();
-            assert_eq!(error.code(), ErrorCode::InvalidTool);
+            assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
             let message = error.message();
             assert!(
                 message.contains(query.name()) && message.contains(why),
@@ -417,7 +417,7 @@ async fn bytes_that_are_no_text_are_handles_however_small() {
 async fn an_error_of_reading_says_what_to_do_even_through_a_parser() {
     let artifact = SpooledArtifact::new(Arc::new(Broken), ArtifactKind::TEXT);
     let error = artifact.as_bytes().await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ArtifactUnreadable);
+    assert_eq!(error.code(), ErrorCode::ARTIFACT_UNREADABLE);
     let parsed: Result<String, ToolError> = artifact
         .read_with(|read: ArtifactRead| Ok(io::read_to_string(read)?))
         .await;
@@ -428,7 +428,7 @@ async fn an_error_of_reading_says_what_to_do_even_through_a_parser() {
     );
     assert!(!error.model_text().contains("secret-host"));
     let panicked: Result<(), Error> = artifact.read_with(|_| panic!("oh")).await;
-    assert_eq!(panicked.unwrap_err().code(), ErrorCode::ArtifactUnreadable);
+    assert_eq!(panicked.unwrap_err().code(), ErrorCode::ARTIFACT_UNREADABLE);
 }
 
 #[derive(Debug)]

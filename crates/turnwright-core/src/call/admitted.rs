@@ -112,7 +112,7 @@ impl CheckedCall {
             return self.refuse(error);
         }
         let error = Error::new(
-            ErrorCode::ToolDenied,
+            ErrorCode::TOOL_DENIED,
             format!("`{}` was not allowed: {reason}", self.tool().name()),
         );
         let error = match for_model {
@@ -222,7 +222,7 @@ impl AdmittedCall {
 /// A call that could not be recorded does not run.
 fn not_recorded() -> Error {
     Error::new(
-        ErrorCode::Store,
+        ErrorCode::STORE_ERROR,
         "the store did not take the call that was to start",
     )
     .with_model_text("The call could not be recorded, so it was not run.")

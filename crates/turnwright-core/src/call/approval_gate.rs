@@ -156,17 +156,17 @@ fn fitting_edit(tool: &Tool) -> impl Fn(&Value) -> Result<(), Error> + Send + Sy
             }
             _ => return Ok(()),
         };
-        Err(Error::new(ErrorCode::InvalidGateResolution, why))
+        Err(Error::new(ErrorCode::INVALID_TURN_GATE_RESOLUTION, why))
     }
 }
 
 fn read(answer: Result<Value, Error>) -> Approval {
     let mut answer = match answer {
         Ok(answer) => answer,
-        Err(error) if error.code() == ErrorCode::GateTimeout => {
+        Err(error) if error.code() == ErrorCode::TURN_GATE_TIMEOUT => {
             return denied("nobody answered in time");
         }
-        Err(error) if error.code() == ErrorCode::GateNotSupported => {
+        Err(error) if error.code() == ErrorCode::LLM_EXECUTION_GATE_NOT_SUPPORTED => {
             return denied("nobody can be asked any more");
         }
         // The reason alone: the caller adds that it was rejected.

@@ -119,7 +119,7 @@ impl Open {
         }
         let error = match &self.tool {
             Some(tool) => cancelled(tool, self.started),
-            None => Error::new(ErrorCode::ToolCancelled, "the call was dropped")
+            None => Error::new(ErrorCode::TOOL_CANCELLED, "the call was dropped")
                 .with_model_text("The call was cancelled. Nothing was run."),
         };
         if let Some(record) = self.record.as_ref().filter(|_| !self.started) {

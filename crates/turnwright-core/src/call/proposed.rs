@@ -164,9 +164,9 @@ fn unknown_tool(call: &Call) -> Error {
     };
     let name = serde_json::Value::from(escape(&call.name, 80));
     let shown = shown_name(&call.name);
-    Error::new(ErrorCode::UnknownTool, format!("there is no tool {name}")).with_model_text(format!(
-        "There is no tool \"{shown}\"; nothing was run. {known}"
-    ))
+    Error::new(ErrorCode::UNKNOWN_TOOL, format!("there is no tool {name}")).with_model_text(
+        format!("There is no tool \"{shown}\"; nothing was run. {known}"),
+    )
 }
 
 /// The name of a tool that a model called, as the model may read it again outside of a fence: it need not be a tool's, and

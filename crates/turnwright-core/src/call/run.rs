@@ -103,7 +103,7 @@ impl AdmittedCall {
         drop(watch);
         let state = match &result {
             Ok(_) => CallState::Done,
-            Err(error) if error.code() == ErrorCode::ToolDownstream => CallState::Failed,
+            Err(error) if error.code() == ErrorCode::TOOL_DOWNSTREAM_ERROR => CallState::Failed,
             Err(_) => CallState::Unknown,
         };
         RawOutcome {
@@ -228,17 +228,17 @@ fn panicked(panic: Box<dyn Any + Send>) -> ToolError {
 pub(super) fn describe(cut: Cut) -> (ErrorCode, String, String) {
     match cut {
         Cut::Timeout(limit) => (
-            ErrorCode::ToolTimeout,
+            ErrorCode::TOOL_TIMEOUT,
             format!("it ran out of time after {limit:?}"),
             format!("The call ran out of time after {limit:?}."),
         ),
         Cut::Cancelled => (
-            ErrorCode::ToolCancelled,
+            ErrorCode::TOOL_CANCELLED,
             "it was cancelled".to_owned(),
             "The call was cancelled.".to_owned(),
         ),
         Cut::NoTimer => (
-            ErrorCode::ToolDownstream,
+            ErrorCode::TOOL_DOWNSTREAM_ERROR,
             "it has a timeout, which needs a tokio runtime with its timer enabled".to_owned(),
             "The tool failed. Nothing more is known.".to_owned(),
         ),

@@ -150,12 +150,14 @@ async fn in_time<T>(
     let work = AssertUnwindSafe(work).catch_unwind();
     match within(TimeLimit::from_now(left), ctx.cancellation(), work).await {
         Ok(Ok(Ok(stored))) => Ok(stored),
-        Ok(Ok(Err(error))) => {
-            Err(Error::new(ErrorCode::Spool, "the result could not be kept").with_source(error))
-        }
+        Ok(Ok(Err(error))) => Err(Error::new(
+            ErrorCode::SPOOL_ERROR,
+            "the result could not be kept",
+        )
+        .with_source(error)),
         Ok(Err(panic)) => {
             let message = format!("the spool panicked: {}", text_of(panic));
-            Err(Error::new(ErrorCode::Spool, message))
+            Err(Error::new(ErrorCode::SPOOL_ERROR, message))
         }
         Err(cut) => Err(cut_off(cut, &facts.tool, true)),
     }

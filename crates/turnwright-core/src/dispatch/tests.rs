@@ -7,7 +7,7 @@ use crate::tool::context::Signal;
 use crate::*;
 
 fn refused() -> Error {
-    Error::new(ErrorCode::ToolDownstream, "no")
+    Error::new(ErrorCode::TOOL_DOWNSTREAM_ERROR, "no")
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_bad_path_into_the_stash_is_told_and_changes_nothing() {
         "list.x.y",
     ] {
         let error = stash.set(path, 1).unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidStashPath, "{path}");
+        assert_eq!(error.code(), ErrorCode::INVALID_STASH_PATH, "{path}");
         assert!(stash.update(path, |_| json!(1)).is_err());
     }
     assert_eq!(stash.snapshot(), before);

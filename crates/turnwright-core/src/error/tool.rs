@@ -123,7 +123,7 @@ impl ToolError {
     pub(crate) fn into_error(self, tool: &str) -> Error {
         let model = self.model_text().to_owned();
         let error = Error::new(
-            ErrorCode::ToolDownstream,
+            ErrorCode::TOOL_DOWNSTREAM_ERROR,
             format!("`{tool}` failed: {}", self.message),
         )
         .with_kind(self.kind)

@@ -172,7 +172,7 @@ impl TurnGateBuilder {
         }
         let waits = gate.timeout.is_none_or(|limit| !limit.is_zero());
         wrong.check("timeout", waits, "is zero: nobody could answer");
-        wrong.finish(ErrorCode::InvalidTurnGate, "gate")?;
+        wrong.finish(ErrorCode::INVALID_INITIAL_TURN_GATE_VALUE, "gate")?;
         Ok(gate)
     }
 }

@@ -135,7 +135,7 @@ impl GateTable {
     pub(crate) fn settle(&self, id: &str, mut settling: Settling) -> Result<bool, Error> {
         let not_taken = |why: &dyn fmt::Display| {
             let message = format!("the gate does not take this answer: {why}");
-            Error::new(ErrorCode::InvalidGateResolution, message)
+            Error::new(ErrorCode::INVALID_TURN_GATE_RESOLUTION, message)
         };
         // First of all, so that a value of any depth is dropped safely whatever becomes of it.
         if let Settling::Resolved(answer) = &mut settling {

@@ -47,7 +47,7 @@ pub struct Audit {
 ///
 /// ```
 /// use turnwright_core::middleware::{AuditedCall, audit};
-/// use turnwright_core::{DispatchContext, Tool, ToolContext, TurnRunner};
+/// use turnwright_core::{DispatchContext, Tool, ToolContext};
 /// use serde_json::{Value, json};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -57,7 +57,7 @@ pub struct Audit {
 ///     .build()?;
 /// // Whoever writes them down reads the other end.
 /// let (sender, calls) = std::sync::mpsc::channel();
-/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 ///     ctx.call_tools([ctx.propose("pay", "{}"), ctx.propose("pray", "{}")]).await;
 ///     ctx.answer("Done.").await?;
 ///     Ok(())

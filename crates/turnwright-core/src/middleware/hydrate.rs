@@ -52,10 +52,10 @@ pub struct Hydrate {
 /// ```
 /// use turnwright_core::middleware::hydrate;
 /// use turnwright_core::store::ConversationId;
-/// use turnwright_core::{DispatchContext, TurnContext, TurnInput, TurnRunner};
+/// use turnwright_core::{DispatchContext, TurnContext, TurnInput};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 ///     let said: Vec<String> = ctx.messages().iter().map(|it| it.text().to_owned()).collect();
 ///     ctx.answer(said.join(", ")).await?;
 ///     Ok(())

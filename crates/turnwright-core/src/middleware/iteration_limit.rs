@@ -23,10 +23,10 @@ pub struct IterationLimit {
 ///
 /// ```
 /// use turnwright_core::middleware::iteration_limit;
-/// use turnwright_core::{DispatchContext, TurnStatus, Limit, TurnRunner};
+/// use turnwright_core::{DispatchContext, TurnStatus, Limit};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let runner = TurnRunner::builder(|_: DispatchContext| async { Ok(()) })
+/// let runner = turnwright_core::runner(|_: DispatchContext| async { Ok(()) })
 ///     .dispatch_input(iteration_limit(3))
 ///     .build()?;
 /// let outcome = runner.run("Go on for ever!").await;

@@ -15,10 +15,10 @@
 //!
 //! ```
 //! use turnwright_core::middleware::{hydrate, iteration_limit, repeated_call_guard, token_budget};
-//! use turnwright_core::{DispatchContext, TurnRunner};
+//! use turnwright_core::DispatchContext;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-//! let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+//! let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 //!     ctx.answer("Done.").await?;
 //!     Ok(())
 //! })

@@ -62,7 +62,7 @@ impl<'s> Pages<'s> {
                 let message = format!(
                     "the conversation has more than {MOST_STANDING} memories and standing instructions: no prompt holds them, load what is needed by a layer of yours"
                 );
-                return Err(Error::new(ErrorCode::Store, message));
+                return Err(Error::new(ErrorCode::STORE_ERROR, message));
             }
             if !more {
                 return Ok(all);
@@ -102,7 +102,7 @@ fn honoured(part: &str, is_honoured: bool) -> Result<(), Error> {
         true => Ok(()),
         false => {
             let message = format!("the store gave records that `Query::{part}` leaves out");
-            Err(Error::new(ErrorCode::Store, message))
+            Err(Error::new(ErrorCode::STORE_ERROR, message))
         }
     }
 }

@@ -38,10 +38,10 @@ pub struct RepeatedCallGuard {
 ///
 /// ```
 /// use turnwright_core::middleware::repeated_call_guard;
-/// use turnwright_core::{DispatchContext, TurnStatus, Limit, TurnRunner};
+/// use turnwright_core::{DispatchContext, TurnStatus, Limit};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 ///     ctx.call("is_it_done", "{}").await;
 ///     Ok(())
 /// })

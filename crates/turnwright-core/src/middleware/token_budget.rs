@@ -23,10 +23,10 @@ pub struct TokenBudget {
 ///
 /// ```
 /// use turnwright_core::middleware::token_budget;
-/// use turnwright_core::{DispatchContext, TurnStatus, Limit, TurnRunner, Usage};
+/// use turnwright_core::{DispatchContext, TurnStatus, Limit, Usage};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 ///     ctx.reporter().usage(Usage::tokens(900, 100));
 ///     Ok(())
 /// })

@@ -37,7 +37,7 @@ pub(crate) enum Stop {
 impl Limit {
     /// As an error, for callers that expect an answer.
     pub(crate) fn to_error(&self) -> Error {
-        Error::new(ErrorCode::TurnLimit, format!("the turn came to {self}"))
+        Error::new(ErrorCode::TURN_LIMIT, format!("the turn came to {self}"))
     }
 }
 

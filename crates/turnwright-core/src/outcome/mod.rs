@@ -121,7 +121,7 @@ impl TurnStatus {
             TurnStatus::Answered => None,
             TurnStatus::Nacked(error) | TurnStatus::Failed(error) => Some(error.clone()),
             TurnStatus::Aborted { reason } => Some(Error::new(
-                ErrorCode::TurnAborted,
+                ErrorCode::TURN_ABORTED,
                 format!("the turn was aborted: {reason}"),
             )),
             TurnStatus::Limit(limit) => Some(limit.to_error()),

@@ -166,7 +166,7 @@ impl MessageBuilder {
         if let Author::Agent { name, .. } = &message.author {
             wrong.check("author", !name.trim().is_empty(), "has no name");
         }
-        wrong.finish(ErrorCode::InvalidMessage, "message")?;
+        wrong.finish(ErrorCode::INVALID_INITIAL_MESSAGE_VALUE, "message")?;
         Ok(Arc::new(message))
     }
 }

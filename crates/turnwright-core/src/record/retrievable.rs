@@ -178,7 +178,7 @@ impl RetrievableBuilder {
         let is_artifact = matches!(record.content, Retrieved::Artifact(_));
         let why = "only an artifact can stand outside of the prompt: use `Retrievable::artifact`";
         wrong.check("inline", record.inline || is_artifact, why);
-        wrong.finish(ErrorCode::InvalidRetrievable, "retrievable")?;
+        wrong.finish(ErrorCode::INVALID_INITIAL_RETRIEVABLE_VALUE, "retrievable")?;
         Ok(Arc::new(record))
     }
 }

@@ -74,11 +74,11 @@ macro_rules! text_records {
 text_records! {
     /// What the model thought before it answered or called a tool. May be empty where the provider returns nothing but opaque
     /// state. Immutable.
-    Thought, ThoughtBuilder, "thought", InvalidThought;
+    Thought, ThoughtBuilder, "thought", INVALID_INITIAL_THOUGHT_VALUE;
     /// Something to remember from one conversation to the next. Immutable.
-    Memory, MemoryBuilder, "memory", InvalidMemory;
+    Memory, MemoryBuilder, "memory", INVALID_INITIAL_MEMORY_VALUE;
     /// A standing instruction of yours, which precedes all messages. Immutable.
-    StandingInstruction, StandingInstructionBuilder, "standing instruction", InvalidInstruction;
+    StandingInstruction, StandingInstructionBuilder, "standing instruction", INVALID_INITIAL_INSTRUCTION_VALUE;
 }
 
 impl Thought {

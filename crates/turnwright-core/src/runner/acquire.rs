@@ -118,7 +118,7 @@ impl TurnContext {
             }
             Err(_) if tries >= MOST_TRIES => {
                 let message = "others write this conversation so fast that the turn could not begin: try again";
-                Err(Error::new(ErrorCode::Store, message))
+                Err(Error::new(ErrorCode::STORE_ERROR, message))
             }
             Err(_) => Ok(false),
         }
@@ -301,7 +301,7 @@ fn exists(known: &TurnRecord) -> Error {
     let message = format!(
         "the conversation has a turn `{id}` already, which is {state}: take it up with `resume`, or give the new one another id"
     );
-    Error::new(ErrorCode::TurnExists, message)
+    Error::new(ErrorCode::TURN_EXISTS, message)
 }
 
 /// A lease, or what is wrong with it.
@@ -329,5 +329,5 @@ fn held(lease: &Found, left: Duration) -> Error {
     let message = format!(
         "{turn} of this conversation runs: wait for its end, or, if its process is gone, for {seconds} s until its lease has expired"
     );
-    Error::new(ErrorCode::TurnHeld, message)
+    Error::new(ErrorCode::TURN_HELD, message)
 }

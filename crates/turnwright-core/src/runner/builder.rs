@@ -24,6 +24,29 @@ const STREAM_CAPACITY: usize = 64;
 /// The shortest time for which a conversation can be held.
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 
+/// Starts to build a [`TurnRunner`] around an executor: a model, or anything else that decides.
+///
+/// Turns that name a conversation ([`TurnInput::conversation`](crate::TurnInput::conversation)) are stored, and start with the
+/// earlier turns of that conversation. A turn without one lives in memory and leaves nothing behind.
+///
+/// ```
+/// use turnwright_core::{DispatchContext, TurnInput};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+///     ctx.answer(format!("{} messages so far", ctx.messages().len())).await?;
+///     Ok(())
+/// })
+/// .build()?;
+/// let hello = || TurnInput::new("hello").conversation("c-1");
+/// assert_eq!(runner.run(hello()).await.text, "1 messages so far");
+/// assert_eq!(runner.run(hello()).await.text, "3 messages so far");
+/// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+/// ```
+pub fn runner(executor: impl Executor + 'static) -> TurnRunnerBuilder {
+    TurnRunnerBuilder::new(Arc::new(executor))
+}
+
 /// Makes a [`TurnRunner`].
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct TurnRunnerBuilder {
@@ -38,8 +61,11 @@ impl TurnRunnerBuilder {
             store: Some(Arc::new(MemoryStore::default())),
             ..Setup::default()
         };
-        let (input, output) = (ErrorCode::InputPipeline, ErrorCode::OutputPipeline);
-        let dispatch = ErrorCode::DispatchPipeline;
+        let (input, output) = (
+            ErrorCode::INPUT_PIPELINE_ERROR,
+            ErrorCode::OUTPUT_PIPELINE_ERROR,
+        );
+        let dispatch = ErrorCode::DISPATCH_PIPELINE_ERROR;
         let cancelled = |turn: &TurnContext| turn.cancellation().is_cancelled();
         let over = DispatchContext::is_over;
         let plan = Plan {
@@ -57,7 +83,7 @@ impl TurnRunnerBuilder {
         TurnRunnerBuilder {
             plan,
             tools: Vec::new(),
-            remembers: false,
+            remembers: true,
         }
     }
 
@@ -243,11 +269,11 @@ impl TurnRunnerBuilder {
         let lasts = plan.deadline.is_none_or(|limit| !limit.is_zero());
         wrong.check("deadline", lasts, "is zero: no turn could end in time");
         check_spool(setup, &mut wrong);
-        wrong.finish(ErrorCode::InvalidTurnRunner, "runner")?;
+        wrong.finish(ErrorCode::INVALID_TURN_RUNNER_CONFIG, "runner")?;
         if setup.secret.is_none() {
             ConversationSecret::of_process().map_err(|error| {
                 let message = "the system has no randomness to give: give the runner a secret";
-                Error::new(ErrorCode::InvalidTurnRunner, message).with_source(error)
+                Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message).with_source(error)
             })?;
         }
         let tools = self

@@ -14,10 +14,10 @@ use crate::outcome::TurnOutcome;
 /// Turns of one conversation, one after the other: each knows what was said, thought and called before.
 ///
 /// ```
-/// use turnwright_core::{Conversation, DispatchContext, TurnRunner};
+/// use turnwright_core::{Conversation, DispatchContext};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 ///     ctx.answer(format!("{} messages so far", ctx.messages().len())).await?;
 ///     Ok(())
 /// })

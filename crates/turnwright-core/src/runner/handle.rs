@@ -18,10 +18,10 @@ use crate::outcome::TurnOutcome;
 /// A turn that was started: a stream of what it says, and its outcome when it is awaited. Dropping it calls the turn off.
 ///
 /// ```
-/// use turnwright_core::{DispatchContext, TurnEvent, TurnRunner};
+/// use turnwright_core::{DispatchContext, TurnEvent};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+/// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 ///     let mut message = ctx.reporter().message();
 ///     message.push("Hello, ").await;
 ///     message.push("world!").await;
@@ -181,7 +181,7 @@ impl TurnHandle {
             TurnOutcome::unbegun(
                 Arc::clone(&self.turn_id),
                 Arc::clone(&self.conversation),
-                Error::new(ErrorCode::TurnAborted, message),
+                Error::new(ErrorCode::TURN_ABORTED, message),
             )
         })
     }

@@ -148,12 +148,12 @@ impl TurnInput {
     /// says that it is `trusted`. Do not say that of an agent that reads what others wrote.
     ///
     /// ```
-    /// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolError, TurnInput, TurnRunner};
+    /// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolError, TurnInput};
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// # struct Task { task: String }
     ///
     /// # let executor = |ctx: DispatchContext| async move { ctx.answer("done").await?; Ok(()) };
-    /// let librarian = TurnRunner::builder(executor).build()?;
+    /// let librarian = turnwright_core::runner(executor).build()?;
     /// let research = Tool::typed::<Task>("research")
     ///     .description("Has a librarian look something up.")
     ///     .handler(move |args: Task, ctx: ToolContext| {
@@ -197,7 +197,7 @@ impl TurnInput {
     pub(crate) fn resuming(mut self, turn_id: &str) -> Result<Self, Error> {
         if self.message.is_some() || self.text.is_some() || !self.media.is_empty() {
             let message = "a turn that is taken up again says nothing new: give `TurnInput::empty()` with what else it needs";
-            return Err(Error::new(ErrorCode::InvalidTurnContext, message));
+            return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         }
         self.resumes = true;
         Ok(self.turn_id(turn_id))
@@ -214,7 +214,7 @@ impl TurnInput {
                 wrong.check_named_id(field, id);
             }
         }
-        wrong.finish(ErrorCode::InvalidTurnContext, "turn's input")?;
+        wrong.finish(ErrorCode::INVALID_TURN_CONTEXT, "turn's input")?;
         if let Some(error) = &self.not_stashed {
             return Err(error.clone());
         }

@@ -5,11 +5,11 @@
 //! ```
 //!
 //! ```
-//! use turnwright_core::{DispatchContext, TurnRunner};
+//! use turnwright_core::DispatchContext;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! // An executor decides. A model is one; so is this closure.
-//! let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+//! let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
 //!     let said = ctx.messages().last().map(|message| message.text().to_uppercase());
 //!     ctx.answer(said.unwrap_or_default()).await?;
 //!     Ok(())
@@ -30,7 +30,7 @@ mod run_loop;
 mod turn_runner;
 mod typed;
 
-pub use builder::{IntoTool, TurnRunnerBuilder};
+pub use builder::{IntoTool, TurnRunnerBuilder, runner};
 pub use conversation::Conversation;
 pub use handle::{Turn, TurnHandle, TurnStream};
 pub use input::TurnInput;

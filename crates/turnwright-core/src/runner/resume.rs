@@ -67,7 +67,7 @@ impl TurnRunner {
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// static REACHABLE: AtomicBool = AtomicBool::new(false);
-    /// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
     ///     if !REACHABLE.load(Ordering::Relaxed) {
     ///         return Err(BoxError::from("the model cannot be reached"));
     ///     }
@@ -138,7 +138,7 @@ impl TurnRunner {
                 let message = format!(
                     "{count} conversations have a turn `{turn_id}`: say which with `resume_with` and `TurnInput::conversation`"
                 );
-                Err(Error::new(ErrorCode::UnknownTurn, message))
+                Err(Error::new(ErrorCode::UNKNOWN_TURN, message))
             }
         }
     }
@@ -253,7 +253,7 @@ impl TurnContext {
                 let message = format!(
                     "the turn `{id}` cannot be taken up again: {damaged}. Say something new in the conversation: it goes on"
                 );
-                Err(Error::new(ErrorCode::TurnNotResumable, message))
+                Err(Error::new(ErrorCode::TURN_NOT_RESUMABLE, message))
             }
         }
     }
@@ -296,7 +296,7 @@ fn resumable(turn: &TurnContext, found: &Found) -> Result<(), Error> {
         _ => return Ok(()),
     };
     let message = format!("the turn `{id}` cannot be taken up again: {why}");
-    Err(Error::new(ErrorCode::TurnNotResumable, message))
+    Err(Error::new(ErrorCode::TURN_NOT_RESUMABLE, message))
 }
 
 fn unstored(turn_id: &str) -> Error {
@@ -304,11 +304,11 @@ fn unstored(turn_id: &str) -> Error {
     let message = format!(
         "the store has no turn `{turn_id}`: it never ran here, was deleted, or was started without `TurnInput::conversation`, and such turns are not stored"
     );
-    Error::new(ErrorCode::UnknownTurn, message)
+    Error::new(ErrorCode::UNKNOWN_TURN, message)
 }
 
 fn unknown(turn_id: &str, conversation_id: &ConversationId) -> Error {
     let (id, conversation_id) = (escape(turn_id, 80), escape(conversation_id.as_str(), 80));
     let message = format!("the conversation `{conversation_id}` has no turn `{id}`");
-    Error::new(ErrorCode::UnknownTurn, message)
+    Error::new(ErrorCode::UNKNOWN_TURN, message)
 }

@@ -138,7 +138,7 @@ async fn play_out(
         match cut {
             Cut::NoTimer => {
                 let message = "a deadline needs a tokio runtime with its timer enabled";
-                turn.fail(Error::new(ErrorCode::InvalidTurnContext, message));
+                turn.fail(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
             }
             Cut::Timeout(limit) => turn.reach(Limit::Time(limit)),
             Cut::Cancelled => {}
@@ -159,7 +159,7 @@ async fn play_out(
         Ok(Ok(Err(end))) => end,
         Ok(Err(panic)) => {
             let message = format!("the turn panicked: {}", text_of(panic));
-            TurnStatus::Failed(Error::new(ErrorCode::Executor, message)).into()
+            TurnStatus::Failed(Error::new(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR, message)).into()
         }
         Err(_) => cancelled(),
     }
@@ -313,20 +313,20 @@ impl Play<'_> {
         let run = AssertUnwindSafe(executor.execute(ctx.clone())).catch_unwind();
         let ended = part(self.turn, span.instrument(run)).await?;
         let fine = matches!(ended, Ok(Ok(())));
-        span.end((!fine).then_some(ErrorCode::Executor.as_str()));
+        span.end((!fine).then_some(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR.as_str()));
         let error = match ended {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(source)) => {
                 // Whether to try again, ask or give up is for whoever failed to say.
                 let kind = source.downcast_ref::<Error>().map(Error::kind);
                 let message = format!("the executor failed: {source}");
-                Error::new(ErrorCode::Executor, message)
+                Error::new(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR, message)
                     .with_kind(kind.unwrap_or(ErrorKind::Internal))
                     .with_source(source)
             }
             Err(panic) => {
                 let message = format!("the executor panicked: {}", text_of(panic));
-                Error::new(ErrorCode::Executor, message)
+                Error::new(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR, message)
             }
         };
         Err(TurnStatus::Failed(error).into())

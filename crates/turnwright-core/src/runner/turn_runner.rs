@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::builder::TurnRunnerBuilder;
 use super::handle::{Turn, TurnHandle, TurnStream};
 use super::input::TurnInput;
 use super::run_loop::{Begins, drive};
@@ -57,16 +56,6 @@ impl Plan {
 }
 
 impl TurnRunner {
-    /// A runner around an executor, with a store in memory and no middleware at all.
-    pub fn builder(executor: impl Executor + 'static) -> TurnRunnerBuilder {
-        TurnRunnerBuilder::new(Arc::new(executor))
-    }
-
-    /// The same around an executor that was chosen at run time.
-    pub fn builder_of(executor: Arc<dyn Executor>) -> TurnRunnerBuilder {
-        TurnRunnerBuilder::new(executor)
-    }
-
     pub(crate) fn new(plan: Plan) -> Self {
         TurnRunner(Arc::new(plan))
     }
@@ -80,11 +69,11 @@ impl TurnRunner {
     ///
     /// ```
     /// use turnwright_core::store::{ConversationFilter, Store as _};
-    /// use turnwright_core::{DispatchContext, MemoryStore, TurnInput, TurnRunner};
+    /// use turnwright_core::{DispatchContext, MemoryStore, TurnInput};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let store = MemoryStore::default();
-    /// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
     ///     ctx.answer("Hello.").await?;
     ///     Ok(())
     /// })
@@ -160,7 +149,7 @@ impl TurnRunner {
         };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             let message = "a turn runs in a task of its own: call this inside of a tokio runtime";
-            return failed(Error::new(ErrorCode::InvalidTurnContext, message));
+            return failed(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         };
         let message = match input.message() {
             Ok(message) => message,

@@ -40,7 +40,7 @@ impl TurnRunner {
     /// by `run_typed::<Bill>(…)`, or where the answer goes.
     ///
     /// ```
-    /// use turnwright_core::{DispatchContext, TurnRunner};
+    /// use turnwright_core::DispatchContext;
     ///
     /// #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
     /// struct Weather {
@@ -50,7 +50,7 @@ impl TurnRunner {
     /// }
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-    /// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
     ///     ctx.answer(r#"{"city": "Paris", "celsius": "17"}"#).await?;
     ///     Ok(())
     /// })
@@ -91,7 +91,7 @@ impl TurnRunner {
             Some(error) => Err(error),
             None => format.check(&outcome.text).await.and_then(|value| {
                 let message = "the answer fits its schema but not the type behind it";
-                let error = || Error::new(ErrorCode::InvalidAnswer, message);
+                let error = || Error::new(ErrorCode::INVALID_ANSWER, message);
                 // A type's own deserialiser is foreign code.
                 let read = || serde_json::from_value(value);
                 match catch_unwind(AssertUnwindSafe(read)) {

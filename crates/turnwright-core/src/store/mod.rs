@@ -41,11 +41,11 @@
 //! ```no_run
 //! use turnwright_core::spool::DiskSpool;
 //! use turnwright_core::trust::ConversationSecret;
-//! use turnwright_core::{Conversation, DispatchContext, Store, TurnRunner};
+//! use turnwright_core::{Conversation, DispatchContext, Store};
 //!
 //! # async fn go_on(store: impl Store + 'static, secret: [u8; 32]) -> Result<(), Box<dyn std::error::Error>> {
 //! # let executor = |_: DispatchContext| async { Ok(()) };
-//! let runner = TurnRunner::builder(executor)
+//! let runner = turnwright_core::runner(executor)
 //!     .store(store)
 //!     .spool(DiskSpool::open("results").await?)
 //!     .secret(ConversationSecret::from_bytes(secret))

@@ -6,10 +6,10 @@
 //!
 //! ```
 //! use turnwright_core::approval::{always, when, when_tainted};
-//! use turnwright_core::{DispatchContext, TurnRunner};
+//! use turnwright_core::DispatchContext;
 //!
 //! # let executor = |_: DispatchContext| async { Ok(()) };
-//! let runner = TurnRunner::builder(executor)
+//! let runner = turnwright_core::runner(executor)
 //!     .policy(when(|call| call.tool().name() == "send_mail", "mail leaves the house"))
 //!     .policy(when_tainted("somebody else's text stands in the prompt"))
 //!     .build()?;
@@ -93,10 +93,10 @@ where
 ///
 /// ```
 /// use turnwright_core::approval::before_writes;
-/// use turnwright_core::{DispatchContext, TurnRunner};
+/// use turnwright_core::DispatchContext;
 ///
 /// # let executor = |_: DispatchContext| async { Ok(()) };
-/// let runner = TurnRunner::builder(executor).policy(before_writes("it may change something")).build()?;
+/// let runner = turnwright_core::runner(executor).policy(before_writes("it may change something")).build()?;
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
 pub fn before_writes(reason: impl Into<String>) -> impl ApprovalPolicy {

@@ -287,7 +287,7 @@ impl Facts {
 fn ill_defined(name: &str, wrong: &[String]) -> Error {
     let (name, wrong) = (escape(name, LONGEST_NAME), wrong.join("; "));
     let message = format!("the tool `{name}` is not well defined: {wrong}");
-    Error::new(ErrorCode::InvalidTool, message)
+    Error::new(ErrorCode::INVALID_INITIAL_TOOL_VALUE, message)
 }
 
 fn check_name(name: &str) -> Result<(), String> {

@@ -122,7 +122,7 @@ fn a_wrong_definition_names_every_wrong_field() {
         .timeout(Duration::ZERO)
         .build()
         .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::InvalidTool);
+    assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
     assert_eq!(error.code().as_str(), "E_INVALID_INITIAL_TOOL_VALUE");
     assert!(error.is_fatal());
     for field in ["name:", "description:", "handler:", "timeout:", "schema:"] {
@@ -219,7 +219,7 @@ fn a_type_that_refuses_what_its_schema_accepts_fails_in_build() {
         .handler(|_: Lie, _| async { "" })
         .build()
         .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::InvalidTool);
+    assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
     assert!(
         error.to_string().contains(
             r#"accepts {"n":""}, but the argument type does not take what the schema accepts"#
@@ -263,7 +263,7 @@ async fn validate_says_what_the_executor_would() {
                 assert_eq!(output.as_text(), Some(&*checked.value()["n"].to_string()));
             }
             (Err(validated), Err(ran)) => {
-                assert_eq!(validated.code(), ErrorCode::InvalidToolArgs);
+                assert_eq!(validated.code(), ErrorCode::INVALID_TOOL_ARGS);
                 assert_eq!(
                     (validated.faults(), validated.model_text()),
                     (ran.faults(), ran.model_text())
@@ -339,7 +339,7 @@ fn errors_of_a_handler_have_two_texts() {
         .for_model("The archive is closed.")
         .with_kind(ErrorKind::Unavailable)
         .into_error("t");
-    assert_eq!(error.code(), ErrorCode::ToolDownstream);
+    assert_eq!(error.code(), ErrorCode::TOOL_DOWNSTREAM_ERROR);
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert_eq!(error.model_text(), "The archive is closed.");
     assert!(error.to_string().contains("db at 127.0.0.1 refused"));

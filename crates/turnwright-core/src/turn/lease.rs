@@ -89,7 +89,7 @@ impl TurnContext {
     pub(super) fn taken_over(&self) -> Error {
         self.inner().taken_over.set();
         let message = "another process has taken this conversation over, or deleted it: this turn stops, and stores nothing any more";
-        Error::new(ErrorCode::TurnTakenOver, message)
+        Error::new(ErrorCode::TURN_TAKEN_OVER, message)
     }
 
     /// Notes how the turn ended, and lets go of its conversation.

@@ -139,7 +139,7 @@ impl TurnContext {
     async fn apply(&self, mut changes: Vec<Change>) -> Result<(), Error> {
         if self.inner().ended.is_set() {
             let message = "the turn has ended: what comes after it is another turn's";
-            return Err(Error::new(ErrorCode::InvalidTurnContext, message));
+            return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         }
         let Some(store) = self.record_store() else {
             self.keep_changes(&changes);
@@ -148,7 +148,7 @@ impl TurnContext {
         };
         if self.inner().store_hangs.is_set() {
             let message = "the store did not answer before, and is not asked again";
-            return Err(Error::new(ErrorCode::Store, message));
+            return Err(Error::new(ErrorCode::STORE_ERROR, message));
         }
         let (turn, store) = (self.clone(), Arc::clone(store));
         let mut work = Box::pin(async move {
@@ -204,7 +204,7 @@ impl TurnContext {
                         .await;
                     written.unwrap_or_else(|lost| {
                         let message = "the runtime was shut down while the store wrote";
-                        Err(Error::new(ErrorCode::Store, message).with_source(lost))
+                        Err(Error::new(ErrorCode::STORE_ERROR, message).with_source(lost))
                     })
                 }
                 None => work.await,
@@ -270,7 +270,7 @@ pub(crate) async fn in_time<T>(
             // What comes after would wait as long, and in vain.
             turn.inner().store_hangs.set();
             let message = format!("the store did not answer within {limit:?}");
-            return Err(Error::new(ErrorCode::Store, message));
+            return Err(Error::new(ErrorCode::STORE_ERROR, message));
         }
         // Nothing to measure by: it takes as long as it takes.
         Err(Cut::NoTimer | Cut::Cancelled) => work.await,
@@ -278,6 +278,6 @@ pub(crate) async fn in_time<T>(
     };
     done.map_err(|panic| {
         let message = format!("the store panicked: {}", text_of(panic));
-        Error::new(ErrorCode::Store, message)
+        Error::new(ErrorCode::STORE_ERROR, message)
     })
 }

@@ -41,12 +41,12 @@ impl TurnContext {
     /// What the runner was given of this type by [`state`](crate::runner::TurnRunnerBuilder::state).
     ///
     /// ```
-    /// use turnwright_core::{DispatchContext, TurnRunner};
+    /// use turnwright_core::DispatchContext;
     ///
     /// struct Database(&'static str);
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-    /// let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
     ///     ctx.answer(ctx.state::<Database>()?.0).await?;
     ///     Ok(())
     /// })
@@ -64,7 +64,7 @@ impl TurnContext {
             let message = format!(
                 "there is no state of type `{name}`: call `.state(value)` with one where the runner is built"
             );
-            Error::new(ErrorCode::MissingState, message)
+            Error::new(ErrorCode::MISSING_STATE, message)
         })
     }
 }

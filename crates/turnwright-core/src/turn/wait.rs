@@ -46,7 +46,10 @@ impl TurnContext {
     ) -> Result<Value, Error> {
         if &*gate.name == APPROVAL {
             let message = "`approval` is the framework's own name for a gate: take another";
-            return Err(Error::new(ErrorCode::InvalidTurnGate, message));
+            return Err(Error::new(
+                ErrorCode::INVALID_INITIAL_TURN_GATE_VALUE,
+                message,
+            ));
         }
         let id = self.gates().next_id(&gate.name, tool_call.as_deref());
         if let Some(answer) = self.answered_before(&id, &gate, tool_call.as_deref()) {
@@ -72,7 +75,10 @@ impl TurnContext {
             .open(&id, Arc::clone(&gate), tool_call.clone(), asked_inside);
         let Some(settled) = opened else {
             let message = format!("a gate \"{}\" is open already", escape(&id, 80));
-            return Err(Error::new(ErrorCode::InvalidTurnGate, message));
+            return Err(Error::new(
+                ErrorCode::INVALID_INITIAL_TURN_GATE_VALUE,
+                message,
+            ));
         };
         self.tell(|| EventKind::GateOpened {
             id: Arc::clone(&id),
@@ -122,20 +128,20 @@ impl Asked {
             }
             Err(Cut::Timeout(limit)) => {
                 let message = format!("nobody answered at `{name}` within {limit:?}");
-                let error = Error::new(ErrorCode::GateTimeout, message);
+                let error = Error::new(ErrorCode::TURN_GATE_TIMEOUT, message);
                 ("timedOut", Some(GateState::Unanswered), Err(error))
             }
             // The turn still waits here if it is resumed.
             Err(Cut::Cancelled) => {
                 let message = format!("the turn ended while it waited at `{name}`");
-                let error = Error::new(ErrorCode::GateAborted, message);
+                let error = Error::new(ErrorCode::TURN_GATE_ABORTED, message);
                 ("aborted", None, Err(error))
             }
             Err(Cut::NoTimer) => {
                 let message = format!(
                     "`{name}` has a timeout, which needs a tokio runtime with its timer enabled"
                 );
-                let error = Error::new(ErrorCode::GateNotSupported, message);
+                let error = Error::new(ErrorCode::LLM_EXECUTION_GATE_NOT_SUPPORTED, message);
                 ("aborted", Some(GateState::Unanswered), Err(error))
             }
         };
@@ -211,7 +217,7 @@ impl Drop for Asked {
 pub(crate) fn rejected(gate: &TurnGate, reason: &str) -> Error {
     let message = format!("`{}` was rejected: {reason}", gate.name);
     let for_model = format!("{REJECTED}{reason}");
-    Error::new(ErrorCode::GateRejected, message).with_model_text(for_model)
+    Error::new(ErrorCode::TURN_GATE_REJECTED, message).with_model_text(for_model)
 }
 
 fn nobody(gate: &TurnGate) -> Error {
@@ -219,5 +225,5 @@ fn nobody(gate: &TurnGate) -> Error {
         "nobody can answer at `{}`: start the turn with `start` and answer by its `gates()`, or give the runner an approver",
         gate.name
     );
-    Error::new(ErrorCode::GateNotSupported, message)
+    Error::new(ErrorCode::LLM_EXECUTION_GATE_NOT_SUPPORTED, message)
 }

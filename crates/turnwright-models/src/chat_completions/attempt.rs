@@ -152,7 +152,7 @@ impl Adapter {
                 // The response was complete before the connection broke. An error of the server still counts, and so does an
                 // event after calls that cannot be read: it may have cancelled them.
                 Err(error)
-                    if error.code() != ErrorCode::ModelServer
+                    if error.code() != ErrorCode::MODEL_SERVER_ERROR
                         && collector.partial().has_ended()
                         && (broke || collector.partial().tool_calls.is_empty()) =>
                 {
@@ -175,7 +175,7 @@ impl Adapter {
         match reply.done || reply.finish_reason.is_some() {
             true => Ok(()),
             false => Err(Failure::interrupted(Error::new(
-                ErrorCode::ResponseIncomplete,
+                ErrorCode::MODEL_RESPONSE_INCOMPLETE,
                 "the response ended before it was complete: there is no finish reason",
             ))),
         }
@@ -265,11 +265,11 @@ fn silent(limit: Duration) -> Failure {
 }
 
 fn timeout(message: String) -> Failure {
-    Failure::interrupted(Error::new(ErrorCode::ModelTimeout, message))
+    Failure::interrupted(Error::new(ErrorCode::MODEL_TIMEOUT, message))
 }
 
 fn too_large(limit: usize) -> Error {
     let message =
         format!("the response is larger than {limit} bytes: allow more with `max_response_bytes`");
-    Error::new(ErrorCode::Wire, message).with_kind(ErrorKind::Internal)
+    Error::new(ErrorCode::WIRE_ERROR, message).with_kind(ErrorKind::Internal)
 }

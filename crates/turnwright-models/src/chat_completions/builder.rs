@@ -53,7 +53,7 @@ impl ChatCompletionsBuilder {
 
     pub(super) fn from_env(env: impl Fn(&str) -> Option<String>) -> Result<Self, Error> {
         let var = |name: &str| env(name).filter(|value| !value.trim().is_empty());
-        let invalid = |message: &str| Error::new(ErrorCode::InvalidModelConfig, message);
+        let invalid = |message: &str| Error::new(ErrorCode::INVALID_MODEL_CONFIG, message);
         let (base_url, key) = (var("OPENAI_BASE_URL"), var("OPENAI_API_KEY"));
         if base_url.is_none() && key.is_none() {
             return Err(invalid(

@@ -58,7 +58,7 @@ pub(super) fn check<'m>(
          show fewer tools, or say with `context_window` that it takes more",
         text.saturating_add(tools)
     );
-    Err(Error::new(ErrorCode::ContextWindow, message))
+    Err(Error::new(ErrorCode::CONTEXT_WINDOW_EXCEEDED, message))
 }
 
 fn known(model: &str) -> Option<u64> {

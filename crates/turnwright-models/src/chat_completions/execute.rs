@@ -110,7 +110,7 @@ impl ChatCompletions {
             Some(name) if !name.trim().is_empty() => Ok(options),
             _ => {
                 let message = "no model configured: set it with `model`, in the options, or with OPENAI_MODEL for `from_env`";
-                Err(Error::new(ErrorCode::InvalidModelConfig, message))
+                Err(Error::new(ErrorCode::INVALID_MODEL_CONFIG, message))
             }
         }
     }
@@ -123,7 +123,7 @@ impl ChatCompletions {
             None => {
                 let secret = ctx.secret().map_err(|error| {
                     let message = "the system has no randomness for the secret of the conversation";
-                    Error::new(ErrorCode::InvalidTurnContext, message).with_source(error)
+                    Error::new(ErrorCode::INVALID_TURN_CONTEXT, message).with_source(error)
                 })?;
                 let renderer = ChatWriter::renderer_for(adapter, Renderer::new(secret));
                 prompt.renderer.insert(renderer).clone()
@@ -269,7 +269,7 @@ fn end(ctx: &DispatchContext, reply: &Reply) -> Result<(), Error> {
     if reply.text.is_empty() && !reply.refusal.is_empty() {
         let message =
             "the model declined to answer: its explanation is the last message of the turn";
-        return ctx.nack(Error::new(ErrorCode::ModelDeclined, message));
+        return ctx.nack(Error::new(ErrorCode::MODEL_DECLINED, message));
     }
     if reply.text.is_empty() {
         ctx.log(Level::Warn, "the response has neither text nor calls");
@@ -325,12 +325,13 @@ fn incomplete(reply: &Reply, ended: &str) -> Error {
             format!("the response ended before it was complete, so its calls were not executed: {ended}"),
         ),
     };
-    Error::new(ErrorCode::ResponseIncomplete, message).with_kind(kind)
+    Error::new(ErrorCode::MODEL_RESPONSE_INCOMPLETE, message).with_kind(kind)
 }
 
 /// Adds the tools that may have made the server reject the request.
 fn with_hint(error: Error, tools: &[turnwright_core::Tool]) -> Error {
-    if error.kind() != ErrorKind::InvalidArguments || error.code() != ErrorCode::ModelServer {
+    if error.kind() != ErrorKind::InvalidArguments || error.code() != ErrorCode::MODEL_SERVER_ERROR
+    {
         return error;
     }
     let names: Vec<&str> = tools::unions(tools).collect();

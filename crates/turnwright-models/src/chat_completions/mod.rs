@@ -2,12 +2,12 @@
 //! vLLM, llama.cpp, Ollama, LM Studio and others.
 //!
 //! ```no_run
-//! use turnwright_core::TurnRunner;
+//!
 //! use turnwright_models::ChatCompletions;
 //!
 //! # async fn run() -> Result<(), turnwright_core::Error> {
 //! let model = ChatCompletions::builder("http://127.0.0.1:8080/v1").model("qwen3").build()?;
-//! let runner = TurnRunner::builder(model).build()?;
+//! let runner = turnwright_core::runner(model).build()?;
 //! println!("{}", runner.run("What is the capital of France?").await.into_answer()?);
 //! # Ok(()) }
 //! ```

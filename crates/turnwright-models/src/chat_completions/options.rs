@@ -197,7 +197,7 @@ impl Options {
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
-        let invalid = |message: String| Err(Error::new(ErrorCode::InvalidModelConfig, message));
+        let invalid = |message: String| Err(Error::new(ErrorCode::INVALID_MODEL_CONFIG, message));
         for name in self.extra.keys() {
             if RESERVED.contains(&name.as_str()) {
                 return invalid(format!(
@@ -237,7 +237,7 @@ impl Options {
                 "the options in the stash under `{}` cannot be read: {which}{error}; what is no parameter here goes under `extra`",
                 super::STASH_KEY
             );
-            Error::new(ErrorCode::InvalidModelConfig, message)
+            Error::new(ErrorCode::INVALID_MODEL_CONFIG, message)
         })?;
         options.check()?;
         Ok(options)
@@ -261,7 +261,7 @@ impl Options {
 fn admitted(name: &str, value: Value) -> Result<Value, Error> {
     admit(value).map_err(|why| {
         let message = format!("{} {why}", Value::from(name));
-        Error::new(ErrorCode::InvalidModelConfig, message)
+        Error::new(ErrorCode::INVALID_MODEL_CONFIG, message)
     })
 }
 

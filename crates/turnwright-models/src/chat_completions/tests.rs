@@ -59,7 +59,7 @@ fn an_environment_that_says_too_little_is_told_what_to_set() {
     ];
     for (text, word) in cases {
         let error = from_env(text).unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidModelConfig);
+        assert_eq!(error.code(), ErrorCode::INVALID_MODEL_CONFIG);
         assert!(error.message().contains(word), "{error}");
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnwright_core::{
     DispatchContext, ErrorCode, ErrorKind, Event, EventKind, Message, Next, Tool, ToolContext,
-    TurnEvent, TurnRunner,
+    TurnEvent,
 };
 use turnwright_models::retry::RetryPolicy;
 
@@ -23,23 +23,43 @@ fn refuses(status: u16, message: &str) -> Answer {
 #[tokio::test]
 async fn what_may_pass_is_tried_again_and_what_will_not_is_not() {
     let cases = [
-        (408, 4, ErrorCode::ModelTimeout, ErrorKind::Timeout),
-        (429, 4, ErrorCode::ModelServer, ErrorKind::RateLimited),
-        (500, 4, ErrorCode::ModelServer, ErrorKind::Unavailable),
-        (503, 4, ErrorCode::ModelServer, ErrorKind::Unavailable),
-        (302, 1, ErrorCode::ModelServer, ErrorKind::NotFound),
-        (400, 1, ErrorCode::ModelServer, ErrorKind::InvalidArguments),
-        (401, 1, ErrorCode::ModelServer, ErrorKind::Denied),
-        (403, 1, ErrorCode::ModelServer, ErrorKind::Denied),
-        (404, 1, ErrorCode::ModelServer, ErrorKind::NotFound),
+        (408, 4, ErrorCode::MODEL_TIMEOUT, ErrorKind::Timeout),
+        (
+            429,
+            4,
+            ErrorCode::MODEL_SERVER_ERROR,
+            ErrorKind::RateLimited,
+        ),
+        (
+            500,
+            4,
+            ErrorCode::MODEL_SERVER_ERROR,
+            ErrorKind::Unavailable,
+        ),
+        (
+            503,
+            4,
+            ErrorCode::MODEL_SERVER_ERROR,
+            ErrorKind::Unavailable,
+        ),
+        (302, 1, ErrorCode::MODEL_SERVER_ERROR, ErrorKind::NotFound),
+        (
+            400,
+            1,
+            ErrorCode::MODEL_SERVER_ERROR,
+            ErrorKind::InvalidArguments,
+        ),
+        (401, 1, ErrorCode::MODEL_SERVER_ERROR, ErrorKind::Denied),
+        (403, 1, ErrorCode::MODEL_SERVER_ERROR, ErrorKind::Denied),
+        (404, 1, ErrorCode::MODEL_SERVER_ERROR, ErrorKind::NotFound),
     ];
     for (status, attempts, code, kind) in cases {
         let script = Script::new((0..6).map(|_| refuses(status, "No way.")));
         let model = script.builder().retry(soon()).build().unwrap();
-        let runner = TurnRunner::builder(model).build().unwrap();
+        let runner = turnwright_core::runner(model).build().unwrap();
         let outcome = runner.run("Hello").await;
         let error = outcome.error().unwrap();
-        assert_eq!(error.code(), ErrorCode::Executor);
+        assert_eq!(error.code(), ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR);
         let cause = std::error::Error::source(&error).unwrap();
         let cause = cause.downcast_ref::<turnwright_core::Error>().unwrap();
         assert_eq!((cause.code(), cause.kind()), (code, kind), "{status}");
@@ -60,7 +80,7 @@ async fn after_failures_that_pass_the_answer_is_there_and_operators_know() {
     ]);
     let logs = Arc::new(Mutex::new(Vec::new()));
     let expected = Arc::clone(&logs);
-    let runner = TurnRunner::builder(script.builder().retry(soon()).build().unwrap())
+    let runner = turnwright_core::runner(script.builder().retry(soon()).build().unwrap())
         .observer(move |event: &Event| {
             if let EventKind::Log { message, .. } = &event.kind {
                 expected.lock().unwrap().push(message.clone());
@@ -89,7 +109,7 @@ async fn a_server_that_asks_for_too_long_a_wait_is_not_waited_for() {
         vec![("retry-after", "3600")],
         json!({ "error": "later" }),
     )]);
-    let runner = TurnRunner::builder(script.model()).build().unwrap();
+    let runner = turnwright_core::runner(script.model()).build().unwrap();
     let error = runner
         .run("Hello")
         .await
@@ -107,7 +127,7 @@ async fn a_server_that_asks_for_too_long_a_wait_is_not_waited_for() {
 #[tokio::test]
 async fn an_account_with_nothing_left_is_not_asked_again() {
     let script = Script::new([refuses(429, "insufficient_quota: check your plan")]);
-    let runner = TurnRunner::builder(script.model()).build().unwrap();
+    let runner = turnwright_core::runner(script.model()).build().unwrap();
     runner.run("Hello").await;
     assert_eq!(script.bodies().len(), 1);
 }
@@ -132,7 +152,7 @@ async fn what_was_streamed_before_a_break_is_void_and_not_glued_to_what_comes_af
             async { "" }
         });
     let script = Script::new([broken, complete]);
-    let runner = TurnRunner::builder(script.builder().retry(soon()).build().unwrap())
+    let runner = turnwright_core::runner(script.builder().retry(soon()).build().unwrap())
         .tool(noop.build())
         .build()
         .unwrap();
@@ -179,7 +199,7 @@ async fn after_the_last_attempt_what_came_is_kept_as_what_it_is() {
     };
     let script = Script::new([broken(), broken()]);
     let model = script.builder().retry(soon().attempts(2)).build().unwrap();
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = turnwright_core::runner(model).build().unwrap();
     let outcome = runner.run("Look.").await;
     assert!(
         outcome
@@ -190,7 +210,10 @@ async fn after_the_last_attempt_what_came_is_kept_as_what_it_is() {
             .contains("after 2 attempts")
     );
     let error = outcome.error().unwrap();
-    assert_eq!(error.cause().unwrap().code(), ErrorCode::ResponseIncomplete);
+    assert_eq!(
+        error.cause().unwrap().code(),
+        ErrorCode::MODEL_RESPONSE_INCOMPLETE
+    );
     let calls: Vec<_> = outcome.tool_calls().collect();
     assert_eq!(calls.len(), 1, "one, and not one for each attempt");
     assert!(!calls[0].is_complete());
@@ -204,7 +227,7 @@ async fn a_server_that_does_not_know_stream_options_is_asked_without_from_then_o
         says("One."),
         says("Two."),
     ]);
-    let runner = TurnRunner::builder(script.model()).build().unwrap();
+    let runner = turnwright_core::runner(script.model()).build().unwrap();
     assert_eq!(runner.run("One?").await.into_answer().unwrap(), "One.");
     assert_eq!(runner.run("Two?").await.into_answer().unwrap(), "Two.");
     let has: Vec<bool> = script
@@ -234,7 +257,7 @@ async fn keys_are_seen_nowhere_not_even_where_a_server_repeats_them() {
     assert!(!format!("{model:?}").contains("secret"), "{model:?}");
     let events = Arc::new(Mutex::new(String::new()));
     let expected = Arc::clone(&events);
-    let runner = TurnRunner::builder(model)
+    let runner = turnwright_core::runner(model)
         .observer(move |event: &Event| {
             let json = serde_json::to_string(event).unwrap();
             expected.lock().unwrap().push_str(&json);
@@ -270,7 +293,7 @@ async fn a_server_that_is_strict_about_who_speaks_after_whom_is_asked_in_its_way
         }
         next.run().await
     };
-    let runner = TurnRunner::builder(script.model())
+    let runner = turnwright_core::runner(script.model())
         .tool(noop.build())
         .dispatch_input(adds)
         .build()
@@ -302,11 +325,11 @@ async fn what_a_server_calls_an_error_counts_beside_what_it_says() {
         "code": "insufficient_quota", "message": "You exceeded your current quota.", "type": "insufficient_quota",
     }});
     for (status, body, code) in [
-        (400, too_long, ErrorCode::ContextWindow),
-        (429, no_money, ErrorCode::ModelServer),
+        (400, too_long, ErrorCode::CONTEXT_WINDOW_EXCEEDED),
+        (429, no_money, ErrorCode::MODEL_SERVER_ERROR),
     ] {
         let script = Script::new([Answer::Status(status, vec![], body)]);
-        let runner = TurnRunner::builder(script.model()).build().unwrap();
+        let runner = turnwright_core::runner(script.model()).build().unwrap();
         let error = runner.run("Hello").await.into_answer().unwrap_err();
         assert_eq!(error.cause().unwrap().code(), code, "{error}");
         assert_eq!(error.kind(), error.cause().unwrap().kind());
@@ -371,7 +394,7 @@ async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
             .unwrap();
         let logs = Arc::new(Mutex::new(String::new()));
         let expected = Arc::clone(&logs);
-        let runner = TurnRunner::builder(model)
+        let runner = turnwright_core::runner(model)
             .observer(move |event: &Event| {
                 let mut expected = expected.lock().unwrap();
                 *expected += &format!("{:?}", event.kind);
@@ -401,7 +424,7 @@ async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
     .transport(script)
     .build()
     .unwrap();
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = turnwright_core::runner(model).build().unwrap();
     let content = runner
         .run("Hello")
         .await
@@ -419,7 +442,7 @@ async fn keys_are_taken_out_in_every_form_in_which_a_server_may_repeat_them() {
 async fn a_refusal_that_only_quotes_the_user_teaches_nothing() {
     let quoted = || refuses(400, "Bad request: \"tell me about stream_options\"");
     let script = Script::new([quoted(), quoted(), says("Hello.")]);
-    let runner = TurnRunner::builder(script.model()).build().unwrap();
+    let runner = turnwright_core::runner(script.model()).build().unwrap();
     runner
         .run("Tell me about stream_options")
         .await
@@ -450,7 +473,7 @@ async fn what_the_server_takes_back_after_it_was_said_is_not_made() {
         json!({ "error": { "message": "Provider returned error", "code": 502 } }),
     ]);
     let script = Script::new([taken_back, says("Never mind.")]);
-    let runner = TurnRunner::builder(script.builder().retry(soon()).build().unwrap())
+    let runner = turnwright_core::runner(script.builder().retry(soon()).build().unwrap())
         .tool(noop.build())
         .build()
         .unwrap();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnwright_core::trust::ConversationSecret;
-use turnwright_core::{ErrorCode, Tool, ToolContext, TurnOutcome, TurnRunner};
+use turnwright_core::{ErrorCode, Tool, ToolContext, TurnOutcome};
 use turnwright_models::ChatCompletions;
 use turnwright_models::http::{Client, Transport};
 use turnwright_testkit::cassette::Cassette;
@@ -22,7 +22,7 @@ async fn run(transport: impl Transport + 'static, base: &str, question: &str) ->
         .build()
         .unwrap();
     // Another secret each time, as in another process.
-    let runner = TurnRunner::builder(model)
+    let runner = turnwright_core::runner(model)
         .secret(ConversationSecret::random().unwrap())
         .tool(weather.build())
         .build()
@@ -88,7 +88,7 @@ async fn a_turn_that_was_recorded_can_be_played_again_without_a_server_and_witho
     let error = missed.ended.error().unwrap();
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(
-        cause.contains(ErrorCode::InvalidModelConfig.as_str()),
+        cause.contains(ErrorCode::INVALID_MODEL_CONFIG.as_str()),
         "{cause}"
     );
     assert!(

@@ -1,14 +1,14 @@
 //! Options at three levels, and what a request is made of.
 
 use serde_json::{Value, json};
-use turnwright_core::{ErrorCode, TurnInput, TurnRunner};
+use turnwright_core::{ErrorCode, TurnInput};
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::{Options, STASH_KEY, SystemRole};
 
 use crate::script::{Answer, Script, says};
 
 async fn sent(script: &Script, model: ChatCompletions, input: TurnInput) -> Value {
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = turnwright_core::runner(model).build().unwrap();
     runner.run(input).await.into_answer().unwrap();
     script.values().pop().unwrap()
 }
@@ -59,7 +59,7 @@ async fn options_in_the_stash_that_cannot_be_read_say_what_is_wrong() {
     ];
     for (expected, word) in cases {
         let script = Script::new([says("Never.")]);
-        let runner = TurnRunner::builder(script.model()).build().unwrap();
+        let runner = turnwright_core::runner(script.model()).build().unwrap();
         let outcome = runner
             .run(TurnInput::new("Hello").stash(STASH_KEY, expected.clone()))
             .await;
@@ -162,7 +162,7 @@ fn addresses_that_are_none_are_refused_with_what_to_write() {
             .model("m")
             .build()
             .unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidModelConfig, "{bad}");
+        assert_eq!(error.code(), ErrorCode::INVALID_MODEL_CONFIG, "{bad}");
         assert!(error.message().contains("https://host/v1"), "{error}");
     }
     let secret = ChatCompletions::builder("http://user:hunter22@[")
@@ -178,7 +178,7 @@ async fn no_model_is_an_error_that_says_what_to_do() {
         .transport(script.clone())
         .build()
         .unwrap();
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = turnwright_core::runner(model).build().unwrap();
     let error = runner
         .run("Hello")
         .await
@@ -203,7 +203,7 @@ async fn a_prompt_that_does_not_fit_is_not_sent() {
             .unwrap()
     };
     let words = "word ".repeat(400);
-    let runner = |window| TurnRunner::builder(model(window)).build().unwrap();
+    let runner = |window| turnwright_core::runner(model(window)).build().unwrap();
     let error = runner(500).run(words.as_str()).await.ended.error().unwrap();
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(
@@ -252,7 +252,7 @@ async fn the_window_of_a_well_known_model_need_not_be_told() {
     let script = Script::new([says("Never."), says("Yes.")]);
     let runner = |model: &str| {
         let model = script.builder().model(model).build().unwrap();
-        TurnRunner::builder(model).build().unwrap()
+        turnwright_core::runner(model).build().unwrap()
     };
     let words = "word ".repeat(9_000);
     let error = runner("gpt-4")
@@ -260,7 +260,10 @@ async fn the_window_of_a_well_known_model_need_not_be_told() {
         .await
         .into_answer()
         .unwrap_err();
-    assert_eq!(error.cause().unwrap().code(), ErrorCode::ContextWindow);
+    assert_eq!(
+        error.cause().unwrap().code(),
+        ErrorCode::CONTEXT_WINDOW_EXCEEDED
+    );
     assert!(error.cause().unwrap().message().contains("8192"), "{error}");
     assert!(script.bodies().is_empty());
     runner("a-model-that-nobody-knows")

@@ -11,7 +11,7 @@ use turnwright_core::spool::MemoryReader;
 use turnwright_core::store::ConversationId;
 use turnwright_core::{
     BoxError, DispatchContext, Media, MediaKind, MemoryStore, Next, StoreExt as _, Tool,
-    ToolBuilder, ToolContext, TrustTier, TurnInput, TurnRunner,
+    ToolBuilder, ToolContext, TrustTier, TurnInput,
 };
 
 use crate::script::{Answer, Script, calls, says};
@@ -148,13 +148,14 @@ async fn each_prompt_begins_with_all_of_the_one_before_also_in_the_next_turn() {
     let mut answers = ten_iterations();
     answers.extend([calls([("word", json!({ "n": 1 }))]), says("Again.")]);
     let script = Script::new(answers);
-    let runner = TurnRunner::builder(script.builder().system_prompt("You help.").build().unwrap())
-        .store(store_with_standing().await)
-        .tools([log(Inline::Never), word(), picture()])
-        .turn_input(hydrate())
-        .dispatch_input(looks_up)
-        .build()
-        .unwrap();
+    let runner =
+        turnwright_core::runner(script.builder().system_prompt("You help.").build().unwrap())
+            .store(store_with_standing().await)
+            .tools([log(Inline::Never), word(), picture()])
+            .turn_input(hydrate())
+            .dispatch_input(looks_up)
+            .build()
+            .unwrap();
     let outcome = runner.run(TurnInput::new("Go.").conversation("c")).await;
     assert_eq!(outcome.text, "That is all.", "{:?}", outcome.error());
     assert_eq!(outcome.tool_calls().count(), 18);
@@ -205,7 +206,7 @@ async fn each_prompt_begins_with_all_of_the_one_before_also_in_the_next_turn() {
 #[tokio::test]
 async fn the_first_handle_of_a_kind_changes_the_list_of_tools_once() {
     let script = Script::new(ten_iterations());
-    let runner = TurnRunner::builder(script.model())
+    let runner = turnwright_core::runner(script.model())
         .store(store_with_standing().await)
         .tools([log(Inline::ByLimit), word(), picture()])
         .turn_input(hydrate())
@@ -251,7 +252,7 @@ async fn a_tool_that_middleware_adds_on_purpose_changes_the_list_of_tools_once()
             next.run().await
         }
     };
-    let runner = TurnRunner::builder(script.model())
+    let runner = turnwright_core::runner(script.model())
         .store(store_with_standing().await)
         .tools([log(Inline::Never), word(), picture()])
         .turn_input(hydrate())
@@ -306,7 +307,7 @@ async fn memories_stand_as_they_were_when_the_turn_began_and_a_change_stands_whe
         }
         next.run().await
     };
-    let runner = TurnRunner::builder(script.model())
+    let runner = turnwright_core::runner(script.model())
         .store(store)
         .tool(word())
         .turn_input(hydrate())
@@ -395,7 +396,7 @@ async fn what_changes_in_a_turn_follows_the_result_after_which_it_changed() {
         ctx.add_instruction(note(&format!("other {n}")).id("s").build()?);
         next.run().await
     };
-    let runner = TurnRunner::builder(script.model())
+    let runner = turnwright_core::runner(script.model())
         .store(store)
         .tools([learn, word()])
         .turn_input(hydrate())
@@ -457,7 +458,7 @@ async fn what_is_taken_away_on_purpose_is_not_sent_again() {
         )
         .await
         .unwrap();
-    let runner = TurnRunner::builder(script.model())
+    let runner = turnwright_core::runner(script.model())
         .store(store)
         .tool(word())
         .turn_input(hydrate())

@@ -64,7 +64,9 @@ impl Server {
 }
 
 fn runner(model: ChatCompletionsBuilder) -> TurnRunner {
-    TurnRunner::builder(model.build().unwrap()).build().unwrap()
+    turnwright_core::runner(model.build().unwrap())
+        .build()
+        .unwrap()
 }
 
 /// The pieces of text that came, and how it ended.
@@ -81,7 +83,7 @@ async fn watched(mut turn: Turn) -> (Vec<String>, TurnOutcome) {
 /// What the executor failed with.
 fn refusal(outcome: TurnOutcome) -> Error {
     let error = outcome.into_answer().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::Executor);
+    assert_eq!(error.code(), ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR);
     let cause = std::error::Error::source(&error).unwrap();
     cause.downcast_ref::<Error>().unwrap().clone()
 }
@@ -124,7 +126,7 @@ async fn an_answer_that_comes_to_the_limit_of_tokens_is_none() {
     let model = server.model().options(Options::new().max_tokens(3_u64));
     let outcome = runner(model).run("Tell me a long story.").await;
     let error = outcome.into_answer().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ResponseIncomplete);
+    assert_eq!(error.code(), ErrorCode::MODEL_RESPONSE_INCOMPLETE);
 }
 
 /// What the model may ask for.
@@ -166,7 +168,7 @@ async fn a_tool_that_must_be_called_is_called_and_its_result_is_answered_with() 
             ctx.stash().set(STASH_KEY, options)?;
             next.run().await
         };
-        let runner = TurnRunner::builder(model.build().unwrap())
+        let runner = turnwright_core::runner(model.build().unwrap())
             .tool(weather(&asked))
             .dispatch_input(choose)
             .build()
@@ -236,7 +238,7 @@ async fn a_prompt_that_the_server_finds_too_long_is_told_as_such() {
     for stream in [true, false] {
         let model = server.model().options(Options::new().stream(stream));
         let error = refusal(runner(model).run("word ".repeat(50_000)).await);
-        assert_eq!(error.code(), ErrorCode::ContextWindow, "{error}");
+        assert_eq!(error.code(), ErrorCode::CONTEXT_WINDOW_EXCEEDED, "{error}");
         assert!(error.message().contains("hydrate().last(n)"), "{error}");
     }
 }

@@ -40,7 +40,7 @@ fn picture(name: &str, bytes: &'static [u8]) -> Media {
 }
 
 fn runner(store: impl Store + 'static) -> TurnRunner {
-    TurnRunner::builder(model)
+    turnwright_core::runner(model)
         .store(store)
         .tool(returns("small", || ToolOutput::text("twelve bytes")))
         .tool(returns("large", || ToolOutput::text("x".repeat(100_000))))
@@ -196,21 +196,21 @@ async fn a_store_that_outlives_its_spool_is_refused() {
         .unwrap();
     let refused = [
         (
-            TurnRunner::builder(model).store(in_memory),
+            turnwright_core::runner(model).store(in_memory),
             "spool: the store is persistent but its spool is not",
         ),
         (
-            TurnRunner::builder(model).store(Layered::new(WithoutSpool, store.clone())),
+            turnwright_core::runner(model).store(Layered::new(WithoutSpool, store.clone())),
             "add `.spool(DiskSpool::open(\"results\").await?)`",
         ),
         (
-            TurnRunner::builder(model)
+            turnwright_core::runner(model)
                 .store(Layered::new(WithoutSpool, store.clone()))
                 .spool(Arc::new(MemorySpool::default())),
             "add `.spool(DiskSpool::open(\"results\").await?)`",
         ),
         (
-            TurnRunner::builder(model)
+            turnwright_core::runner(model)
                 .store(store.clone())
                 .spool(disk()),
             "remove `.spool(…)`",
@@ -218,15 +218,15 @@ async fn a_store_that_outlives_its_spool_is_refused() {
     ];
     for (builder, why) in refused {
         let error = builder.build().unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidTurnRunner);
+        assert_eq!(error.code(), ErrorCode::INVALID_TURN_RUNNER_CONFIG);
         assert!(error.message().contains(why), "{error}");
     }
-    let built = TurnRunner::builder(model)
+    let built = turnwright_core::runner(model)
         .store(Layered::new(WithoutSpool, store.clone()))
         .spool(disk());
     assert!(built.build().is_ok());
     let memory = SqliteStore::in_memory().await.unwrap();
-    assert!(TurnRunner::builder(model).store(memory).build().is_ok());
+    assert!(turnwright_core::runner(model).store(memory).build().is_ok());
 }
 
 /// The store encodes records, and its own spool is the only one that has their results.

@@ -10,7 +10,7 @@ use turnwright_core::store::{
     Changes, ConversationId, Query, Revision, Store as _, StoreExt as _, TurnFilter,
 };
 use turnwright_core::{
-    Approval, ApprovalRequest, BoxError, DispatchContext, Tool, ToolContext, TurnInput, TurnRunner,
+    Approval, ApprovalRequest, BoxError, DispatchContext, Tool, ToolContext, TurnInput,
 };
 use turnwright_store::sqlite::{Retention, SqliteErrorKind, SqliteStore};
 
@@ -207,7 +207,7 @@ async fn a_conversation_of_the_fourth_format_is_found_and_resumed() {
         .handler(|_: Value, _: ToolContext| async { "paid" })
         .build()
         .unwrap();
-    let runner = TurnRunner::builder(model)
+    let runner = turnwright_core::runner(model)
         .store(store.clone())
         .tool(pay)
         .approver(|_: ApprovalRequest| async { Approval::Granted })

@@ -33,10 +33,7 @@ async fn it_does_what_is_written_in_the_order_in_which_it_is_written() {
             .usage(Usage::tokens(10, 5)),
         Step::say("Done."),
     ]);
-    let runner = TurnRunner::builder(model.clone())
-        .tool(echo())
-        .build()
-        .unwrap();
+    let runner = runner(model.clone()).tool(echo()).build().unwrap();
     let mut turn = runner.start("Go.");
     let mut heard = Vec::new();
     while let Some(event) = turn.next().await {
@@ -79,7 +76,7 @@ async fn it_does_what_is_written_in_the_order_in_which_it_is_written() {
 #[tokio::test]
 async fn it_shows_instructions_memories_retrievables_and_the_form_of_the_answer() {
     let model = ScriptedModel::new([Step::say(r#"{"n": 1}"#)]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .turn_input(|ctx: TurnContext, next: Next<TurnContext>| async move {
             ctx.add_instruction(StandingInstruction::new("Be brief.").build()?);
             ctx.add_memory(Memory::new("Likes tea.").build()?);
@@ -103,11 +100,11 @@ async fn it_shows_instructions_memories_retrievables_and_the_form_of_the_answer(
 #[tokio::test]
 async fn a_script_that_runs_out_fails_the_turn_and_names_the_step() {
     let model = ScriptedModel::new([Step::silent().go_on()]);
-    let runner = TurnRunner::builder(model.clone()).build().unwrap();
+    let runner = runner(model.clone()).build().unwrap();
     let TurnStatus::Failed(error) = runner.run("x").await.ended else {
         panic!()
     };
-    assert_eq!(error.code(), ErrorCode::Executor);
+    assert_eq!(error.code(), ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR);
     let expected = "the script ran out: there is no step 1, it has 1";
     assert!(error.message().contains(expected), "{error}");
     assert_eq!(model.times_asked(), 2);
@@ -124,7 +121,7 @@ async fn failures_refusals_and_work_of_ones_own_are_played() {
             Ok(())
         }),
     ]);
-    let runner = TurnRunner::builder(model.clone()).build().unwrap();
+    let runner = runner(model.clone()).build().unwrap();
     let failed = runner.run("x").await;
     assert!(
         matches!(&failed.ended, TurnStatus::Failed(error) if error.message().contains("no network"))
@@ -138,7 +135,7 @@ async fn failures_refusals_and_work_of_ones_own_are_played() {
 #[tokio::test(start_paused = true)]
 async fn it_waits_by_the_clock_of_the_test() {
     let model = ScriptedModel::new([Step::wait(Duration::from_secs(7200)).then_say("Late.")]);
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = runner(model).build().unwrap();
     let start = tokio::time::Instant::now();
     assert_eq!(runner.run("x").await.text, "Late.");
     assert_eq!(start.elapsed().as_secs(), 7200);
@@ -185,7 +182,7 @@ async fn a_changed_instruction_follows_the_tool_result_after_which_it_changed() 
         Step::call_tool("echo", json!({ "say": "b" })),
         Step::say("Done."),
     ]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .tool(echo())
         .dispatch_input(
             |ctx: DispatchContext, next: Next<DispatchContext>| async move {

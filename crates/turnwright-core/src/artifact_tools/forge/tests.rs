@@ -141,7 +141,7 @@ async fn a_new_handle_is_readable_after_a_refresh_and_not_before() {
     assert_eq!(read(&tool, "b").await.unwrap(), "two");
     for wrong in ["text", "open", "nobody"] {
         let error = read(&tool, wrong).await.unwrap_err();
-        assert_eq!(error.code(), ErrorCode::InvalidToolArgs);
+        assert_eq!(error.code(), ErrorCode::INVALID_TOOL_ARGS);
         assert_eq!(error.faults()[0].rule, "readable_call");
         let text = error.model_text();
         assert!(text.contains("must be one of \"a\", \"b\""), "{text}");
@@ -269,7 +269,7 @@ async fn a_collision_is_told_at_every_refresh_until_it_is_gone_and_changes_nothi
         ctx.add_retrievable(document("a", false));
         for _ in 0..2 {
             let error = forge.refresh(&ctx).unwrap_err();
-            assert_eq!(error.code(), ErrorCode::ArtifactIdCollision);
+            assert_eq!(error.code(), ErrorCode::ARTIFACT_ID_COLLISION);
             assert!(error.message().contains("\"a\""));
             assert!(all_same(&shown, &ctx.tools().all()));
             assert_eq!(forge.current.now().ids().collect::<Vec<_>>(), ["a"]);
@@ -293,7 +293,7 @@ fn a_kind_that_is_not_well_defined_is_told_at_every_refresh_and_changes_nothing(
         ctx.add_tool_call(handle("a", "one", WRONG_KIND));
         for _ in 0..2 {
             let error = forge.refresh(&ctx).unwrap_err();
-            assert_eq!(error.code(), ErrorCode::InvalidTool);
+            assert_eq!(error.code(), ErrorCode::INVALID_INITIAL_TOOL_VALUE);
             assert!(error.message().contains("no name for a tool"));
             assert_eq!(names(&ctx), ["first", "second"]);
             assert!(forge.current.now().is_empty());

@@ -48,7 +48,7 @@ async fn nobody_s_answer_is_no() {
         .unwrap_err();
     assert_eq!(
         (error.code(), error.kind()),
-        (ErrorCode::ToolDenied, ErrorKind::Denied)
+        (ErrorCode::TOOL_DENIED, ErrorKind::Denied)
     );
     assert_eq!(watched.names(), ["toolCallRefused"]);
     assert_eq!(watched.events.lock()[0]["code"], "E_TOOL_DENIED");
@@ -64,7 +64,7 @@ async fn a_call_that_is_cancelled_while_somebody_is_asked_was_not_denied() {
     tokio::task::yield_now().await;
     ctx.cancellation().cancel();
     let error = call.await.unwrap().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ToolCancelled);
+    assert_eq!(error.code(), ErrorCode::TOOL_CANCELLED);
     assert_eq!(
         error.model_text(),
         "The call was cancelled. Nothing was run."
@@ -120,7 +120,7 @@ async fn edited_arguments_are_checked_in_full_and_recorded() {
         .call(r#"{"n": 4}"#)
         .await
         .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ToolDenied);
+    assert_eq!(error.code(), ErrorCode::TOOL_DENIED);
     assert!(
         error.model_text().ends_with("the change does not fit"),
         "the model has nothing to mend: {}",
@@ -172,7 +172,7 @@ async fn rewritten_arguments_go_back_to_check_three_times_at_most() {
         .call(r#"{"n": 0}"#)
         .await
         .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ToolDenied);
+    assert_eq!(error.code(), ErrorCode::TOOL_DENIED);
     let bad = |_: &PendingCall<'_>| Review::Rewrite(json!({ "n": "minus one" }));
     let tool = number("t")
         .approval(bad)
@@ -181,7 +181,7 @@ async fn rewritten_arguments_go_back_to_check_three_times_at_most() {
         .unwrap();
     assert_eq!(
         tool.executor(&ctx).call("{}").await.unwrap_err().code(),
-        ErrorCode::InvalidToolArgs
+        ErrorCode::INVALID_TOOL_ARGS
     );
 }
 
@@ -209,7 +209,7 @@ async fn a_policy_of_the_dispatch_stands_before_that_of_the_tool_and_a_panic_den
         .call("{}")
         .await
         .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ToolDenied);
+    assert_eq!(error.code(), ErrorCode::TOOL_DENIED);
 }
 
 #[tokio::test]
@@ -229,7 +229,7 @@ async fn what_a_policy_rewrites_after_an_answer_is_asked_for_again() {
         .build()
         .unwrap();
     let error = tool.executor(&ctx).call(r#"{"n": 4}"#).await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ToolDenied);
+    assert_eq!(error.code(), ErrorCode::TOOL_DENIED);
     let asked: Vec<Value> = clerk
         .asked
         .lock()

@@ -37,7 +37,7 @@ async fn a_handler_that_waits_for_ever_is_cut_at_its_timeout() {
         );
         assert_eq!(
             (error.code(), error.kind()),
-            (ErrorCode::ToolTimeout, ErrorKind::Timeout)
+            (ErrorCode::TOOL_TIMEOUT, ErrorKind::Timeout)
         );
         assert!(error.model_text().contains(words), "{}", error.model_text());
         assert!(
@@ -81,7 +81,7 @@ async fn a_blocking_handler_is_abandoned_at_its_timeout_reported_and_not_joined(
     };
     let (called, ()) = tokio::join!(executor.call("{}"), pass);
     let error = called.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ToolTimeout);
+    assert_eq!(error.code(), ErrorCode::TOOL_TIMEOUT);
     watched.assert_paired();
     assert_eq!(watched.events.lock()[1]["abandoned"], true);
     release.send(()).unwrap();
@@ -205,7 +205,7 @@ async fn a_cancelled_call_ends_and_a_cancelled_dispatch_runs_nothing() {
     let error = call.await.unwrap().unwrap_err();
     assert_eq!(
         (error.code(), error.kind()),
-        (ErrorCode::ToolCancelled, ErrorKind::Cancelled)
+        (ErrorCode::TOOL_CANCELLED, ErrorKind::Cancelled)
     );
     assert!(
         error.model_text().contains("may have taken effect or not"),
@@ -319,7 +319,7 @@ async fn an_external_check_that_never_answers_is_cut_like_a_handler() {
         .call("{}")
         .await
         .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ToolTimeout);
+    assert_eq!(error.code(), ErrorCode::TOOL_TIMEOUT);
     assert!(
         error.model_text().contains("nothing was run"),
         "{}",

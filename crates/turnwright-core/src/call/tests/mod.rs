@@ -159,7 +159,7 @@ async fn a_refused_call_runs_nothing_and_tells_neither_start_nor_end() {
         .call(json!({ "n": -1, "m": 2 }))
         .await
         .unwrap_err();
-    assert_eq!(error.code(), ErrorCode::InvalidToolArgs);
+    assert_eq!(error.code(), ErrorCode::INVALID_TOOL_ARGS);
     assert!(!error.is_fatal());
     assert_eq!(watched.names(), ["toolCallRefused"]);
     assert_eq!(watched.events.lock()[0]["faults"][0]["pointer"], "/n");
@@ -274,7 +274,7 @@ async fn a_panic_in_a_type_s_own_deserialiser_is_a_refusal() {
         .unwrap_err();
     assert_eq!(
         (error.code(), &*error.faults()[0].rule),
-        (ErrorCode::InvalidToolArgs, "deserialize")
+        (ErrorCode::INVALID_TOOL_ARGS, "deserialize")
     );
 }
 
@@ -296,7 +296,7 @@ async fn what_is_foreign_may_panic_when_it_is_dropped() {
         .unwrap();
     assert_eq!(
         tool.executor(&ctx).call("{}").await.unwrap_err().code(),
-        ErrorCode::ToolTimeout
+        ErrorCode::TOOL_TIMEOUT
     );
     let tool = number("t")
         .handler(|_: Value, _| async {
@@ -308,7 +308,7 @@ async fn what_is_foreign_may_panic_when_it_is_dropped() {
         .unwrap();
     assert_eq!(
         tool.executor(&ctx).call("{}").await.unwrap_err().code(),
-        ErrorCode::ToolDownstream
+        ErrorCode::TOOL_DOWNSTREAM_ERROR
     );
 }
 
@@ -346,7 +346,7 @@ async fn what_a_type_says_of_its_arguments_is_for_operators() {
         .unwrap_err();
     assert_eq!(
         (error.code(), &*error.faults()[0].rule),
-        (ErrorCode::InvalidToolArgs, "deserialize")
+        (ErrorCode::INVALID_TOOL_ARGS, "deserialize")
     );
     assert!(error.to_string().contains("hunter2") && !error.model_text().contains("hunter2"));
 }

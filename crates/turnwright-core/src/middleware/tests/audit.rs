@@ -44,7 +44,7 @@ async fn every_call_is_told_once_whatever_came_of_it() {
     let (calls, audit) = collecting();
     let look = done(tool("look").effects(Effects::ReadOnly));
     let fingerprint = look.fingerprint().to_owned();
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         if ctx.iteration() == 2 {
             ctx.call("look", "{}").await;
             ctx.answer("done").await?;
@@ -123,7 +123,7 @@ async fn arguments_are_told_on_request_as_they_ran() {
         Value::Null => Review::Rewrite(json!({ "amount": 5 })),
         _ => Review::ask("money"),
     });
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         ctx.call("pay", "{}").await;
         ctx.call("pay", r#"{"amount": 9}"#).await;
         ctx.call("gone", r#"{"x": 1}"#).await;
@@ -176,7 +176,7 @@ async fn arguments_are_told_on_request_as_they_ran() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_cut_off_by_the_end_of_the_turn_is_told_before_the_outcome() {
     let (calls, audit) = collecting();
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         ctx.call_tools(["quick", "hangs"].map(|name| ctx.propose(name, "{}")))
             .await;
         Ok(())
@@ -202,7 +202,7 @@ async fn a_call_that_is_cut_off_by_the_end_of_the_turn_is_told_before_the_outcom
 async fn calls_are_told_when_the_executor_fails_panics_or_refuses() {
     for how in ["fails", "panics", "refuses", "aborts"] {
         let (calls, audit) = collecting();
-        let runner = TurnRunner::builder(move |ctx: DispatchContext| async move {
+        let runner = runner(move |ctx: DispatchContext| async move {
             ctx.call("look", "{}").await;
             match how {
                 "fails" => return Err("the model is gone".into()),
@@ -237,7 +237,7 @@ async fn a_call_whose_record_the_store_does_not_take_is_told_all_the_same() {
         .build()
         .unwrap();
     let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
-    assert_eq!(outcome.error().unwrap().code(), ErrorCode::Store);
+    assert_eq!(outcome.error().unwrap().code(), ErrorCode::STORE_ERROR);
     let calls = calls.lock();
     assert_eq!(calls.len(), 1);
     assert!(calls[0].ran && !calls[0].is_error && !calls[0].recorded);
@@ -247,7 +247,7 @@ async fn a_call_whose_record_the_store_does_not_take_is_told_all_the_same() {
 #[tokio::test]
 async fn calls_of_which_nobody_wants_a_record_are_told_too() {
     let (calls, audit) = collecting();
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         let look = plain("look");
         look.executor(&ctx).call("{}").await?;
         look.executor(&ctx).call("[]").await.unwrap_err();
@@ -310,7 +310,7 @@ async fn an_audit_does_not_keep_the_turn_alive() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_audit_of_many_turns_at_once_tells_each_call_once_with_its_turn() {
     let (calls, audit) = collecting();
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         let many = (0..4).map(|n| ctx.propose("look", json!({ "n": n })));
         ctx.call_tools(many).await;
         if ctx.iteration() == 3 {

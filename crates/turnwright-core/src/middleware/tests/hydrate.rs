@@ -44,7 +44,7 @@ async fn holding(conversation_id: &str, records: impl IntoIterator<Item = Record
 async fn seen(store: &AskedStore, with: Hydrate) -> (Vec<String>, TurnOutcome) {
     let ids: Arc<Mutex<Vec<String>>> = Arc::default();
     let into = Arc::clone(&ids);
-    let runner = TurnRunner::builder(move |ctx: DispatchContext| {
+    let runner = runner(move |ctx: DispatchContext| {
         let timeline = ctx.timeline();
         *into.lock() = timeline
             .iter()
@@ -185,7 +185,7 @@ async fn memories_come_from_another_scope_too_and_the_conversations_own_count_mo
         .await
         .unwrap();
     let from = |ctx: &TurnContext| Some(ConversationId::new(ctx.stash().get_as::<String>("user")?));
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         let texts: Vec<String> = ctx
             .memories()
             .iter()
@@ -218,7 +218,7 @@ async fn a_store_that_fails_half_way_fails_the_turn_and_nothing_is_half_loaded()
         store.layer.fails_at.store(at, Ordering::Relaxed);
         let seen_after: Arc<Mutex<usize>> = Arc::default();
         let into = Arc::clone(&seen_after);
-        let runner = TurnRunner::builder(|_: DispatchContext| async { Ok(()) })
+        let runner = runner(|_: DispatchContext| async { Ok(()) })
             .store(store)
             .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
                 let into = Arc::clone(&into);
@@ -233,7 +233,7 @@ async fn a_store_that_fails_half_way_fails_the_turn_and_nothing_is_half_loaded()
             .unwrap();
         let outcome = runner.run(TurnInput::new("now").conversation("chat")).await;
         let error = outcome.error().unwrap();
-        assert_eq!(error.code(), ErrorCode::InputPipeline, "{at}");
+        assert_eq!(error.code(), ErrorCode::INPUT_PIPELINE_ERROR, "{at}");
         assert!(error.message().contains("out of order"), "{error}");
         assert_eq!(*seen_after.lock(), 1, "{at}: only what was said now");
     }

@@ -14,7 +14,7 @@ fn framework_texts(outcome: &TurnOutcome) -> Vec<String> {
 async fn so_many_iterations_run_and_the_next_does_not_reach_the_executor() {
     let ran = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&ran);
-    let runner = TurnRunner::builder(move |_: DispatchContext| {
+    let runner = runner(move |_: DispatchContext| {
         count.fetch_add(1, Ordering::Relaxed);
         async { Ok(()) }
     })
@@ -29,7 +29,7 @@ async fn so_many_iterations_run_and_the_next_does_not_reach_the_executor() {
     assert_eq!(ran.load(Ordering::Relaxed), 3);
     assert!(framework_texts(&outcome).is_empty());
     let error = outcome.into_answer().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::TurnLimit);
+    assert_eq!(error.code(), ErrorCode::TURN_LIMIT);
 }
 
 #[tokio::test]
@@ -37,7 +37,7 @@ async fn no_iteration_beyond_the_limit_is_begun_counted_or_told() {
     for (of_runner, of_middleware, most) in [(64, Some(5), 5), (5, None, 5), (3, Some(5), 3)] {
         let reported = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&reported);
-        let mut runner = TurnRunner::builder(|_: DispatchContext| async { Ok(()) })
+        let mut runner = runner(|_: DispatchContext| async { Ok(()) })
             .iteration_limit(of_runner)
             .observer(move |event: &Event| match event.kind {
                 EventKind::IterationStart { iteration } => seen.lock().push(iteration),
@@ -89,7 +89,7 @@ async fn the_last_iteration_is_announced_once_and_on_record() {
 }
 
 fn using(input: u64, output: u64) -> TurnRunnerBuilder {
-    TurnRunner::builder(move |ctx: DispatchContext| async move {
+    runner(move |ctx: DispatchContext| async move {
         ctx.reporter().usage(Usage::tokens(input, output));
         if ctx.iteration() == 4 {
             ctx.answer("done").await?;
@@ -177,7 +177,7 @@ async fn a_model_that_heeds_it_goes_on() {
 
 #[tokio::test]
 async fn equal_calls_made_together_are_told_of_before_anything_ends() {
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         match ctx.iteration() {
             1 => drop(
                 ctx.call_tools((0..5).map(|_| ctx.propose("look", "{}")))
@@ -259,13 +259,13 @@ async fn a_stash_that_is_in_the_way_is_told_of() {
         .run(TurnInput::new("go").stash("turnwright", "mine"))
         .await;
     let error = outcome.error().unwrap();
-    assert_eq!(error.code(), ErrorCode::DispatchPipeline);
+    assert_eq!(error.code(), ErrorCode::DISPATCH_PIPELINE_ERROR);
     assert!(error.message().contains("E_INVALID_STASH_PATH"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn turns_that_share_a_guard_and_a_budget_know_nothing_of_each_other() {
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         ctx.reporter().usage(Usage::tokens(10, 0));
         let steps = ctx.stash().get_as::<u32>("steps").unwrap_or_default();
         if ctx.iteration() > steps {

@@ -32,7 +32,7 @@ fn done(tool: ToolBuilder<Value>) -> Tool {
 
 /// An executor that makes the same proposal in each iteration and answers in iteration `last`.
 fn calling(name: &'static str, last: u32) -> TurnRunnerBuilder {
-    TurnRunner::builder(move |ctx: DispatchContext| async move {
+    runner(move |ctx: DispatchContext| async move {
         if ctx.iteration() == last {
             ctx.answer("done").await?;
         } else {

@@ -94,7 +94,7 @@ impl TurnContext {
             let message = "the turn ran under a call of another turn, whose policies applied to it: resume it under a \
                            call with `TurnInput::empty().under(&ctx)`, or without them with \
                            `TurnInput::empty().without_outer_rules()`";
-            return Err(Error::new(ErrorCode::TurnNotResumable, message));
+            return Err(Error::new(ErrorCode::TURN_NOT_RESUMABLE, message));
         }
         let mut taint = Taint::default();
         tiers.iter().for_each(|tier| taint.add(*tier));

@@ -67,7 +67,9 @@ impl DispatchContext {
     pub fn nack(&self, error: impl Into<BoxError>) -> Result<(), Error> {
         let error = match error.into().downcast::<Error>() {
             Ok(ours) => *ours,
-            Err(other) => Error::new(ErrorCode::Nacked, other.to_string()).with_source(other),
+            Err(other) => {
+                Error::new(ErrorCode::LLM_EXECUTION_NACKED, other.to_string()).with_source(other)
+            }
         };
         self.signals().give(Signal::Nack, Some(error)).map(drop)
     }
@@ -87,7 +89,12 @@ impl DispatchContext {
     /// The error of a nacked dispatch.
     pub(crate) fn nacked(&self) -> Error {
         let error = self.nack_error();
-        error.unwrap_or_else(|| Error::new(ErrorCode::Nacked, "the executor nacked the dispatch"))
+        error.unwrap_or_else(|| {
+            Error::new(
+                ErrorCode::LLM_EXECUTION_NACKED,
+                "the executor nacked the dispatch",
+            )
+        })
     }
 
     /// Runs `work` inside [`DispatchContext::ack`], unless the guard is dropped before. Never on a nack.
@@ -115,7 +122,10 @@ impl Signals {
         let mut state = self.0.lock();
         if let Some(first) = state.signal {
             let message = format!("the dispatch was ended by {first:?} already");
-            return Err(Error::new(ErrorCode::AlreadySignalled, message));
+            return Err(Error::new(
+                ErrorCode::LLM_EXECUTION_ALREADY_SIGNALLED,
+                message,
+            ));
         }
         state.signal = Some(signal);
         state.error = error;

@@ -216,7 +216,7 @@ impl ToolRegistry {
 
 fn clash(name: &str, advice: &str) -> Error {
     Error::new(
-        ErrorCode::ToolAlreadyRegistered,
+        ErrorCode::TOOL_ALREADY_REGISTERED,
         format!("there is a tool `{name}` already: {advice}"),
     )
 }

@@ -23,10 +23,7 @@ async fn the_functional_bus_gives_pieces_with_their_offsets_and_then_the_record(
             .call("act", "{}"),
         Step::say("!"),
     ]);
-    let runner = TurnRunner::builder(model)
-        .tool(saying("act", "acted"))
-        .build()
-        .unwrap();
+    let runner = runner(model).tool(saying("act", "acted")).build().unwrap();
     let (events, outcome) = heard(runner.start("go")).await;
     let names: Vec<&str> = events.iter().map(TurnEvent::name).collect();
     #[rustfmt::skip]
@@ -78,7 +75,7 @@ async fn pieces_of_calls_and_what_became_void_are_told_too() {
         message.finish().await?;
         Ok(())
     })]);
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = runner(model).build().unwrap();
     let (events, outcome) = heard(runner.start("go")).await;
     let names: Vec<&str> = events.iter().map(TurnEvent::name).collect();
     #[rustfmt::skip]
@@ -105,7 +102,7 @@ async fn the_observability_bus_tells_logs_usage_warnings_progress_and_errors() {
             Err("it is not".into())
         }),
     ]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(act.build())
         .observer(observed.observer())
         .build()
@@ -144,7 +141,7 @@ async fn an_observer_that_panics_breaks_neither_the_turn_nor_another_observer() 
         }
     }
     let observed = Observed::default();
-    let runner = TurnRunner::builder(ScriptedModel::new([
+    let runner = runner(ScriptedModel::new([
         Step::call_tool("act", "{}"),
         Step::say("done"),
     ]))
@@ -162,7 +159,7 @@ async fn an_observer_that_panics_breaks_neither_the_turn_nor_another_observer() 
 
 #[tokio::test]
 async fn an_observer_of_a_runner_sees_all_its_turns_until_its_guard_is_dropped() {
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         ctx.ack()?;
         Ok(())
     })
@@ -201,7 +198,7 @@ fn talker(pieces: usize, notes: &Notes) -> ScriptedModel {
 #[tokio::test(start_paused = true)]
 async fn a_turn_waits_for_a_slow_reader() {
     let notes = Notes::default();
-    let runner = TurnRunner::builder(talker(20, &notes))
+    let runner = runner(talker(20, &notes))
         .stream_capacity(4)
         .build()
         .unwrap();
@@ -219,7 +216,7 @@ async fn a_turn_waits_for_a_slow_reader() {
 #[tokio::test(start_paused = true)]
 async fn awaiting_the_outcome_drains_the_stream() {
     let notes = Notes::default();
-    let runner = TurnRunner::builder(talker(500, &notes))
+    let runner = runner(talker(500, &notes))
         .stream_capacity(1)
         .build()
         .unwrap();
@@ -231,7 +228,7 @@ async fn awaiting_the_outcome_drains_the_stream() {
 #[tokio::test(start_paused = true)]
 async fn dropping_the_stream_detaches_it_and_the_turn_goes_on() {
     let notes = Notes::default();
-    let runner = TurnRunner::builder(talker(500, &notes))
+    let runner = runner(talker(500, &notes))
         .stream_capacity(2)
         .build()
         .unwrap();
@@ -247,10 +244,7 @@ async fn dropping_the_stream_detaches_it_and_the_turn_goes_on() {
 #[tokio::test]
 async fn a_handle_and_its_stream_can_be_held_apart() {
     let model = ScriptedModel::new([Step::stream(["a", "b", "c"])]);
-    let runner = TurnRunner::builder(model)
-        .stream_capacity(1)
-        .build()
-        .unwrap();
+    let runner = runner(model).stream_capacity(1).build().unwrap();
     let (handle, mut stream) = runner.start("go").split();
     let read = async {
         let mut count = 0;
@@ -268,7 +262,7 @@ async fn the_pieces_of_a_long_text_are_no_larger_than_what_was_said() {
     // What is handed over grows with the text alone, not with the text times its pieces.
     const MANY: usize = 10_000;
     let notes = Notes::default();
-    let runner = TurnRunner::builder(talker(MANY, &notes)).build().unwrap();
+    let runner = runner(talker(MANY, &notes)).build().unwrap();
     let (events, outcome) = heard(runner.start("go")).await;
     let bytes: usize = events
         .iter()
@@ -314,7 +308,7 @@ async fn what_is_stored_by_hand_is_on_the_stream_once_like_everything_else() {
         .go_on(),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(saying("act", "acted"))
         .turn_input(storing)
         .build()
@@ -378,7 +372,7 @@ async fn events_are_serialised_under_the_names_of_the_reference() {
     ]);
     let (observed, named) = (Observed::default(), Notes::default());
     let names = named.clone();
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(saying("act", "acted"))
         .policy(turnwright_core::approval::always("careful"))
         .observer(observed.observer())

@@ -26,7 +26,7 @@ where
     D: Middleware<DispatchContext> + 'static,
 {
     let model = ScriptedModel::new([Step::say("half").go_on(), Step::say("whole")]);
-    let mut builder = TurnRunner::builder(model).observer(observed.observer());
+    let mut builder = runner(model).observer(observed.observer());
     builder = builder
         .turn_input(notes.layer("turn-input outer"))
         .dispatch_input(notes.layer("dispatch-input outer"))
@@ -146,7 +146,7 @@ async fn a_layer_further_out_may_make_good_what_failed_further_in() {
         next.run().await?;
         Err("on the way out".into())
     };
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("fine")]))
+    let runner = runner(ScriptedModel::new([Step::say("fine")]))
         .turn_input(saved)
         .turn_input(fails_late)
         .build()
@@ -161,10 +161,7 @@ async fn an_executor_that_fails_or_panics_fails_the_turn_and_its_error_is_kept()
         Step::fail(std::io::Error::other("no route")),
         Step::run(|_| async { panic!("on purpose") }),
     ]);
-    let runner = TurnRunner::builder(model)
-        .observer(observed.observer())
-        .build()
-        .unwrap();
+    let runner = runner(model).observer(observed.observer()).build().unwrap();
     let failed = error_of(&runner.run("go").await);
     assert_eq!(failed.code().as_str(), "E_LLM_EXECUTION_EXECUTOR_ERROR");
     assert!(!failed.is_fatal());
@@ -182,9 +179,9 @@ async fn an_executor_that_fails_or_panics_fails_the_turn_and_its_error_is_kept()
 
 #[tokio::test]
 async fn a_refusal_has_the_error_that_it_was_given() {
-    let own = Error::new(ErrorCode::ToolDenied, "not in this house");
+    let own = Error::new(ErrorCode::TOOL_DENIED, "not in this house");
     let model = ScriptedModel::new([Step::nack(own), Step::nack(std::io::Error::other("theirs"))]);
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = runner(model).build().unwrap();
     let TurnStatus::Nacked(error) = runner.run("go").await.ended else {
         panic!()
     };
@@ -207,7 +204,7 @@ async fn the_iteration_limit_is_64_unless_told_and_is_how_the_turn_ended() {
     let notes = Notes::default();
     let endless = |_: DispatchContext| async { Ok(()) };
     let runner = |most: Option<u32>| {
-        let builder = TurnRunner::builder(endless).turn_output(notes.layer("output"));
+        let builder = runner(endless).turn_output(notes.layer("output"));
         match most {
             Some(most) => builder.iteration_limit(most),
             None => builder,
@@ -235,7 +232,7 @@ async fn a_limit_of_ones_own_is_told_as_a_limit() {
     };
     let step = || Step::silent().usage(Usage::tokens(60, 1)).go_on();
     let model = ScriptedModel::new([step(), step(), step()]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .dispatch_input(budget)
         .observer(observed.observer())
         .build()
@@ -259,7 +256,7 @@ async fn the_first_reason_to_stop_counts() {
         ctx.abort("third");
         Err("a failure after that".into())
     })]);
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = runner(model).build().unwrap();
     let outcome = runner.run("go").await;
     assert!(matches!(&outcome.ended, TurnStatus::Aborted { reason, .. } if reason == "first"));
 }
@@ -268,22 +265,16 @@ async fn the_first_reason_to_stop_counts() {
 async fn a_deadline_is_a_limit_also_the_runners_own() {
     let slow = || ScriptedModel::new([Step::wait(Duration::from_secs(10)).then_say("late")]);
     let second = Duration::from_secs(1);
-    let of_input = TurnRunner::builder(slow()).build().unwrap();
+    let of_input = runner(slow()).build().unwrap();
     let by_input = of_input.run(TurnInput::new("go").deadline(second)).await;
-    let of_runner = TurnRunner::builder(slow())
-        .deadline(second)
-        .build()
-        .unwrap();
+    let of_runner = runner(slow()).deadline(second).build().unwrap();
     let by_runner = of_runner.run("go").await;
     for outcome in [by_input, by_runner] {
         assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Time(limit)) if limit == second));
         assert_eq!(outcome.text, "");
     }
     // The input's word counts.
-    let patient = TurnRunner::builder(slow())
-        .deadline(second)
-        .build()
-        .unwrap();
+    let patient = runner(slow()).deadline(second).build().unwrap();
     let outcome = patient
         .run(TurnInput::new("go").deadline(Duration::from_secs(60)))
         .await;
@@ -296,7 +287,7 @@ fn a_deadline_without_a_timer_is_told_as_what_it_is() {
         .build()
         .unwrap();
     let observed = Observed::default();
-    let runner = TurnRunner::builder(|_: DispatchContext| std::future::pending())
+    let runner = runner(|_: DispatchContext| std::future::pending())
         .observer(observed.observer())
         .build()
         .unwrap();
@@ -334,7 +325,7 @@ async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
             Ok(())
         }),
     ]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .store(Arc::clone(&store))
         .tool(saying("act", "acted"))
         .build()

@@ -21,7 +21,7 @@ async fn an_executor_need_be_no_model_at_all() {
         }
         Ok(())
     };
-    let runner = TurnRunner::builder(executor)
+    let runner = runner(executor)
         .tool(saying("free_rooms", "room 7"))
         .build()
         .unwrap();
@@ -58,7 +58,7 @@ async fn tools_run_inside_of_the_iteration_that_proposed_them_and_are_stored_bef
         }
     };
     let observed = Observed::default();
-    let runner = TurnRunner::builder(executor)
+    let runner = runner(executor)
         .store(Arc::clone(&store))
         .tool(saying("act", "acted"))
         .observer(observed.observer())
@@ -84,10 +84,7 @@ async fn the_next_iteration_sees_what_came_of_the_calls() {
     let act = tool("act")
         .handler(|args: Value, _: ToolContext| async move { format!("did {}", args["n"]) })
         .build();
-    let runner = TurnRunner::builder(model.clone())
-        .tool(act)
-        .build()
-        .unwrap();
+    let runner = runner(model.clone()).tool(act).build().unwrap();
     runner.run("go").await;
     assert!(model.shown(0).tool_calls().is_empty());
     let shown = model.shown(1);
@@ -111,7 +108,7 @@ async fn middleware_that_wants_a_tool_run_proposes_a_call_like_an_executor() {
         next.run().await
     };
     let model = ScriptedModel::new([Step::say("seen")]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .tool(saying("look", "a cat"))
         .dispatch_input(look_first)
         .build()

@@ -53,7 +53,7 @@ fn call_ask() -> ScriptedModel {
 async fn a_gate_in_middleware_suspends_the_turn_until_it_is_resolved() {
     let (notes, observed) = (Notes::default(), Observed::default());
     let model = ScriptedModel::new([Step::say("done")]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .turn_input(asking(gate(), &notes))
         .observer(observed.observer())
         .build()
@@ -88,7 +88,7 @@ async fn a_gate_in_middleware_suspends_the_turn_until_it_is_resolved() {
 #[tokio::test]
 async fn a_bad_answer_leaves_the_gate_open() {
     let notes = Notes::default();
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+    let runner = runner(ScriptedModel::new([Step::say("done")]))
         .turn_input(asking(gate(), &notes))
         .build()
         .unwrap();
@@ -113,7 +113,7 @@ async fn a_bad_answer_leaves_the_gate_open() {
 #[tokio::test]
 async fn a_second_settling_is_ignored() {
     let notes = Notes::default();
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+    let runner = runner(ScriptedModel::new([Step::say("done")]))
         .turn_input(asking(gate(), &notes))
         .build()
         .unwrap();
@@ -132,7 +132,7 @@ async fn a_second_settling_is_ignored() {
 #[tokio::test]
 async fn a_rejection_is_an_error_where_it_was_waited_for() {
     let notes = Notes::default();
-    let runner = TurnRunner::builder(call_ask())
+    let runner = runner(call_ask())
         .turn_input(asking(gate(), &notes))
         .tool(waiting(gate(), Duration::ZERO).build())
         .build()
@@ -162,7 +162,7 @@ async fn a_gate_that_nobody_answers_in_time_times_out() {
         .timeout(Duration::from_secs(30))
         .build()
         .unwrap();
-    let runner = TurnRunner::builder(call_ask())
+    let runner = runner(call_ask())
         .turn_input(asking(brief.clone(), &notes))
         .tool(waiting(brief, Duration::ZERO).build())
         .observer(observed.observer())
@@ -186,7 +186,7 @@ async fn a_gate_that_nobody_answers_in_time_times_out() {
 #[tokio::test]
 async fn a_gate_is_aborted_with_its_turn() {
     let (notes, observed) = (Notes::default(), Observed::default());
-    let runner = TurnRunner::builder(ScriptedModel::new([]))
+    let runner = runner(ScriptedModel::new([]))
         .turn_input(asking(gate(), &notes))
         .observer(observed.observer())
         .build()
@@ -211,7 +211,7 @@ async fn a_gate_is_aborted_with_its_turn() {
 async fn where_nobody_could_answer_there_is_no_waiting() {
     for consumed in [false, true] {
         let notes = Notes::default();
-        let runner = TurnRunner::builder(call_ask())
+        let runner = runner(call_ask())
             .turn_input(asking(gate(), &notes))
             .tool(waiting(gate(), Duration::ZERO).build())
             .build()
@@ -229,7 +229,7 @@ async fn where_nobody_could_answer_there_is_no_waiting() {
 #[tokio::test]
 async fn when_the_last_who_could_answer_goes_whoever_waits_is_told() {
     let notes = Notes::default();
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+    let runner = runner(ScriptedModel::new([Step::say("done")]))
         .turn_input(asking(gate(), &notes))
         .build()
         .unwrap();
@@ -246,7 +246,7 @@ async fn when_the_last_who_could_answer_goes_whoever_waits_is_told() {
 async fn a_gate_that_opens_as_the_last_one_goes_does_not_wait_for_ever() {
     for _ in 0..200 {
         let notes = Notes::default();
-        let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+        let runner = runner(ScriptedModel::new([Step::say("done")]))
             .turn_input(asking(gate(), &notes))
             .build()
             .unwrap();
@@ -260,10 +260,7 @@ async fn time_at_a_gate_does_not_count_against_the_tool() {
     let hour = Duration::from_secs(3600);
     for (works, in_time) in [(500, true), (1500, false)] {
         let ask = waiting(gate(), Duration::from_millis(works)).timeout(Duration::from_secs(1));
-        let runner = TurnRunner::builder(call_ask())
-            .tool(ask.build())
-            .build()
-            .unwrap();
+        let runner = runner(call_ask()).tool(ask.build()).build().unwrap();
         let turn = runner.start("go");
         let gates = turn.gates();
         let answer = async {
@@ -291,7 +288,7 @@ async fn gates_of_one_name_have_ids_of_their_own() {
             .call("ask", "{}"),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .tool(waiting(gate(), Duration::ZERO).build())
         .build()
         .unwrap();
@@ -327,7 +324,7 @@ async fn gates_of_one_name_have_ids_of_their_own() {
 async fn a_gate_without_a_schema_takes_any_answer() {
     let notes = Notes::default();
     let any = TurnGate::new("any").build().unwrap();
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::silent()]))
+    let runner = runner(ScriptedModel::new([Step::silent()]))
         .turn_input(asking(any, &notes))
         .build()
         .unwrap();
@@ -342,7 +339,7 @@ async fn a_gate_without_a_schema_takes_any_answer() {
 #[tokio::test]
 async fn a_turn_that_waits_at_a_gate_is_in_nobodys_way() {
     let notes = Notes::default();
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("one"), Step::say("two")]))
+    let runner = runner(ScriptedModel::new([Step::say("one"), Step::say("two")]))
         .turn_input(asking(gate(), &notes))
         .build()
         .unwrap();
@@ -372,7 +369,7 @@ async fn next_of(mut gates: Gates) -> Option<gate::OpenGate> {
 
 #[tokio::test]
 async fn waiting_for_gates_ends_for_turns_that_were_refused_at_their_start() {
-    let runner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]))
+    let runner = runner(ScriptedModel::new([Step::say("done")]))
         .tool(saying("same", ""))
         .build()
         .unwrap();
@@ -393,7 +390,7 @@ async fn waiting_for_gates_ends_for_turns_that_were_refused_at_their_start() {
 
 #[test]
 fn waiting_for_gates_ends_for_a_turn_that_was_started_outside_of_a_runtime() {
-    let runner = TurnRunner::builder(ScriptedModel::new([])).build().unwrap();
+    let runner = runner(ScriptedModel::new([])).build().unwrap();
     let gates = runner.start("go").gates();
     assert!(process().block_on(next_of(gates)).is_none());
 }
@@ -402,7 +399,7 @@ fn waiting_for_gates_ends_for_a_turn_that_was_started_outside_of_a_runtime() {
 async fn waiting_for_gates_ends_however_the_turn_ends() {
     let reached = Arc::new(tokio::sync::Notify::new());
     let runner = |step: Step| {
-        TurnRunner::builder(ScriptedModel::new([step]))
+        runner(ScriptedModel::new([step]))
             .tool(endless("wait", &reached).build())
             .build()
             .unwrap()
@@ -438,7 +435,7 @@ fn waiting_for_gates_and_events_ends_when_the_runtime_of_the_turn_is_shut_down()
         let reached = Arc::new(tokio::sync::Notify::new());
         let held = Arc::new(Mutex::new(None));
         let keeping = Arc::clone(&held);
-        let runner = TurnRunner::builder(ScriptedModel::new([Step::call_tool("wait", "{}")]))
+        let runner = runner(ScriptedModel::new([Step::call_tool("wait", "{}")]))
             .tool(endless("wait", &reached).build())
             // The context is kept alive: the end of the turn must not depend on that.
             .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {

@@ -32,7 +32,7 @@ async fn the_runner_fetches_nothing_by_itself() {
         Step::say("first answer"),
         Step::say("second answer"),
     ]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .store(Arc::clone(&store))
         .tool(log().build())
         .build()
@@ -64,7 +64,7 @@ async fn with_hydration_a_turn_knows_what_was_said_thought_called_and_remembered
         Step::say("first answer"),
         Step::say("second answer"),
     ]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .store(Arc::clone(&store))
         .tool(log().build())
         .turn_input(hydrate())
@@ -101,7 +101,7 @@ async fn with_hydration_a_turn_knows_what_was_said_thought_called_and_remembered
 #[tokio::test]
 async fn an_artifact_of_an_earlier_turn_can_be_read_after_hydration_from_the_first_iteration() {
     let model = ScriptedModel::new([Step::call_tool("log", "{}"), Step::say("kept")]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .tool(log().build())
         .turn_input(hydrate())
         .build()
@@ -122,10 +122,7 @@ async fn an_artifact_of_an_earlier_turn_can_be_read_after_hydration_from_the_fir
 #[tokio::test]
 async fn another_conversation_is_another_matter() {
     let model = ScriptedModel::new([Step::say("a"), Step::say("b")]);
-    let runner = TurnRunner::builder(model.clone())
-        .turn_input(hydrate())
-        .build()
-        .unwrap();
+    let runner = runner(model.clone()).turn_input(hydrate()).build().unwrap();
     runner.run(input("mine")).await;
     runner.run(TurnInput::new("yours").conversation("d")).await;
     assert_eq!(model.shown(1).texts(), ["yours"]);
@@ -138,7 +135,7 @@ async fn a_conversation_remembers_from_turn_to_turn() {
         Step::say("Ada."),
         Step::say("It goes on."),
     ]);
-    let runner = TurnRunner::builder(model.clone()).build().unwrap();
+    let runner = runner(model.clone()).build().unwrap();
     let mut chat = Conversation::new(&runner, "chat");
     chat.say("I am Ada.").await;
     chat.say("Who am I?").await;
@@ -158,7 +155,7 @@ async fn middleware_fetches_tools_and_whatever_else_is_wanted() {
         next.run().await
     };
     let model = ScriptedModel::new([Step::call_tool("fetched", "{}"), Step::say("done")]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .turn_input(fetch_tools)
         .build()
         .unwrap();
@@ -177,7 +174,7 @@ async fn stable_tools_appear_with_the_first_handle_of_a_kind_and_then_never_chan
         Step::call_tool("log", "{}").call("small", "{}"),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .tools([log().build().unwrap(), saying("small", "inline")])
         .build()
         .unwrap();
@@ -208,7 +205,7 @@ async fn each_kind_changes_the_list_once_and_what_was_shown_stays_in_its_place()
         Step::call_tool("rows", "{}"),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .tools([log().build(), rows().build()])
         .build()
         .unwrap();
@@ -226,7 +223,7 @@ async fn a_tool_whose_output_is_never_inline_brings_its_readers_from_the_first_i
     let promised = rows()
         .artifact_kind(ArtifactKind::JSON)
         .inline(Inline::Never);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .tool(promised.build())
         .build()
         .unwrap();
@@ -242,10 +239,7 @@ async fn a_stable_tool_takes_the_readable_calls_only_and_names_them() {
         Step::call_tool("artifact_head", json!({ "callId": "nonsense" })),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model.clone())
-        .tool(log().build())
-        .build()
-        .unwrap();
+    let runner = runner(model.clone()).tool(log().build()).build().unwrap();
     let outcome = runner.run("go").await;
     let id = outcome.tool_calls().next().unwrap().id().to_owned();
     let text = texts(&outcome).await.remove(1);
@@ -263,7 +257,7 @@ async fn a_stable_tool_takes_the_readable_calls_only_and_names_them() {
 async fn enumerated_tools_name_what_they_read_and_none_are_forged_where_none_are_wanted() {
     let script = || ScriptedModel::new([Step::call_tool("log", "{}"), Step::say("done")]);
     let model = script();
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .tool(log().inline(Inline::Never).build())
         .artifact_tools(ForgePolicy::Enumerated)
         .build()
@@ -278,7 +272,7 @@ async fn enumerated_tools_name_what_they_read_and_none_are_forged_where_none_are
     );
 
     let model = script();
-    let runner = TurnRunner::builder(model.clone())
+    let runner = turnwright_core::runner(model.clone())
         .tool(log().inline(Inline::Never).build())
         .without_artifact_tools()
         .build()

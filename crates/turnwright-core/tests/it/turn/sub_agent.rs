@@ -11,7 +11,7 @@ use super::*;
 
 /// A runner whose model makes one call and then says what came of it.
 fn agent(tool: &'static str, args: Value) -> TurnRunnerBuilder {
-    TurnRunner::builder(move |ctx: DispatchContext| {
+    runner(move |ctx: DispatchContext| {
         let args = args.clone();
         async move {
             let Some(call) = ctx.own_tool_calls().pop() else {
@@ -288,7 +288,7 @@ async fn a_sub_agents_prompt_is_as_tainted_as_the_outer_one_at_any_depth() {
 #[tokio::test]
 async fn a_sub_agents_answer_taints_the_outer_prompt_unless_the_tool_is_trusted() {
     for trusted in [false, true] {
-        let inner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]));
+        let inner = runner(ScriptedModel::new([Step::say("done")]));
         let inner = inner.build().unwrap();
         let delegating = tool("inner").trusted(trusted);
         let delegating = delegating.handler(move |_: Value, ctx: ToolContext| {
@@ -361,7 +361,7 @@ async fn a_question_of_a_sub_agent_is_on_the_stream_of_the_outer_turn() {
 
 #[tokio::test]
 async fn the_gates_of_a_turn_under_a_call_end_with_it() {
-    let inner = TurnRunner::builder(ScriptedModel::new([Step::say("done")]));
+    let inner = runner(ScriptedModel::new([Step::say("done")]));
     let inner = inner.build().unwrap();
     let delegating = tool("inner").handler(move |_: Value, ctx: ToolContext| {
         let turn = inner.start(TurnInput::new("go").under(&ctx));

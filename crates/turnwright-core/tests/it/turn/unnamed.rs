@@ -85,7 +85,7 @@ async fn a_turn_without_a_conversation_leaves_nothing_in_the_store_or_the_spool(
         .go_on(),
         Step::say("done"),
     ]);
-    let runner = TurnRunner::builder(model)
+    let runner = runner(model)
         .store(store.clone())
         .spool(spool.clone())
         .tool(log)
@@ -113,11 +113,7 @@ async fn a_turn_without_a_conversation_leaves_nothing_in_the_store_or_the_spool(
 #[tokio::test]
 async fn streams_typed_answers_failures_and_sub_agents_leave_nothing_either() {
     let (store, spool) = (MemoryStore::default(), MemorySpool::default());
-    let runner = |model: ScriptedModel| {
-        TurnRunner::builder(model)
-            .store(store.clone())
-            .spool(spool.clone())
-    };
+    let runner = |model: ScriptedModel| runner(model).store(store.clone()).spool(spool.clone());
     let inner = runner(ScriptedModel::new([
         Step::call_tool("log", "{}"),
         Step::say("found"),
@@ -166,7 +162,7 @@ async fn streams_typed_answers_failures_and_sub_agents_leave_nothing_either() {
 #[tokio::test]
 async fn results_of_a_turn_without_a_conversation_end_with_its_outcome() {
     let (log, alive) = tracked();
-    let runner = TurnRunner::builder(call_log).tool(log).build().unwrap();
+    let runner = runner(call_log).tool(log).build().unwrap();
     let outcome = runner.run("go").await;
     assert_eq!(
         outcome.tool_calls().next().unwrap().handles()[0].byte_length(),
@@ -184,7 +180,7 @@ async fn results_of_a_turn_without_a_conversation_end_with_its_outcome() {
 async fn deleting_a_conversation_in_memory_releases_its_results() {
     let (log, alive) = tracked();
     let store = MemoryStore::default();
-    let runner = TurnRunner::builder(call_log)
+    let runner = runner(call_log)
         .tool(log)
         .store(store.clone())
         .build()
@@ -210,7 +206,7 @@ async fn deleting_a_conversation_in_memory_releases_its_results() {
 #[tokio::test]
 async fn a_turn_without_a_conversation_cannot_be_resumed_and_the_error_says_why() {
     let model = ScriptedModel::new([Step::run(|_| async { Err("broken".into()) })]);
-    let runner = TurnRunner::builder(model).build().unwrap();
+    let runner = runner(model).build().unwrap();
     let outcome = runner.run(TurnInput::new("go").turn_id("turn-1")).await;
     assert_eq!(
         (&*outcome.turn_id, outcome.is_answered()),
@@ -239,7 +235,7 @@ async fn a_turn_without_a_conversation_reads_what_other_conversations_keep() {
     let likes = Memory::new("Likes tea.").build().unwrap();
     store.put(&ConversationId::new("ada"), likes).await.unwrap();
     let model = ScriptedModel::new([Step::say("hello")]);
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .store(store.clone())
         .turn_input(hydrate().memories_from(|_: &TurnContext| ConversationId::new("ada")))
         .build()
@@ -259,7 +255,7 @@ async fn a_turn_without_a_conversation_reads_what_other_conversations_keep() {
 async fn nothing_is_written_for_a_turn_without_a_conversation_that_has_ended() {
     let held: Arc<Mutex<Option<DispatchContext>>> = Arc::default();
     let slot = Arc::clone(&held);
-    let runner = TurnRunner::builder(move |ctx: DispatchContext| {
+    let runner = runner(move |ctx: DispatchContext| {
         let slot = Arc::clone(&slot);
         async move {
             ctx.answer("done").await?;

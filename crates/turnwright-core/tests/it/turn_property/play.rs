@@ -72,7 +72,7 @@ pub(super) async fn all_ended() {
 pub(super) fn runner(world: &Arc<World>) -> TurnRunner {
     let script = &world.script;
     let (executing, observing) = (Arc::clone(world), Arc::clone(world));
-    let mut builder = TurnRunner::builder(move |ctx: DispatchContext| {
+    let mut builder = turnwright_core::runner(move |ctx: DispatchContext| {
         let world = Arc::clone(&executing);
         async move { execute(&world, ctx).await }
     })

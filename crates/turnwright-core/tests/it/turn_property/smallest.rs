@@ -12,7 +12,7 @@ use turnwright_core::record::{CallState, ToolResults};
 use turnwright_core::store::ConversationId;
 use turnwright_core::{
     Approval, ApprovalRequest, Cancellation, DispatchContext, EventKind, Next, Record, Tool,
-    ToolContext, ToolRegistry, TurnContext, TurnEvent, TurnGate, TurnInput, TurnRunner, TurnStatus,
+    ToolContext, ToolRegistry, TurnContext, TurnEvent, TurnGate, TurnInput, TurnStatus,
 };
 
 use super::play::poll_times;
@@ -80,7 +80,7 @@ async fn a_turn_that_is_called_off_while_it_waits_at_a_gate_was_aborted_and_did_
         ctx.wait_for(gate).await?;
         next.run().await
     };
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
         ctx.answer("done").await?;
         Ok(())
     })
@@ -102,7 +102,7 @@ async fn a_turn_that_is_called_off_while_it_waits_at_a_gate_was_aborted_and_did_
 async fn when_the_last_one_leaves_the_gates_an_approver_still_has_its_time_and_no_more() {
     for answers_after in [Some(20), None] {
         let runs = Arc::new(AtomicUsize::new(0));
-        let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+        let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
             ctx.call("count", "{}").await;
             ctx.ack()?;
             Ok(())
@@ -147,7 +147,7 @@ async fn when_the_last_one_leaves_the_gates_an_approver_still_has_its_time_and_n
 
 #[tokio::test(start_paused = true)]
 async fn a_piece_that_was_dropped_before_it_was_sent_is_none_of_the_text() {
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
         let mut message = ctx.reporter().message();
         message.push("one ").await;
         let dropped = poll_times(message.push("two "), 1).await;
@@ -180,7 +180,7 @@ async fn a_store_that_panics_has_failed_whether_it_does_so_at_once_or_later() {
         for at in 1..=3 {
             let runs = Arc::new(AtomicUsize::new(0));
             let store = store(pace, Some((Fault::Panics, at)));
-            let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+            let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
                 ctx.call("count", "{}").await;
                 ctx.ack()?;
                 Ok(())
@@ -210,7 +210,7 @@ fn nobody_waits_at_a_gate_that_everybody_has_left() {
         drop(ctx.wait_for(gate).await);
         next.run().await
     };
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
         ctx.answer("done").await?;
         Ok(())
     })

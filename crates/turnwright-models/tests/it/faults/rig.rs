@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use turnwright_core::store::ConversationId;
 use turnwright_core::{
     Error, MemoryStore, Record, StoreExt as _, Tool, ToolContext, TurnInput, TurnOutcome,
-    TurnRunner, TurnStatus,
+    TurnStatus,
 };
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::ChatCompletionsBuilder;
@@ -84,7 +84,7 @@ impl Rig {
             model = model.max_event_bytes(bytes);
         }
         let (store, (tool, runs)) = (Arc::new(MemoryStore::default()), weather());
-        let runner = TurnRunner::builder(model.build().unwrap())
+        let runner = turnwright_core::runner(model.build().unwrap())
             .tool(tool)
             .store(Arc::clone(&store))
             .build()

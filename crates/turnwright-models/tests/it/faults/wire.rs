@@ -10,9 +10,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use turnwright_core::{
-    ErrorCode, Limit, MemoryStore, TurnEvent, TurnInput, TurnRunner, TurnStatus,
-};
+use turnwright_core::{ErrorCode, Limit, MemoryStore, TurnEvent, TurnInput, TurnStatus};
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::Server;
 use turnwright_testkit::server::fault::{Fault, HUGE, Where};
@@ -98,12 +96,14 @@ async fn sent(fault: Fault, place: Where, limit: Option<usize>) -> u64 {
     if let Some(bytes) = limit {
         model = model.max_event_bytes(bytes);
     }
-    let runner = TurnRunner::builder(model.build().unwrap()).build().unwrap();
+    let runner = turnwright_core::runner(model.build().unwrap())
+        .build()
+        .unwrap();
     let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
     let error = outcome.error().unwrap();
     assert_eq!(
         cause(&error).unwrap().code(),
-        ErrorCode::Wire,
+        ErrorCode::WIRE_ERROR,
         "{fault}, {place}"
     );
     relay.closed().await;
@@ -135,7 +135,7 @@ async fn calling_a_turn_off_closes_the_connection_of_a_response_that_hangs() {
             .unwrap();
         let relay = Relay::to(&server).await;
         let (store, (tool, runs)) = (Arc::new(MemoryStore::default()), weather());
-        let runner = TurnRunner::builder(builder(&relay.url()).build().unwrap())
+        let runner = turnwright_core::runner(builder(&relay.url()).build().unwrap())
             .tool(tool)
             .store(Arc::clone(&store))
             .build()
@@ -173,7 +173,7 @@ async fn a_deadline_closes_the_connection_of_a_response_that_hangs() {
             .await
             .unwrap();
         let relay = Relay::to(&server).await;
-        let runner = TurnRunner::builder(builder(&relay.url()).build().unwrap())
+        let runner = turnwright_core::runner(builder(&relay.url()).build().unwrap())
             .build()
             .unwrap();
         let input = TurnInput::new("Go.").deadline(Duration::from_secs(1));

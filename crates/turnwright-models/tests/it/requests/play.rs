@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use turnwright_core::pipeline::Next;
 use turnwright_core::{
     Effects, Error, Inline, Record, Tool, ToolContext, ToolOutput, TurnContext, TurnInput,
-    TurnRunner,
 };
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::{ChatCompletionsBuilder, Options};
@@ -29,7 +28,7 @@ pub(super) async fn send(request: &Request, history: Vec<Record>) -> Value {
         .system_prompt(request.system.clone())
         .build()
         .unwrap();
-    let runner = TurnRunner::builder(model)
+    let runner = turnwright_core::runner(model)
         .tools(request.tools.iter().cloned())
         .turn_input(hydrating(history))
         .build()
@@ -59,7 +58,7 @@ async fn respond(message: &Value, results: &[Outcome], history: Vec<Record>) -> 
     let caught = Caught::answering(message);
     let options = Options::new().model("any").stream(false);
     let model = battery(&caught).options(options).build().unwrap();
-    let runner = TurnRunner::builder(model)
+    let runner = turnwright_core::runner(model)
         .tools(tools_for(message, results))
         .turn_input(hydrating(history))
         .build()

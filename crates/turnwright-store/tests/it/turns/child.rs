@@ -97,7 +97,7 @@ fn runner(world: &Arc<World>, store: SqliteStore, spool: Arc<DiskSpool>) -> Turn
         let world = Arc::clone(&deciding);
         async move { decide(&world, ctx).await }
     };
-    TurnRunner::builder(executor)
+    turnwright_core::runner(executor)
         .store(Layered::new(Watched(Arc::clone(world)), store))
         .spool(WatchedSpool {
             spool,

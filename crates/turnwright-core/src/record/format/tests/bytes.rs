@@ -66,7 +66,7 @@ async fn a_result_is_stored_by_its_place_in_the_spool_and_found_there_again() {
     let bereft = artifact_of(&again(&record, &resolver).unwrap());
     assert_eq!(bereft.byte_length(), 20_000);
     let error = bereft.as_bytes().await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ArtifactUnreadable);
+    assert_eq!(error.code(), ErrorCode::ARTIFACT_UNREADABLE);
     let gone = format!("the spool keeps nothing under \"{spool_id}\" any more");
     assert!(error.message().contains(&gone), "{error}");
     let back = Body::Text("a\nb\n".repeat(5_000));
@@ -104,7 +104,7 @@ fn what_is_too_large_for_a_record_and_in_no_spool_says_what_to_do() {
     assert!(call_with(fits).to_value().is_ok());
     let large = SpooledArtifact::in_memory(vec![b'x'; most + 1], ArtifactKind::TEXT);
     let error = call_with(large).to_value().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::Store);
+    assert_eq!(error.code(), ErrorCode::STORE_ERROR);
     assert_eq!(
         error.message(),
         "the tool_call cannot be stored: an artifact of 1048577 bytes is in no spool, and a record \
@@ -371,7 +371,7 @@ async fn bytes_that_were_replaced_by_others_of_equal_length_are_not_read() {
         let later = ByteResolver::new(Arc::clone(&spool));
         let error = artifact_of(&again(&record, &later).unwrap());
         let error = error.as_bytes().await.unwrap_err();
-        assert_eq!(error.code(), ErrorCode::ArtifactUnreadable);
+        assert_eq!(error.code(), ErrorCode::ARTIFACT_UNREADABLE);
         assert!(
             error.message().contains("not those that were stored"),
             "{error}"

@@ -185,7 +185,7 @@ fn ephemeral_tools_go_inside_ack_and_not_on_nack() {
 
     let (registry, ctx) = (make(), DispatchContext::standalone());
     registry.bind_context(&ctx).keep();
-    ctx.nack(Error::new(ErrorCode::ToolDownstream, "no"))
+    ctx.nack(Error::new(ErrorCode::TOOL_DOWNSTREAM_ERROR, "no"))
         .unwrap();
     assert_eq!(registry.len(), 3);
 

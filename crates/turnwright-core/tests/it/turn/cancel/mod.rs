@@ -67,7 +67,7 @@ impl Scene {
             *cell.lock() = Some(ctx);
             async move { next.run().await }
         };
-        let builder = TurnRunner::builder(ScriptedModel::new(steps))
+        let builder = runner(ScriptedModel::new(steps))
             .store(Arc::clone(&store))
             .turn_input(grab)
             .turn_output(notes.layer("turn-output"))

@@ -7,7 +7,7 @@ async fn a_turn_that_was_called_off_before_it_began_does_nothing() {
     let token = Cancellation::new();
     token.cancel();
     let (notes, model) = (Notes::default(), ScriptedModel::new([Step::say("x")]));
-    let runner = TurnRunner::builder(model.clone())
+    let runner = runner(model.clone())
         .turn_input(notes.layer("turn-input"))
         .build()
         .unwrap();
@@ -19,7 +19,7 @@ async fn a_turn_that_was_called_off_before_it_began_does_nothing() {
 #[tokio::test]
 async fn a_token_calls_off_every_turn_that_has_it_and_no_turn_calls_off_the_token() {
     let token = Cancellation::new();
-    let runner = TurnRunner::builder(|ctx: DispatchContext| async move {
+    let runner = runner(|ctx: DispatchContext| async move {
         match ctx.messages()[0].text() {
             "abort" => ctx.abort("me alone"),
             _ => std::future::pending().await,
@@ -42,7 +42,7 @@ async fn a_token_calls_off_every_turn_that_has_it_and_no_turn_calls_off_the_toke
 async fn a_turn_runs_in_a_task_of_its_own() {
     let reached = Arc::new(Notify::new());
     let inside = Arc::clone(&reached);
-    let runner = TurnRunner::builder(move |ctx: DispatchContext| {
+    let runner = runner(move |ctx: DispatchContext| {
         let inside = Arc::clone(&inside);
         async move {
             ctx.answer(format!("{:?}", tokio::task::try_id())).await?;

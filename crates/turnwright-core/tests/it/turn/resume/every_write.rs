@@ -67,7 +67,7 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
 }
 
 fn runner(world: &World, store: impl Store + 'static) -> TurnRunner {
-    TurnRunner::builder(model)
+    turnwright_core::runner(model)
         .store(store)
         .tool(world.acting("look").effects(Effects::ReadOnly).build())
         .tool(world.acting("pay").build())

@@ -207,13 +207,13 @@ async fn an_id_that_nobody_has_or_several_have_is_told() {
     let model = ScriptedModel::new([Step::fail("a"), Step::fail("b"), Step::say("I am b.")]);
     let runner = world.runner(&model).build().unwrap();
     let unknown = runner.resume(TURN).await.unwrap_err();
-    assert_eq!(unknown.code(), ErrorCode::UnknownTurn);
+    assert_eq!(unknown.code(), ErrorCode::UNKNOWN_TURN);
     for talk in ["a", "b"] {
         let input = TurnInput::new("go").conversation(talk).turn_id(TURN);
         runner.run(input).await;
     }
     let several = runner.resume(TURN).await.unwrap_err();
-    assert_eq!(several.code(), ErrorCode::UnknownTurn);
+    assert_eq!(several.code(), ErrorCode::UNKNOWN_TURN);
     assert!(several.message().contains("2 conversations"), "{several}");
     let named = TurnInput::empty().conversation("b");
     let outcome = runner.resume_with(TURN, named).await.unwrap().await;
@@ -221,14 +221,14 @@ async fn an_id_that_nobody_has_or_several_have_is_told() {
     for (talk, turn) in [("nowhere", TURN), ("a", "turn-2")] {
         let named = TurnInput::empty().conversation(talk);
         let unknown = runner.resume_with(turn, named).await.unwrap_err();
-        assert_eq!(unknown.code(), ErrorCode::UnknownTurn);
+        assert_eq!(unknown.code(), ErrorCode::UNKNOWN_TURN);
         assert!(unknown.message().contains(turn), "{unknown}");
         let named = TurnInput::empty().conversation(talk);
         let unknown = runner.resume_typed::<String>(turn, named).await;
-        assert_eq!(unknown.unwrap_err().code(), ErrorCode::UnknownTurn);
+        assert_eq!(unknown.unwrap_err().code(), ErrorCode::UNKNOWN_TURN);
     }
     let speaks = runner.resume_with(TURN, TurnInput::new("more")).await;
-    assert_eq!(speaks.unwrap_err().code(), ErrorCode::InvalidTurnContext);
+    assert_eq!(speaks.unwrap_err().code(), ErrorCode::INVALID_TURN_CONTEXT);
 }
 
 #[tokio::test]
