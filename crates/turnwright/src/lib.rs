@@ -57,10 +57,10 @@ pub use turnwright_core::{
     Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, ByteSender,
     ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation, DispatchContext,
     Effects, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault, Field, Gates, Inline,
-    IntoSchema, IntoToolOutput, IntoToolResult, InvalidArguments, Json, Limit, Limits, Media,
-    MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware, Next, OnCollision, PendingCall,
-    RawArgs, Record, RecordKind, Rejection, Repair, RepairKind, Reporter, Retrievable, Review,
-    Schema, SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, Store,
+    IntoSchema, IntoToolResult, InvalidArguments, Json, Limit, Limits, Media, MediaKind,
+    MemoryStore, MergePolicy, Message, Meta, Middleware, Next, OnCollision, PendingCall, RawArgs,
+    Record, RecordKind, Rejection, Repair, RepairKind, Reporter, Retrievable, Review, Schema,
+    SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, State, Store,
     StoreExt, StreamClosed, Tool, ToolBuilder, ToolCall, ToolContext, ToolDescription, ToolError,
     ToolExecutor, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent, TurnGate,
     TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum,
@@ -86,6 +86,7 @@ pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::narrow::{enforced_format, narrow};
+    pub use turnwright_core::tool::returned;
     pub use {schemars, serde, serde_json};
 
     /// Compiles for a type whose default can be shown to the model.

@@ -49,6 +49,17 @@ pub(crate) struct CallFacts {
 }
 
 impl CallFacts {
+    /// A call that starts now.
+    pub(crate) fn new(checked: Box<Checked>, start: Instant) -> Self {
+        let timeout = checked.tool.timeout();
+        CallFacts {
+            checked,
+            deadline: timeout.and_then(|limit| start.checked_add(limit)),
+            cancellation: OnceLock::new(),
+            waits: Waits::default(),
+        }
+    }
+
     /// How long it may take.
     pub(crate) fn time(&self, start: Instant) -> TimeLimit<'_> {
         TimeLimit {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::artifact::ArtifactLimits;
 use crate::spool::{MemorySpool, Spool};
-use crate::state::State;
+use crate::state::TypeMap;
 use crate::store::Store;
 use crate::tool::ForgePolicy;
 use crate::tool::approval::{ApprovalPolicy, Approver};
@@ -35,7 +35,7 @@ pub(crate) struct Setup {
     pub(crate) iteration_limit: u32,
     pub(crate) forge: Option<ForgePolicy>,
     pub(crate) trace_content: bool,
-    pub(crate) state: State,
+    pub(crate) state: TypeMap,
 }
 
 /// The defaults that the methods of the builders name.
@@ -62,7 +62,7 @@ impl Default for Setup {
             iteration_limit: 64,
             forge: Some(ForgePolicy::Stable),
             trace_content: false,
-            state: State::default(),
+            state: TypeMap::default(),
         }
     }
 }
@@ -89,8 +89,9 @@ macro_rules! setup_methods {
             self
         }
 
-        /// Something of yours that handlers and middleware reach by its type: see
-        /// [`TurnContext::state`](crate::TurnContext::state). One of each type.
+        /// Adds a value that handlers and middleware reach by its type: a parameter [`State<T>`](crate::State) of a `#[tool]`
+        /// function, or [`TurnContext::state`](crate::TurnContext::state). There is one value of each type; an `Arc<T>` is
+        /// found as `T` too.
         pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
             self.setup().state.put(value);
             self
