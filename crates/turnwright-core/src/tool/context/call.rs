@@ -21,16 +21,16 @@ use crate::tool::{Meta, Tool};
 /// alone.
 ///
 /// ```
-/// use turnwright_core::{Tool, ToolContext};
-/// use serde_json::{Value, json};
+/// use turnwright_core::Tool;
+/// use serde_json::json;
 ///
 /// let tool = Tool::dynamic("pay", json!({ "type": "object" }))
 ///     .description("Pays the bill.")
-///     .handler(|_args: Value, ctx: ToolContext| async move {
+///     .handler(async |_args, ctx| {
 ///         ctx.progress("calling the bank");
 ///         ctx.stash().set("paid", true)?;
 ///         // Hand this to the bank as its idempotency key:
-///         Ok::<_, turnwright_core::ToolError>(ctx.idempotency_key())
+///         Ok(ctx.idempotency_key())
 ///     })
 ///     .build()?;
 /// # Ok::<(), turnwright_core::Error>(())
