@@ -63,7 +63,7 @@ impl ToolOutput {
     ///
     /// The bytes are not copied if the record may refer to them as they are:
     ///
-    /// - another record of this conversation refers to them, for example an earlier tool call;
+    /// - a record of the conversation that this turn has loaded or made refers to them, for example an earlier tool call;
     /// - this turn made them with [`ToolContext::keep`](crate::ToolContext::keep);
     /// - the turn is not stored, or its spool is the default spool in memory: then records share bytes by reference counting.
     ///
