@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::artifact::SpooledArtifact;
-use crate::spool::{ByteStream, MemorySpool};
+use crate::spool::{ByteStream, MemoryReader, MemorySpool};
 
 const LONG: usize = 10_000;
 
