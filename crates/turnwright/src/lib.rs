@@ -56,8 +56,8 @@ pub mod prelude;
 pub use turnwright_core::{
     Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, ByteSender,
     ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation, DispatchContext,
-    Effects, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault, Field, Gates, Inline,
-    IntoSchema, IntoToolResult, InvalidArguments, Json, Limit, Limits, Media, MediaKind,
+    Effects, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault, Field, Gates, History,
+    Inline, IntoSchema, IntoToolResult, InvalidArguments, Json, Limit, Limits, Media, MediaKind,
     MemoryStore, MergePolicy, Message, Meta, Middleware, Next, OnCollision, PendingCall, RawArgs,
     Record, RecordKind, Rejection, Repair, RepairKind, Reporter, Retrievable, Review, Schema,
     SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, State, Store,
