@@ -56,7 +56,7 @@ pub struct Hydrate {
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
-///     let said: Vec<String> = ctx.messages().iter().map(|it| it.text().to_owned()).collect();
+///     let said: Vec<String> = ctx.records().messages().iter().map(|it| it.text().to_owned()).collect();
 ///     ctx.answer(said.join(", ")).await?;
 ///     Ok(())
 /// })
@@ -201,7 +201,7 @@ enum Cut {
 
 impl Window {
     fn new(ctx: &TurnContext, exchanges: usize, most: usize) -> Self {
-        let here = ctx.timeline();
+        let here = ctx.records().timeline();
         let here = here
             .iter()
             .map(|record| (record.kind(), record.id().to_owned()));
@@ -273,7 +273,7 @@ impl Middleware<TurnContext> for Hydrate {
         if let Some(store) = ctx.store() {
             // All of it at once: a store that fails half way leaves nothing half loaded.
             let records = self.load(&ctx, &**store).await?;
-            ctx.hydrate(records);
+            ctx.records().hydrate(records);
         }
         next.run().await
     }

@@ -45,7 +45,7 @@ async fn seen(store: &AskedStore, with: Hydrate) -> (Vec<String>, TurnOutcome) {
     let ids: Arc<Mutex<Vec<String>>> = Arc::default();
     let into = Arc::clone(&ids);
     let runner = runner(move |ctx: DispatchContext| {
-        let timeline = ctx.timeline();
+        let timeline = ctx.records().timeline();
         *into.lock() = timeline
             .iter()
             .map(|record| record.id().to_owned())
@@ -187,11 +187,12 @@ async fn memories_come_from_another_scope_too_and_the_conversations_own_count_mo
     let from = |ctx: &TurnContext| Some(ConversationId::new(ctx.stash().get_as::<String>("user")?));
     let runner = runner(|ctx: DispatchContext| async move {
         let texts: Vec<String> = ctx
+            .records()
             .memories()
             .iter()
             .map(|message| message.text().to_owned())
             .collect();
-        let count = ctx.messages().len();
+        let count = ctx.records().messages().len();
         ctx.answer(format!("{} ({count})", texts.join(", ")))
             .await?;
         Ok(())
@@ -224,7 +225,7 @@ async fn a_store_that_fails_half_way_fails_the_turn_and_nothing_is_half_loaded()
                 let into = Arc::clone(&into);
                 async move {
                     let went = next.run().await;
-                    *into.lock() = ctx.timeline().len();
+                    *into.lock() = ctx.records().timeline().len();
                     went
                 }
             })

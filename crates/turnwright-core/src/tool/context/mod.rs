@@ -6,12 +6,14 @@ mod outer;
 mod setup;
 mod signal;
 mod turn;
+mod turn_records;
 mod turn_state;
 
 pub use call::ToolContext;
 pub use dispatch::{DispatchContext, WeakDispatchContext};
 pub use signal::{AckGuard, Signal};
 pub use turn::{TurnContext, WeakTurnContext};
+pub use turn_records::TurnRecords;
 
 pub(crate) use call::{Call, CallFacts, Checked};
 pub(crate) use outer::Outer;

@@ -50,7 +50,7 @@ impl StoreLayer for Deadly {
 
 /// A model that knows nothing but the records.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-    let done = ctx.own_tool_calls();
+    let done = ctx.records().own_tool_calls();
     let next: &[&str] = match done.len() {
         0 => &["look"],
         1 => &["pay", "look", "pay", "alone"],
