@@ -56,14 +56,14 @@ pub mod prelude;
 pub use turnwright_core::{
     Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, ByteSender,
     ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation, DispatchContext,
-    Effects, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault, Field, Gates, Inline,
-    IntoSchema, IntoToolOutput, IntoToolResult, InvalidArguments, Json, Limit, Limits, Media,
-    MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware, Next, OnCollision, PendingCall,
-    RawArgs, Record, RecordKind, Rejection, Repair, RepairKind, Reporter, Retrievable, Review,
-    Schema, SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, Store,
-    StoreExt, StreamClosed, Tool, ToolBuilder, ToolCall, ToolContext, ToolDescription, ToolError,
-    ToolExecutor, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent, TurnGate,
-    TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum,
+    Effects, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault, Field, Gates, History,
+    Inline, IntoSchema, IntoToolOutput, IntoToolResult, InvalidArguments, Json, Limit, Limits,
+    Media, MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware, Next, OnCollision,
+    PendingCall, RawArgs, Record, RecordKind, Rejection, Repair, RepairKind, Reporter, Retrievable,
+    Review, Schema, SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash,
+    Store, StoreExt, StreamClosed, Tool, ToolBuilder, ToolCall, ToolContext, ToolDescription,
+    ToolError, ToolExecutor, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent,
+    TurnGate, TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum,
     checksum_of_value,
 };
 pub use turnwright_core::{

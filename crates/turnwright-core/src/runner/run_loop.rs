@@ -200,6 +200,8 @@ impl Play<'_> {
                 None => return Ok(TurnStatus::Answered),
             },
         };
+        let loaded = part(turn, Box::pin(plan.history.hydrate(turn))).await?;
+        loaded.map_err(TurnStatus::Failed)?;
         through(&plan.turn_input, turn).await?;
         // From here on nothing is played as it was before: gates are counted on from where the turn was left, so that the one
         // where it waited has its id again, and no later one that of another.
