@@ -83,9 +83,11 @@ impl Records {
         in_order(self.kinds().into_iter().flat_map(Entries::stored))
     }
 
-    pub(crate) fn last_answer(&self) -> Option<Arc<Message>> {
+    /// The last message of the model in this turn whose id counts.
+    pub(crate) fn last_answer(&self, counts: impl Fn(&str) -> bool) -> Option<Arc<Message>> {
         let mut latest = self.of_this_turn::<Message>().rev();
-        latest.find(|message| message.is_answer()).cloned()
+        let found = latest.find(|message| message.is_answer() && counts(message.id()));
+        found.cloned()
     }
 
     fn kinds(&self) -> [&Entries; 6] {
