@@ -44,7 +44,7 @@ async fn an_artifact_of_this_conversation_is_not_copied() {
 
     // A later turn of the conversation, which has the record from the store.
     let later = DispatchContext::builder().spool(spool.clone()).build();
-    later.hydrate([Record::from(Arc::clone(&record))]);
+    later.records().hydrate([Record::from(Arc::clone(&record))]);
     let record = returning(made).executor(&later).settle("{}").await;
     assert_eq!(artifact_of(&record).spool_id(), again.spool_id());
     assert_eq!(spool.list().await.unwrap().len(), 1);
@@ -167,7 +167,7 @@ async fn an_output_from_elsewhere_becomes_a_record_in_one_call() {
         call.bytes().await.unwrap().unwrap().len(),
         call.artifacts()[0].byte_length() as usize
     );
-    assert_eq!(ctx.tool_calls()[0].id(), call.id());
+    assert_eq!(ctx.records().tool_calls()[0].id(), call.id());
 
     // Arguments are recorded as they came, whatever they are.
     let call = ctx.propose("web.search", "no JSON").settle_with(7).await;
