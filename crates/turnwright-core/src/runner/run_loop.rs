@@ -15,8 +15,9 @@ use crate::answer::AnswerFormat;
 use crate::artifact_tools::Forge;
 use crate::call::OpenCalls;
 use crate::deadline::{Cut, TimeLimit, within};
-use crate::error::{Error, ErrorCode, ErrorKind};
+use crate::error::{BoxError, Error, ErrorCode};
 use crate::event::EventKind;
+use crate::gate::Step;
 use crate::outcome::{Limit, TurnOutcome, TurnStatus};
 use crate::panic::text_of;
 use crate::pipeline::{Broken, Pipeline};
@@ -42,6 +43,7 @@ pub(crate) async fn drive(
         plan: &plan,
         turn: &turn,
         iterations: &mut iterations,
+        before: 0,
     };
     // Apart, so that it is held once.
     let steps = Box::pin(play.steps(begins));
@@ -183,6 +185,30 @@ struct Play<'t> {
     plan: &'t Plan,
     turn: &'t TurnContext,
     iterations: &'t mut u32,
+    /// The iterations of earlier runs, of which none runs again.
+    before: u32,
+}
+
+/// What an iteration does between its layers.
+enum Iteration {
+    /// Runs the executor.
+    Execute,
+    /// Settles the calls that an earlier run left open.
+    Settle(OpenCalls),
+    /// Nothing, and its input layers do not run either: an earlier run had come to the output layers.
+    Output,
+}
+
+/// The number of iterations before the first of this run, which continues in `step`. Without one it is a new iteration: no gate
+/// of it has the id of an earlier one.
+fn iterations_before(turn: &TurnContext, step: Option<Step>) -> u32 {
+    match step {
+        Some(step) if step != Step::TURN_OUTPUT => step.iteration().saturating_sub(1),
+        _ => {
+            let last = turn.inner().recorded_gates.last_iteration();
+            last.unwrap_or_default()
+        }
+    }
 }
 
 impl Play<'_> {
@@ -201,11 +227,8 @@ impl Play<'_> {
             },
         };
         through(&plan.turn_input, turn).await?;
-        // From here on nothing is played as it was before: gates are counted on from where the turn was left, so that the one
-        // where it waited has its id again, and no later one that of another.
-        let recorded = &turn.inner().recorded_gates;
-        turn.gates().count_on(recorded.counts());
         let how = Box::pin(self.dispatches(resumed)).await?;
+        turn.inner().gate_numbers.enter(Step::TURN_OUTPUT);
         through(&plan.turn_output, turn).await?;
         Ok(how)
     }
@@ -214,13 +237,21 @@ impl Play<'_> {
     async fn dispatches(&mut self, resumed: Option<Resumed>) -> Result<TurnStatus, End> {
         // Its answer may be there already.
         let mut answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);
-        let mut open = resumed.map(|resumed| resumed.left);
+        let step = resumed.as_ref().and_then(|resumed| resumed.step);
+        let open = resumed.map(|resumed| resumed.left);
+        let mut open = open.filter(|open| !open.is_empty());
+        self.before = iterations_before(self.turn, step);
+        // It waited after an executor that is done: only the layers that come after it are left.
+        let mut only_output = open.is_none() && step.is_some_and(Step::is_output);
         let format = self.turn.answer_format();
         let mut left = format.map_or(0, AnswerFormat::attempts);
         loop {
             let how = match std::mem::take(&mut answered) {
                 true => TurnStatus::Answered,
-                false => self.dispatch(open.take()).await?,
+                false => {
+                    let only_output = std::mem::take(&mut only_output);
+                    self.dispatch(open.take(), only_output).await?
+                }
             };
             let is_answered = matches!(how, TurnStatus::Answered);
             let Some(format) = format.filter(|_| is_answered) else {
@@ -247,8 +278,11 @@ impl Play<'_> {
     }
 
     /// One dispatch. What was left open is settled in its first iteration, in the place of the executor that began it.
-    async fn dispatch(&mut self, open: Option<OpenCalls>) -> Result<TurnStatus, End> {
-        let mut open = open.filter(|open| !open.is_empty());
+    async fn dispatch(
+        &mut self,
+        mut open: Option<OpenCalls>,
+        mut only_output: bool,
+    ) -> Result<TurnStatus, End> {
         let ctx = DispatchContext::of_turn(self.turn.clone());
         // Keeps the artifact tools up to date. `None` if the runner makes none.
         let mut forge = self.turn.setup().forge.map(Forge::new);
@@ -270,7 +304,12 @@ impl Play<'_> {
                 return Err(TurnStatus::Limit(Limit::Iterations(most)).into());
             }
             *self.iterations += 1;
-            self.iterate(&ctx, forge.as_mut(), open.take()).await?;
+            let begins = match (open.take(), std::mem::take(&mut only_output)) {
+                (Some(open), _) => Iteration::Settle(open),
+                (None, true) => Iteration::Output,
+                (None, false) => Iteration::Execute,
+            };
+            self.iterate(&ctx, forge.as_mut(), begins).await?;
             match ctx.signal() {
                 Some(Signal::Ack) => return Ok(TurnStatus::Answered),
                 Some(Signal::Nack) => return Ok(TurnStatus::Nacked(ctx.nacked())),
@@ -285,25 +324,33 @@ impl Play<'_> {
         &self,
         ctx: &DispatchContext,
         forge: Option<&mut Forge>,
-        open: Option<OpenCalls>,
+        does: Iteration,
     ) -> Result<(), End> {
+        let numbers = &self.turn.inner().gate_numbers;
+        let number = self.before.saturating_add(*self.iterations);
         let iteration = ctx.begin_iteration();
         ctx.tell(|| EventKind::IterationStart { iteration });
         let _end = OnDrop(|| ctx.tell(|| EventKind::IterationEnd { iteration }));
         if let Some(forge) = forge {
             forge.refresh(ctx).map_err(TurnStatus::Failed)?;
         }
-        through(&self.plan.dispatch_input, ctx).await?;
+        if !matches!(does, Iteration::Output) {
+            numbers.enter(Step::input(number));
+            through(&self.plan.dispatch_input, ctx).await?;
+            if ctx.is_over() {
+                return Ok(());
+            }
+            numbers.enter(Step::execute(number));
+        }
+        match does {
+            Iteration::Settle(open) => Box::pin(part(self.turn, ctx.settle_left(open))).await?,
+            Iteration::Execute => self.execute(ctx).await?,
+            Iteration::Output => {}
+        }
         if ctx.is_over() {
             return Ok(());
         }
-        match open {
-            Some(open) => Box::pin(part(self.turn, ctx.settle_left(open))).await?,
-            None => self.execute(ctx).await?,
-        }
-        if ctx.is_over() {
-            return Ok(());
-        }
+        numbers.enter(Step::output(number));
         through(&self.plan.dispatch_output, ctx).await
     }
 
@@ -312,24 +359,30 @@ impl Play<'_> {
         let span = ModelSpan::start(&**executor, ctx);
         let run = AssertUnwindSafe(executor.execute(ctx.clone())).catch_unwind();
         let ended = part(self.turn, span.instrument(run)).await?;
-        let fine = matches!(ended, Ok(Ok(())));
-        span.end((!fine).then_some(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR.as_str()));
-        let error = match ended {
-            Ok(Ok(())) => return Ok(()),
-            Ok(Err(source)) => {
-                // Whether to try again, ask or give up is for whoever failed to say.
-                let kind = source.downcast_ref::<Error>().map(Error::kind);
-                let message = format!("the executor failed: {source}");
-                Error::new(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR, message)
-                    .with_kind(kind.unwrap_or(ErrorKind::Internal))
-                    .with_source(source)
-            }
+        let failed = match ended {
+            Ok(done) => done.err().map(executor_failed),
             Err(panic) => {
                 let message = format!("the executor panicked: {}", text_of(panic));
-                Error::new(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR, message)
+                let code = ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR;
+                Some(Error::new(code, message))
             }
         };
-        Err(TurnStatus::Failed(error).into())
+        span.end(failed.as_ref().map(|error| error.code().as_str()));
+        match failed {
+            Some(error) => Err(TurnStatus::Failed(error).into()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The error of a turn whose executor failed. An error of ours says best what failed, so that its code is the turn's.
+fn executor_failed(error: BoxError) -> Error {
+    match error.downcast::<Error>() {
+        Ok(ours) => *ours,
+        Err(other) => {
+            let message = format!("the executor failed: {other}");
+            Error::new(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR, message).with_source(other)
+        }
     }
 }
 

@@ -10,4 +10,4 @@ mod stop;
 mod wait;
 
 pub(crate) use records::{apply_once, in_time};
-pub(crate) use wait::{Asked, REJECTED};
+pub(crate) use wait::Asked;
