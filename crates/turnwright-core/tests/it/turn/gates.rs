@@ -465,3 +465,29 @@ fn waiting_for_gates_and_events_ends_when_the_runtime_of_the_turn_is_shut_down()
         drop((turn, held));
     }
 }
+
+#[tokio::test]
+async fn an_answer_of_the_wrong_kind_is_not_taken_and_the_gate_stays_open() {
+    let model = ScriptedModel::new([Step::call_tool("ask", "{}"), Step::say("done")]);
+    let ask = waiting(gate(), Duration::ZERO).approval(approval::always("it asks"));
+    let runner = runner(model).tool(ask.build()).build().unwrap();
+    let turn = runner.start("go");
+    let mut gates = turn.gates();
+
+    let asked = gates.next().await.unwrap();
+    assert_eq!(asked.kind, GateKind::Approval);
+    let no_decision = gates.answer(&asked.id, json!("yes")).unwrap_err();
+    assert_eq!(no_decision.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
+    assert!(gates.answer(&asked.id, GateAnswer::approve()).unwrap());
+
+    let asked = gates.next().await.unwrap();
+    assert_eq!(asked.kind, GateKind::from("address"));
+    let no_approval = gates.answer(&asked.id, GateAnswer::approve()).unwrap_err();
+    assert!(
+        no_approval.message().contains("GateAnswer::value"),
+        "{no_approval}"
+    );
+    let answer = GateAnswer::value(json!({ "street": "Elm" }));
+    assert!(gates.answer(&asked.id, answer).unwrap());
+    assert!(turn.await.is_answered());
+}
