@@ -226,6 +226,8 @@ impl Play<'_> {
                 None => return Ok(TurnStatus::Answered),
             },
         };
+        let loaded = part(turn, Box::pin(plan.history.hydrate(turn))).await?;
+        loaded.map_err(TurnStatus::Failed)?;
         through(&plan.turn_input, turn).await?;
         let how = Box::pin(self.dispatches(resumed)).await?;
         turn.inner().gate_numbers.enter(Step::TURN_OUTPUT);
