@@ -29,7 +29,8 @@ pub(crate) struct Asked {
 }
 
 impl TurnContext {
-    /// Opens a gate and waits for an external answer. Returns the value of the answer, checked against the gate's schema.
+    /// Opens a gate and waits for an external answer. Returns the value of the answer, checked against the gate's schema. A
+    /// handler that waits here uses up its call's time limit: see [`ToolContext::wait_for`](crate::ToolContext::wait_for).
     ///
     /// # Errors
     /// `E_TURN_GATE_REJECTED`, `E_TURN_GATE_TIMEOUT`, `E_TURN_GATE_ABORTED` if the turn ends before, and
