@@ -15,5 +15,5 @@ pub use turn::{TurnContext, WeakTurnContext};
 
 pub(crate) use call::{Call, CallFacts, Checked};
 pub(crate) use outer::Outer;
-pub(crate) use setup::{Setup, setup_methods};
+pub(crate) use setup::Setup;
 pub(crate) use turn_state::TurnParts;
