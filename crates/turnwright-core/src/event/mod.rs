@@ -7,7 +7,7 @@
 //! let ctx = DispatchContext::standalone();
 //! let names = Arc::new(Mutex::new(Vec::new()));
 //! let seen = names.clone();
-//! let observer = ctx.events().observe(move |event: &Event| seen.lock().unwrap().push(event.name()));
+//! let observer = ctx.turn().events().observe(move |event: &Event| seen.lock().unwrap().push(event.name()));
 //! // … run tools …
 //! drop(observer);
 //! assert!(names.lock().unwrap().is_empty());
@@ -127,6 +127,16 @@ pub enum EventKind {
         id: Arc<str>,
         /// How: `resolved`, `rejected`, `timedOut` or `aborted`.
         how: &'static str,
+    },
+    /// An answer of the model was rejected, because it does not match its type or because middleware rejected it.
+    #[non_exhaustive]
+    AnswerRejected {
+        /// The message that was the answer, if there was one.
+        id: Option<Arc<str>>,
+        /// The reason, as the model reads it.
+        reason: String,
+        /// How often the model may try again.
+        retries_left: u32,
     },
     /// Somebody in the turn has something to say to operators.
     #[non_exhaustive]
@@ -251,6 +261,7 @@ impl EventKind {
             EventKind::IterationEnd { .. } => "iterationEnd",
             EventKind::GateOpened { .. } => "turnGateOpen",
             EventKind::GateClosed { .. } => "turnGateClosed",
+            EventKind::AnswerRejected { .. } => "answerRejected",
             EventKind::Log { .. } => "log",
             EventKind::Usage { .. } => "usage",
             EventKind::Error { .. } => "error",

@@ -19,7 +19,7 @@ use super::{SqliteStore, secret};
 ///
 /// /// Stands in for a model: it counts what it is shown.
 /// async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-///     ctx.answer(format!("That was message {}.", ctx.messages().len())).await?;
+///     ctx.answer(format!("That was message {}.", ctx.records().messages().len())).await?;
 ///     Ok(())
 /// }
 ///
