@@ -3,11 +3,26 @@
 use super::*;
 use crate::artifact::SpooledArtifact;
 use crate::spool::{ByteStream, MemoryReader, MemorySpool};
+use crate::trust::ConversationSecret;
 
 const LONG: usize = 10_000;
 
 fn long_text() -> String {
     "0123456789\n".repeat(LONG / 11)
+}
+
+/// A dispatch of a conversation whose results are in this spool.
+fn dispatch(spool: &MemorySpool, conversation: &str) -> DispatchContext {
+    storing(spool, conversation).build()
+}
+
+fn storing(spool: &MemorySpool, conversation: &str) -> dispatch::DispatchContextBuilder {
+    let secret = ConversationSecret::from_bytes([7; 32]);
+    let spool = Arc::new(spool.clone());
+    let storage = Storage::builder(MemoryStore::default(), spool, secret).build();
+    DispatchContext::builder()
+        .storage(storage.unwrap())
+        .conversation(conversation)
 }
 
 /// A tool that returns what it is given.
@@ -33,7 +48,7 @@ async fn made_by_a_call(ctx: &DispatchContext) -> SpooledArtifact {
 #[tokio::test]
 async fn an_artifact_of_this_conversation_is_not_copied() {
     let spool = MemorySpool::default();
-    let ctx = DispatchContext::builder().spool(spool.clone()).build();
+    let ctx = dispatch(&spool, "one");
     let made = made_by_a_call(&ctx).await;
     let record = returning(made.clone()).executor(&ctx).settle("{}").await;
     let again = artifact_of(&record);
@@ -43,7 +58,7 @@ async fn an_artifact_of_this_conversation_is_not_copied() {
     assert_eq!(record.handles().len(), 1);
 
     // A later turn of the conversation, which has the record from the store.
-    let later = DispatchContext::builder().spool(spool.clone()).build();
+    let later = dispatch(&spool, "one");
     later.records().hydrate([Record::from(Arc::clone(&record))]);
     let record = returning(made).executor(&later).settle("{}").await;
     assert_eq!(artifact_of(&record).spool_id(), again.spool_id());
@@ -53,9 +68,9 @@ async fn an_artifact_of_this_conversation_is_not_copied() {
 #[tokio::test]
 async fn an_artifact_of_another_conversation_is_copied() {
     let spool = MemorySpool::default();
-    let other = DispatchContext::builder().spool(spool.clone()).build();
+    let other = dispatch(&spool, "other");
     let made = made_by_a_call(&other).await;
-    let ctx = DispatchContext::builder().spool(spool.clone()).build();
+    let ctx = dispatch(&spool, "one");
     let record = returning(made.clone()).executor(&ctx).settle("{}").await;
     let copy = artifact_of(&record);
     assert_ne!(copy.spool_id(), made.spool_id());
@@ -71,7 +86,7 @@ async fn an_artifact_of_another_conversation_is_copied() {
 #[tokio::test]
 async fn what_a_handler_keeps_is_queried_and_returned_without_a_copy() {
     let spool = MemorySpool::default();
-    let ctx = DispatchContext::builder().spool(spool.clone()).build();
+    let ctx = dispatch(&spool, "one");
     let keep = number("keep")
         .handler(async |_, ctx| {
             let artifact = ctx.keep(long_text(), ArtifactKind::TEXT).await?;
@@ -106,10 +121,7 @@ async fn in_memory_an_artifact_is_shared_and_small_ones_are_inline() {
 #[tokio::test]
 async fn an_artifact_that_is_too_long_is_copied_up_to_the_limit() {
     let spool = MemorySpool::default();
-    let ctx = DispatchContext::builder()
-        .spool(spool)
-        .max_result_bytes(5_000)
-        .build();
+    let ctx = storing(&spool, "one").max_result_bytes(5_000).build();
     let long = SpooledArtifact::in_memory(long_text(), ArtifactKind::TEXT);
     let record = returning(long).executor(&ctx).settle("{}").await;
     assert!(record.is_truncated());
