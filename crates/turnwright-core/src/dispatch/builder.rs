@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cancel::Cancellation;
-use crate::event::EventBus;
+use crate::event::{EventBus, EventHub};
 use crate::ids::new_id;
 use crate::stash::Stash;
 use crate::store::{ConversationId, Store};
@@ -97,7 +97,7 @@ impl DispatchContextBuilder {
             stash: self.stash,
             events: self.events,
             cancellation: self.cancellation,
-            stream: None,
+            hub: EventHub::new(1, false),
             answer: None,
             outer: None,
             inherits: true,

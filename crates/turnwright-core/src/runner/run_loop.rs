@@ -16,7 +16,7 @@ use crate::artifact_tools::Forge;
 use crate::call::OpenCalls;
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode, ErrorKind};
-use crate::event::EventKind;
+use crate::event::{EventKind, TurnEventKind};
 use crate::outcome::{Limit, TurnOutcome, TurnStatus};
 use crate::panic::text_of;
 use crate::pipeline::{Broken, Pipeline};
@@ -34,7 +34,6 @@ pub(crate) async fn drive(
 ) -> TurnOutcome {
     let start = Instant::now();
     turn.tell(|| EventKind::TurnStart {
-        conversation: turn.conversation_id().as_str().into(),
         resumed: matches!(begins, Begins::Resumed),
     });
     let mut iterations = 0;
@@ -65,15 +64,15 @@ pub(crate) async fn drive(
         });
     }
     let usage = turn.usage();
+    let duration = start.elapsed();
     turn.tell(|| EventKind::TurnEnd {
-        ended: ended.how.name(),
+        status: ended.how.state(),
         code: ended.how.error().map(|error| error.code().as_str()),
-        duration: start.elapsed(),
+        duration,
         usage,
     });
-    turn.end();
     let records = turn.inner().records.read();
-    TurnOutcome {
+    let outcome = TurnOutcome {
         turn_id: Arc::clone(turn.shared_id()),
         conversation: turn.conversation_id().as_str().into(),
         ended: ended.how,
@@ -84,7 +83,11 @@ pub(crate) async fn drive(
         records: records.stored(),
         usage,
         iterations,
-    }
+    };
+    drop(records);
+    turn.hub().end(|| TurnEventKind::ended(&outcome, duration));
+    turn.end();
+    outcome
 }
 
 /// What a turn begins with.

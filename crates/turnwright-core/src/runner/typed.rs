@@ -59,6 +59,9 @@ impl TurnRunner {
     /// assert_eq!(weather, Weather { city: "Paris".into(), celsius: 17 });
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the turn, as for [`TurnRunner::run`].
     pub async fn run_typed<T: JsonSchema + DeserializeOwned>(
         &self,
         input: impl Into<TurnInput>,
@@ -85,8 +88,10 @@ impl TurnRunner {
         format: AnswerFormat,
     ) -> TypedOutcome<T> {
         let format = Arc::new(format);
-        let handle = self.launch(input.into(), Some(Arc::clone(&format)), None);
-        let outcome = handle.outcome().await;
+        let input = input.into();
+        let hub = self.hub(&input);
+        let handle = self.launch(input, Some(Arc::clone(&format)), hub);
+        let outcome = handle.cancel_on_drop().outcome().await;
         let answer = match outcome.error() {
             Some(error) => Err(error),
             None => format.check(&outcome.text).await.and_then(|value| {

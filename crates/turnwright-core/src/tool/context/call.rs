@@ -11,7 +11,7 @@ use crate::cancel::Cancellation;
 use crate::checksum::{Hex, idempotency_key};
 use crate::deadline::{TimeLimit, Waits};
 use crate::error::Error;
-use crate::event::{EventKind, TurnEvent};
+use crate::event::{EventKind, TurnEventKind};
 use crate::gate::TurnGate;
 use crate::record::CallRequest;
 use crate::schema::CheckedArgs;
@@ -140,7 +140,7 @@ impl ToolContext {
     /// Says how far it is.
     pub fn progress(&self, message: impl Into<String>) {
         let message = message.into();
-        self.emit_now(|| TurnEvent::ToolCallProgress {
+        self.emit(|| TurnEventKind::ToolCallProgress {
             id: self.0.call.id.shared(),
             message: message.clone(),
         });

@@ -5,13 +5,13 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::outer::Outer;
 use super::setup::Setup;
 use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
-use crate::event::{EventBus, TurnEvent};
+use crate::event::{EventBus, EventHub};
 use crate::gate::{RecordedGates, TurnGates};
 use crate::ids::CallIds;
 use crate::lease::HeldLease;
@@ -28,14 +28,13 @@ use crate::usage::Usage;
 /// What a turn holds.
 pub(crate) struct TurnState {
     pub(crate) parts: TurnParts,
+    pub(crate) started: Instant,
     pub(crate) records: RwLock<Records>,
     pub(crate) ids: CallIds,
     pub(crate) ordinals: AtomicU64,
     pub(crate) usage: Mutex<Used>,
     pub(crate) stop: Mutex<Option<Stop>>,
     pub(crate) gates: TurnGates,
-    /// The reader of the turn's stream, until the turn has ended.
-    pub(crate) stream: Mutex<Option<mpsc::Sender<TurnEvent>>>,
     /// What closes calls that were dropped on their way, and runs those that run side by side.
     pub(crate) tasks: Tasks,
     /// Calls that are on record and not settled, wherever they run.
@@ -82,7 +81,8 @@ pub(crate) struct TurnParts {
     pub(crate) stash: Stash,
     pub(crate) events: EventBus,
     pub(crate) cancellation: Cancellation,
-    pub(crate) stream: Option<mpsc::Sender<TurnEvent>>,
+    /// The stream of the turn's events.
+    pub(crate) hub: Arc<EventHub>,
     pub(crate) answer: Option<Arc<AnswerFormat>>,
     /// The turn of the call that it runs under.
     pub(crate) outer: Option<Outer>,
@@ -93,9 +93,8 @@ pub(crate) struct TurnParts {
 }
 
 impl TurnState {
-    pub(crate) fn new(mut parts: TurnParts) -> Self {
+    pub(crate) fn new(parts: TurnParts) -> Self {
         TurnState {
-            stream: Mutex::new(parts.stream.take()),
             ids: CallIds::new(&parts.id),
             // The gates of the outer turn answer for this one.
             gates: match &parts.outer {
@@ -103,6 +102,7 @@ impl TurnState {
                 None => TurnGates::default(),
             },
             parts,
+            started: Instant::now(),
             records: RwLock::default(),
             ordinals: AtomicU64::new(0),
             usage: Mutex::default(),
