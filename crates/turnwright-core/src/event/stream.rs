@@ -59,8 +59,9 @@ impl EventHub {
         let mut queue = Queue::new(key);
         if replay {
             queue.fill(state.log.iter().cloned());
-            let open = state.texts.iter().flatten().filter_map(OpenText::so_far);
-            queue.fill(open.map(TurnEvent::now));
+            // A text that was open when the turn ended comes to nothing.
+            let open = state.texts.iter().flatten().filter(|_| !state.ended);
+            queue.fill(open.filter_map(OpenText::so_far).map(TurnEvent::now));
         }
         state.readers.push(queue);
         TurnStream {

@@ -355,7 +355,7 @@ async fn a_question_of_a_sub_agent_is_on_the_stream_of_the_outer_turn() {
     assert_eq!(turn.await.into_answer().unwrap(), "acted");
     #[rustfmt::skip]
     assert_eq!(names, [
-        "toolCallStarted", "turnGateOpen", "turnGateClosed", "toolCall", "messageDelta", "message",
+        "started", "toolCallStarted", "turnGateOpen", "turnGateClosed", "toolCall", "messageDelta", "message", "ended",
     ]);
 }
 
