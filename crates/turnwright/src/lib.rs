@@ -57,7 +57,7 @@ pub use turnwright_core::{
     Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, ByteSender,
     ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation, DispatchContext,
     Effects, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault, Field, FinishReason,
-    Gates, Inline, IntoSchema, IntoToolOutput, IntoToolResult, InvalidArguments, Json, Limit,
+    Gates, History, Inline, IntoSchema, IntoToolOutput, IntoToolResult, InvalidArguments, Json, Limit,
     Limits, Media, MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware, ModelUsage,
     Next, OnCollision, PendingCall, RawArgs, Record, RecordKind, Rejection, Repair, RepairKind,
     Reporter, Retrievable, Review, Schema, SchemaError, SchemaOptions, SchemaProblem, Spool,

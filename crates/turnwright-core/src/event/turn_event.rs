@@ -114,6 +114,15 @@ pub enum TurnEventKind {
     /// [`is_cut_off`](ToolCall::is_cut_off) and [`is_error`](ToolCall::is_error) are true.
     #[serde(serialize_with = "record")]
     ToolCallIncomplete(Arc<ToolCall>),
+    /// An answer was rejected, because it does not match its type or because middleware rejected it. If the model may try again,
+    /// another message follows.
+    #[non_exhaustive]
+    AnswerRejected {
+        /// The message that was the answer, if there was one.
+        id: Option<Arc<str>>,
+        /// The reason, as the model reads it.
+        reason: String,
+    },
     /// The pieces under this id so far are void: what follows starts from the beginning.
     Discarded {
         /// The id of the pieces.
@@ -218,6 +227,7 @@ impl TurnEventKind {
             TurnEventKind::GateClosed { .. } => "turnGateClosed",
             TurnEventKind::ToolCall(_) => "toolCall",
             TurnEventKind::ToolCallIncomplete(_) => "toolCallIncomplete",
+            TurnEventKind::AnswerRejected { .. } => "answerRejected",
             TurnEventKind::Discarded { .. } => "discarded",
             TurnEventKind::Usage(_) => "usage",
             TurnEventKind::Ended { .. } => "ended",
@@ -248,6 +258,7 @@ impl fmt::Debug for TurnEventKind {
             | TurnEventKind::ToolCallProgress { id, .. }
             | TurnEventKind::GateClosed { id, .. }
             | TurnEventKind::Discarded { id } => debug.field("id", id),
+            TurnEventKind::AnswerRejected { id, .. } => debug.field("id", id),
             TurnEventKind::GateOpened(gate) => debug.field("id", &gate.id),
             TurnEventKind::Message(message) => debug.field("id", &message.id()),
             TurnEventKind::Thought(thought) => debug.field("id", &thought.id()),

@@ -2,7 +2,6 @@
 //!
 //! | | stands in | does |
 //! | --- | --- | --- |
-//! | [`hydrate`] | turn input | loads what was before |
 //! | [`fetch_tools`] | turn input | brings tools that are known only now |
 //! | [`tool_filter`] | turn or dispatch input | takes tools away, or hides them |
 //! | [`audit`] | turn input | tells of each call once, however the turn ends |
@@ -14,7 +13,7 @@
 //! or is read from its records.
 //!
 //! ```
-//! use turnwright_core::middleware::{hydrate, iteration_limit, repeated_call_guard, token_budget};
+//! use turnwright_core::middleware::{iteration_limit, repeated_call_guard, token_budget};
 //! use turnwright_core::DispatchContext;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -22,7 +21,6 @@
 //!     ctx.answer("Done.").await?;
 //!     Ok(())
 //! })
-//! .turn_input(hydrate().last(20))
 //! .dispatch_input(iteration_limit(12))
 //! .dispatch_input(token_budget(200_000))
 //! .dispatch_input(repeated_call_guard(3))
@@ -34,9 +32,7 @@
 mod audit;
 mod audited_call;
 mod fetch_tools;
-mod hydrate;
 mod iteration_limit;
-mod pages;
 mod repeated_call_guard;
 mod token_budget;
 mod tool_filter;
@@ -47,7 +43,6 @@ mod tests;
 pub use audit::{Audit, AuditSink, audit};
 pub use audited_call::AuditedCall;
 pub use fetch_tools::{FetchTools, fetch_tools};
-pub use hydrate::{Hydrate, hydrate};
 pub use iteration_limit::{IterationLimit, iteration_limit};
 pub use repeated_call_guard::{RepeatedCallGuard, repeated_call_guard};
 pub use token_budget::{TokenBudget, token_budget};

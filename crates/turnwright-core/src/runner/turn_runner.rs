@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::handle::{Running, Turn, TurnHandle};
+use super::history::History;
 use super::input::TurnInput;
 use super::run_loop::{Begins, drive};
 use crate::answer::AnswerFormat;
@@ -14,7 +15,6 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{EventBus, EventHub, Observer, RunnerEvents, TurnEventKind};
 use crate::gate::Gates;
 use crate::ids::new_id;
-use crate::middleware::{Hydrate, hydrate};
 use crate::outcome::TurnOutcome;
 use crate::pipeline::Pipeline;
 use crate::stash::Stash;
@@ -37,6 +37,7 @@ pub(crate) struct Plan {
     pub(crate) executor: Arc<dyn Executor>,
     pub(crate) setup: Arc<Setup>,
     pub(crate) tools: ToolRegistry,
+    pub(crate) history: History,
     pub(crate) turn_input: Pipeline<TurnContext>,
     pub(crate) turn_output: Pipeline<TurnContext>,
     pub(crate) dispatch_input: Pipeline<DispatchContext>,
@@ -44,16 +45,6 @@ pub(crate) struct Plan {
     pub(crate) events: EventBus,
     pub(crate) deadline: Option<Duration>,
     pub(crate) stream_capacity: usize,
-}
-
-impl Plan {
-    /// Adds hydration around everything, unless it is there already.
-    pub(crate) fn remember(&mut self) {
-        let layers = self.turn_input.layers();
-        if !layers.iter().any(|layer| Hydrate::is(&**layer)) {
-            layers.insert(0, Arc::new(hydrate()));
-        }
-    }
 }
 
 impl TurnRunner {
@@ -117,13 +108,6 @@ impl TurnRunner {
     /// The stream of a turn. Events of a turn that has a name are kept for readers that attach later.
     pub(crate) fn hub(&self, input: &TurnInput) -> Arc<EventHub> {
         EventHub::new(self.0.stream_capacity, input.conversation.is_some())
-    }
-
-    /// The same runner, with hydration around everything unless it is there already.
-    pub(crate) fn remembering(&self) -> Self {
-        let mut plan = Plan::clone(&self.0);
-        plan.remember();
-        TurnRunner::new(plan)
     }
 
     pub(crate) fn store(&self) -> Option<&Arc<dyn Store>> {

@@ -34,6 +34,8 @@ pub(crate) struct TurnState {
     pub(crate) ordinals: AtomicU64,
     pub(crate) usage: Mutex<Used>,
     pub(crate) stop: Mutex<Option<Stop>>,
+    /// The ids of the messages that were rejected as its answer.
+    pub(crate) rejected: Mutex<Vec<Arc<str>>>,
     pub(crate) gates: TurnGates,
     /// What closes calls that were dropped on their way, and runs those that run side by side.
     pub(crate) tasks: Tasks,
@@ -107,6 +109,7 @@ impl TurnState {
             ordinals: AtomicU64::new(0),
             usage: Mutex::default(),
             stop: Mutex::default(),
+            rejected: Mutex::default(),
             tasks: Tasks::default(),
             open_calls: Tasks::default(),
             writes: tokio::sync::Mutex::default(),
