@@ -46,7 +46,7 @@ impl ToolCallWriter {
 
 impl ProposedCall {
     pub(crate) fn new(ctx: DispatchContext, name: Arc<str>, raw: RawArgs) -> Self {
-        let (id, ordinal) = ctx.next_call();
+        let (id, ordinal) = ctx.turn().next_call();
         ProposedCall::with_id(ctx, (id, ordinal), name, raw)
     }
 
@@ -129,7 +129,8 @@ impl ProposedCall {
         let Call { ctx, request, .. } = self.call;
         let checksum = request.checksum();
         let record = ToolCall::open(request, checksum).cut_off();
-        ctx.write(vec![Record::ToolCall(Arc::clone(&record))])
+        ctx.turn()
+            .write(vec![Record::ToolCall(Arc::clone(&record))])
             .await?;
         Ok(record)
     }
@@ -222,7 +223,7 @@ pub(super) fn tell_refused(
     error: &Error,
 ) {
     telemetry::refused(ctx, id, tool, error.code());
-    ctx.tell(|| EventKind::ToolCallRefused {
+    ctx.turn().tell(|| EventKind::ToolCallRefused {
         id: id.into(),
         checksum: checksum.into(),
         tool: tool.into(),

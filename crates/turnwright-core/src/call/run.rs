@@ -68,7 +68,7 @@ impl AdmittedCall {
         if let Err(error) = Box::pin(self.begin(None)).await {
             return self.not_run(error);
         }
-        if self.call.context().is_heard() {
+        if self.call.context().turn().is_heard() {
             self.call.checked.emit_started();
         }
         // Where the process was away for long, the fence decides before anything is changed.
@@ -76,11 +76,12 @@ impl AdmittedCall {
             && self
                 .call
                 .context()
+                .turn()
                 .hold()
                 .is_some_and(HeldLease::may_be_over)
         {
             // One that fails ends the turn, which is looked at next.
-            let _ = Box::pin(self.call.context().renew()).await;
+            let _ = Box::pin(self.call.context().turn().renew()).await;
         }
         // The store may have taken its time.
         if self.call.context().cancellation().is_cancelled() {
@@ -146,12 +147,15 @@ impl AdmittedCall {
 
 impl Checked {
     fn emit_started(&self) {
-        self.call.ctx.emit(|| TurnEventKind::ToolCallStarted {
-            id: self.call.id.shared(),
-            tool: Arc::clone(&self.call.name),
-            args: Arc::new(self.args.value().clone()),
-            repairs: self.args.repairs().into(),
-        });
+        self.call
+            .ctx
+            .turn()
+            .emit(|| TurnEventKind::ToolCallStarted {
+                id: self.call.id.shared(),
+                tool: Arc::clone(&self.call.name),
+                args: Arc::new(self.args.value().clone()),
+                repairs: self.args.repairs().into(),
+            });
     }
 }
 
@@ -275,15 +279,19 @@ struct Watch<'c> {
 
 impl<'c> Watch<'c> {
     fn start(facts: &'c CallFacts, start: Instant) -> Self {
-        facts.call.ctx.tell(|| EventKind::ToolExecutionStart {
-            id: facts.call.id.shared(),
-            checksum: facts.checksum.shared(),
-            tool: Arc::clone(&facts.call.name),
-            fingerprint: facts.tool.fingerprint().into(),
-            effects: facts.tool.effects(),
-            args: facts.args.value().clone(),
-            repairs: facts.args.repairs().to_vec(),
-        });
+        facts
+            .call
+            .ctx
+            .turn()
+            .tell(|| EventKind::ToolExecutionStart {
+                id: facts.call.id.shared(),
+                checksum: facts.checksum.shared(),
+                tool: Arc::clone(&facts.call.name),
+                fingerprint: facts.tool.fingerprint().into(),
+                effects: facts.tool.effects(),
+                args: facts.args.value().clone(),
+                repairs: facts.args.repairs().to_vec(),
+            });
         let (ctx, id) = (&facts.call.ctx, facts.call.id.as_str());
         Watch {
             facts,
@@ -305,7 +313,7 @@ impl<'c> Watch<'c> {
             let own = facts.cancellation.get_or_init(|| dispatch.child());
             own.cancel();
         }
-        facts.call.ctx.tell(|| EventKind::ToolExecutionEnd {
+        facts.call.ctx.turn().tell(|| EventKind::ToolExecutionEnd {
             id: facts.call.id.shared(),
             checksum: facts.checksum.shared(),
             tool: Arc::clone(&facts.call.name),
