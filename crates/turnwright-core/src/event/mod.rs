@@ -41,7 +41,7 @@ pub use turn_event::{Delta, TurnEvent, TurnEventKind};
 pub(crate) use stream::{EventHub, TextKind, TextRef};
 
 use crate::effects::Effects;
-use crate::record::TurnState;
+use crate::record::{GateKind, TurnState};
 use crate::schema::{Fault, Repair};
 use crate::usage::{ModelUsage, Usage};
 use time::{as_millis, rfc3339};
@@ -129,8 +129,9 @@ pub enum EventKind {
     GateOpened {
         /// Which gate: what an answer names.
         id: Arc<str>,
-        /// What sort of question.
-        name: Arc<str>,
+        /// What it asks for.
+        #[serde(rename = "name")]
+        kind: GateKind,
         /// Which call waits, where one does.
         tool_call: Option<Arc<str>>,
         /// What is asked.
