@@ -19,7 +19,7 @@ impl ToolContext {
     /// use turnwright_core::{ArtifactKind, DispatchContext, Tool};
     /// use serde_json::json;
     ///
-    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let export = Tool::dynamic("export", json!({ "type": "object" }))
     ///     .description("Exports the log.")
     ///     .handler(async |_, ctx| {
