@@ -39,4 +39,4 @@ pub use proposed::{ProposedCall, RefusedCall};
 pub use run::RawOutcome;
 
 pub(crate) use proposed::shown_name;
-pub(crate) use recovery::{OpenCalls, left_open};
+pub(crate) use recovery::{OpenCalls, left_open, not_approved};

@@ -10,7 +10,7 @@ use crate::ids::new_id;
 use crate::trust::TrustTier;
 use crate::usage::Usage;
 
-/// A turn, as far as it came: written when it begins, and again when it ends. Its place in the conversation is before
+/// A turn, as far as it came: written when it begins, and again when it is suspended or ends. Its place in the conversation is before
 /// everything that the turn stored. Immutable.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -35,6 +35,8 @@ pub struct TurnRecord {
     pub usage: Usage,
     /// Why it has no answer, where it ended without one.
     pub error: Option<TurnFailure>,
+    /// The step in which it was suspended, if it was.
+    pub(crate) step: Option<u32>,
     /// When it began.
     pub began_at: SystemTime,
     /// When it ended, if it did.
@@ -68,8 +70,10 @@ pub enum TurnState {
     Failed,
     /// It came to a limit.
     Limit,
-    /// It was cut off, and the conversation went on without it.
+    /// It was interrupted or suspended, and the conversation went on without it.
     Abandoned,
+    /// No process runs it. It waits for answers at its gates, or to be resumed.
+    Suspended,
 }
 
 impl TurnRecord {
@@ -86,6 +90,7 @@ impl TurnRecord {
             iterations: 0,
             usage: Usage::default(),
             error: None,
+            step: None,
             began_at: SystemTime::now(),
             ended_at: None,
         }
@@ -96,7 +101,14 @@ impl TurnRecord {
         let mut record = self.clone();
         record.state = TurnState::Running;
         record.runs = record.runs.saturating_add(1);
-        (record.error, record.ended_at) = (None, None);
+        (record.error, record.ended_at, record.step) = (None, None, None);
+        record
+    }
+
+    /// The same turn, suspended in a step.
+    pub(crate) fn suspended(&self, step: u32) -> Self {
+        let mut record = self.clone();
+        (record.state, record.step) = (TurnState::Suspended, Some(step));
         record
     }
 
@@ -124,6 +136,7 @@ names!(TurnState {
     Failed = "failed",
     Limit = "limit",
     Abandoned = "abandoned",
+    Suspended = "suspended",
 });
 
 debug_fields!(TurnRecord { id, state });

@@ -48,6 +48,10 @@ pub struct TurnInput {
     pub(crate) inherits: bool,
     /// The turn is there already, and is taken up again.
     pub(crate) resumes: bool,
+    /// A suspended turn of the conversation is given up.
+    pub(crate) abandons: bool,
+    /// The turn is suspended whenever it can only wait.
+    pub(crate) suspends: bool,
 }
 
 /// Who is told what happens.
@@ -79,6 +83,8 @@ impl TurnInput {
             under: None,
             inherits: true,
             resumes: false,
+            abandons: false,
+            suspends: false,
         }
     }
 
@@ -139,6 +145,9 @@ impl TurnInput {
     /// - If an outer policy asks, the approver of that runner answers, or of one further outside, but never the inner one.
     ///   If an inner policy asks and the inner runner has no approver, the nearest outer one answers.
     /// - Gates of the inner turn open at the outer turn: on its stream, and at its [`Gates`](crate::gate::Gates).
+    /// - The inner turn is never suspended by itself. While it waits at a gate, the handler that runs it waits too, so the outer
+    ///   turn stays in memory: its [`activity`](crate::runner::TurnHandle::activity) is
+    ///   [`Held`](crate::gate::TurnActivity::Held). Nothing is lost: the outer turn is suspended at the next occasion.
     /// - The inner prompt is as tainted as the outer prompt was when the inner turn was started, and more if the inner turn
     ///   reads more.
     ///
@@ -178,6 +187,23 @@ impl TurnInput {
     /// For an inner runner that you trust to guard itself. Whatever made the outer model call it may be in its input.
     pub fn without_outer_rules(mut self) -> Self {
         self.inherits = false;
+        self
+    }
+
+    /// Gives up a suspended turn of the conversation, so that this one can begin. By default a turn fails with `E_TURN_WAITING`
+    /// while another one is suspended.
+    ///
+    /// The calls of the suspended turn that wait are closed as not approved, its gates stay unanswered, and its state is
+    /// [`Abandoned`](crate::record::TurnState::Abandoned).
+    pub fn abandon_waiting(mut self) -> Self {
+        self.abandons = true;
+        self
+    }
+
+    /// Suspends this turn whenever it can only wait: see
+    /// [`TurnRunnerBuilder::suspend_at_gates`](super::TurnRunnerBuilder::suspend_at_gates).
+    pub fn suspend_at_gates(mut self) -> Self {
+        self.suspends = true;
         self
     }
 

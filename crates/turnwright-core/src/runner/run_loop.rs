@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::{Either, select};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -55,7 +56,7 @@ pub(crate) async fn drive(
         turn.inner().tasks.wait().await;
         ended
     };
-    let ended = turn.renew_while(played).await;
+    let ended = turn.renew_while(turn.hear_answers_while(played)).await;
     Box::pin(turn.release(&ended.how, iterations)).await;
     if let TurnStatus::Failed(error) = &ended.how {
         telemetry::failed(&turn, error, ended.pipeline);
@@ -95,6 +96,8 @@ pub(crate) enum Begins {
     New {
         message: Option<Arc<Message>>,
         stash: Vec<(String, Value)>,
+        /// Whether a suspended turn of the conversation is given up.
+        abandons: bool,
     },
     /// It was there before: with what the store has of it.
     Resumed,
@@ -130,7 +133,13 @@ async fn play_out(
     deadline: Option<Duration>,
     work: impl Future<Output = Result<TurnStatus, End>> + Unpin,
 ) -> End {
-    let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
+    let work = AssertUnwindSafe(work).catch_unwind();
+    // What is awaited at that moment is dropped with the work.
+    let work = select(pin!(work), pin!(turn.suspended())).map(|first| match first {
+        Either::Left((ended, _)) => ended,
+        Either::Right((suspended, _)) => Ok(Ok(suspended)),
+    });
+    let mut work = pin!(work);
     let mut ended = match deadline {
         None => Ok(work.as_mut().await),
         // The deadline calls the turn off, which then ends by itself.
@@ -147,7 +156,8 @@ async fn play_out(
         }
         ended = Ok(work.await);
     }
-    if let Some(stop) = turn.inner().stop.lock().clone() {
+    let suspended = matches!(&ended, Ok(Ok(Ok(TurnStatus::Suspended { .. }))));
+    if let Some(stop) = turn.inner().stop.lock().clone().filter(|_| !suspended) {
         return TurnStatus::from(stop).into();
     }
     match ended {
@@ -215,8 +225,12 @@ impl Play<'_> {
     async fn steps(mut self, begins: Begins) -> Result<TurnStatus, End> {
         let (plan, turn) = (self.plan, self.turn);
         let resumed = match begins {
-            Begins::New { message, stash } => {
-                let begun = Box::pin(turn.begin(message, stash)).await;
+            Begins::New {
+                message,
+                stash,
+                abandons,
+            } => {
+                let begun = Box::pin(turn.begin(message, stash, abandons)).await;
                 begun.map_err(TurnStatus::Failed)?;
                 None
             }
@@ -304,6 +318,17 @@ impl Play<'_> {
             let most = ctx.most_iterations();
             if ctx.iteration() >= most {
                 return Err(TurnStatus::Limit(Limit::Iterations(most)).into());
+            }
+            if self.turn.inner().gates.activity().is_requested() {
+                let next = self.before.saturating_add(*self.iterations).saturating_add(1);
+                let step = match (&open, only_output) {
+                    (Some(_), _) => Step::execute(next),
+                    (None, true) => Step::output(next),
+                    (None, false) => Step::input(next),
+                };
+                self.turn.inner().gate_numbers.enter(step);
+                self.turn.park(None).await;
+                return Err(cancelled());
             }
             *self.iterations += 1;
             let begins = match (open.take(), std::mem::take(&mut only_output)) {

@@ -100,6 +100,10 @@ impl TurnRunner {
         self.0.setup.store.as_ref()
     }
 
+    pub(crate) fn tools(&self) -> &ToolRegistry {
+        &self.0.tools
+    }
+
     /// The outcome of a turn that cannot be begun.
     pub(crate) fn refuse(&self, input: TurnInput, error: Error) -> TurnOutcome {
         let fresh_id = || Arc::<str>::from(new_id());
@@ -144,8 +148,10 @@ impl TurnRunner {
             false => Begins::New {
                 message,
                 stash: input.stash.clone(),
+                abandons: input.abandons,
             },
         };
+        let suspends = input.suspends;
         let deadline = input.deadline.or(self.0.deadline);
         let under = input.under.clone();
         let mut parts = match self.parts(input, &turn_id, &conversation) {
@@ -155,6 +161,13 @@ impl TurnRunner {
         (parts.answer, parts.stream) = (answer, stream);
         parts.runtime = Some(runtime.clone());
         let turn = TurnContext::new(parts);
+        if turn.record_store().is_some() && under.is_none() {
+            turn.inner().gates.activity().enable();
+            if suspends || turn.setup().suspends {
+                turn.inner().gates.suspend_at_gates();
+            }
+        }
+        let turn_gates = turn.inner().gates.clone();
         // Before the task: it may come to a gate at once.
         let gates = Gates::new(turn.inner().gates.clone());
         let cancellation = turn.cancellation().clone();
@@ -185,6 +198,7 @@ impl TurnRunner {
             turn_id,
             conversation,
             cancellation,
+            turn_gates,
             gates: Some(gates),
             task: Some(task),
             unbegun: None,

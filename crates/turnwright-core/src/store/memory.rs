@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use ahash::{AHasher, RandomState};
 use async_trait::async_trait;
 use parking_lot::{Mutex, RwLock};
+use tokio::sync::Notify;
 
 use super::{
     Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, FoundTurn, KEPT_DELETIONS,
@@ -53,6 +54,8 @@ struct Conversation {
     deleted: VecDeque<(u64, RecordKind, String)>,
     /// The oldest revision since which all changes are known.
     changes_from: u64,
+    /// Tells those that wait for a change, once there is one.
+    changed: Option<Arc<Notify>>,
 }
 
 /// The records of one kind. Apart, so that a query for some kinds does not visit others.
@@ -161,6 +164,27 @@ impl Store for MemoryStore {
         })
     }
 
+    async fn wait_for_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<(), StoreError> {
+        loop {
+            let changed = match self.0.conversations.read().get(conversation) {
+                Some(found) => {
+                    let mut found = found.lock();
+                    if found.revision > since.0 {
+                        return Ok(());
+                    }
+                    // Made under the lock under which it is told.
+                    Arc::clone(found.changed.get_or_insert_default()).notified_owned()
+                }
+                None => return Ok(super::poll_interval().await),
+            };
+            changed.await;
+        }
+    }
+
     fn is_persistent(&self) -> bool {
         false
     }
@@ -196,6 +220,9 @@ impl Conversation {
         refused?;
         self.fencing_token = batch.fencing_token.unwrap_or(self.fencing_token);
         self.revision = revision;
+        if let Some(changed) = &self.changed {
+            changed.notify_waiters();
+        }
         for change in batch.changes {
             match change {
                 Change::Put(record) => self.put(record),

@@ -36,7 +36,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::error::{BoxError, Error};
-use crate::gate::{GateKind, TurnGate};
+use crate::gate::{GateKind, TurnGate, Waiter};
 use crate::record::{LedgerEntry, time_text};
 use crate::schema::{object, string};
 use crate::tool::ToolOutput;
@@ -99,7 +99,8 @@ impl UnknownCall {
     /// # Errors
     /// As [`TurnContext::wait_for`](crate::TurnContext::wait_for).
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
-        self.wait_for_call(gate, Some(self.id().into())).await
+        self.wait_for_call(gate, Some(self.id().into()), Waiter::Reconcile)
+            .await
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a turn does with its state: stores records, keeps its lease, waits at gates, stops.
 
+mod hear;
 mod lease;
 mod log;
 mod media;
@@ -7,6 +8,7 @@ mod records;
 mod replay;
 mod state;
 mod stop;
+mod suspend;
 mod wait;
 
 pub(crate) use records::{apply_once, in_time};

@@ -10,9 +10,10 @@ use super::dispatch::DispatchContext;
 use crate::cancel::Cancellation;
 use crate::checksum::{Hex, idempotency_key};
 use crate::deadline::{TimeLimit, Waits};
+use crate::effects::Effects;
 use crate::error::Error;
 use crate::event::{EventKind, TurnEvent};
-use crate::gate::TurnGate;
+use crate::gate::{TurnGate, Waiter};
 use crate::record::CallRequest;
 use crate::schema::CheckedArgs;
 use crate::tool::{Meta, Tool};
@@ -127,7 +128,10 @@ impl ToolContext {
     /// As [`TurnContext::wait_for`](crate::TurnContext::wait_for).
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
         let _waiting = self.0.waits.begin();
-        self.wait_for_call(gate, Some(self.id().into())).await
+        let read_only = self.tool().effects() == Effects::ReadOnly;
+        let waiter = Waiter::Handler { read_only };
+        self.wait_for_call(gate, Some(self.id().into()), waiter)
+            .await
     }
 
     /// What calls this call off: its dispatch's cancellation, or its own deadline.

@@ -19,6 +19,8 @@ pub(crate) struct Setup {
     pub(crate) lease: Duration,
     pub(crate) unknown_calls: Option<Arc<dyn Reconcile>>,
     pub(crate) recalls_answers: bool,
+    /// Turns are suspended whenever they can only wait.
+    pub(crate) suspends: bool,
     pub(crate) spool: Arc<dyn Spool>,
     /// The program chose the spool.
     pub(crate) spool_given: bool,
@@ -48,6 +50,7 @@ impl Default for Setup {
             lease: Duration::from_secs(30),
             unknown_calls: None,
             recalls_answers: true,
+            suspends: false,
             spool: Arc::clone(&unkept),
             spool_given: false,
             unkept,
