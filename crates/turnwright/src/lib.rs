@@ -53,6 +53,7 @@ mod narrow;
 pub mod prelude;
 
 // By name, and not all: the module `tool` would stand beside the attribute of that name.
+pub use turnwright_core::gate::{GateAnswer, GateKind};
 pub use turnwright_core::{
     Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, ByteSender,
     ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation, DispatchContext,
@@ -66,7 +67,6 @@ pub use turnwright_core::{
     TurnGate, TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum,
     checksum_of_value,
 };
-pub use turnwright_core::gate::{GateAnswer, GateKind};
 pub use turnwright_core::{
     answer, approval, artifact, artifact_tools, call, context, dispatch, error, event, gate, media,
     middleware, outcome, pipeline, reconcile, record, registry, render, runner, schema, spool,

@@ -244,7 +244,8 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// After the executor, in each iteration that ended without a signal.
+    /// Adds a layer after the executor, in each iteration that ended without a signal. With
+    /// [`auto_ack(false)`](Self::auto_ack) it also runs after an answer, and decides on it.
     pub fn dispatch_output(mut self, layer: impl Middleware<DispatchContext> + 'static) -> Self {
         self.plan.dispatch_output.layers().push(Arc::new(layer));
         self
@@ -259,6 +260,53 @@ impl TurnRunnerBuilder {
     /// The most iterations of a dispatch. 64 unless told.
     pub fn iteration_limit(mut self, most: u32) -> Self {
         self.setup().iteration_limit = most;
+        self
+    }
+
+    /// Sets whether an answer of the executor ends the dispatch at once. Default: `true`.
+    ///
+    /// With `false` the answer is only proposed. Dispatch output middleware runs, reads it with
+    /// [`DispatchContext::proposed_answer`], and accepts it or rejects it with a reason. The model reads the reason and is asked
+    /// again. An answer that no layer decides on is accepted at the end of the pipeline. Executors need not change.
+    ///
+    /// The rejected answer and the reason stay in the conversation's records. Answers of a type
+    /// ([`TurnRunner::run_typed`](crate::TurnRunner::run_typed)) reach the layers only if they match it.
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, Next};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let model = |ctx: DispatchContext| async move {
+    ///     ctx.answer(match ctx.iteration() {
+    ///         1 => "It should be fine.",
+    ///         _ => "It is fine: see ticket 17.",
+    ///     })
+    ///     .await?;
+    ///     Ok(())
+    /// };
+    /// let cites = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
+    ///     match ctx.proposed_answer() {
+    ///         Some(answer) if !answer.text().contains("ticket") => {
+    ///             answer.reject("Name the ticket that you rely on.")?;
+    ///             Ok(())
+    ///         }
+    ///         _ => next.run().await,
+    ///     }
+    /// };
+    /// let runner = turnwright_core::runner(model).auto_ack(false).dispatch_output(cites).build()?;
+    /// let outcome = runner.run("Is it fine?").await;
+    /// assert_eq!(outcome.text, "It is fine: see ticket 17.");
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    pub fn auto_ack(mut self, yes: bool) -> Self {
+        self.setup().auto_ack = yes;
+        self
+    }
+
+    /// Sets how often the model is asked again after an answer that a layer rejected. Then the turn fails with
+    /// `E_ANSWER_REJECTED`. A resumed turn counts from zero. Default: 3.
+    pub fn answer_retries(mut self, times: u32) -> Self {
+        self.setup().answer_retries = times;
         self
     }
 

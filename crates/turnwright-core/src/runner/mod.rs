@@ -21,6 +21,7 @@
 //! ```
 
 mod acquire;
+mod answers;
 mod builder;
 mod conversation;
 mod handle;

@@ -28,6 +28,8 @@ pub(crate) struct Resumed {
     pub(crate) answered: bool,
     /// The step in which it waited, if it can continue there.
     pub(crate) step: Option<Step>,
+    /// Its last message was proposed as its answer, and not decided on.
+    pub(crate) proposed: bool,
 }
 
 /// A turn as the store has it.
@@ -236,16 +238,20 @@ impl TurnContext {
             }
         }
         self.inner().usage.lock().itself += found.turn.usage;
+        let rejected = found.turn.rejected.iter().cloned();
+        self.inner().rejected.lock().extend(rejected);
         let (left, step) = self.load_own(&**store, &found).await?;
         let step = match found.turn.state {
             TurnState::Suspended => found.turn.step.map(Step),
             _ => step,
         };
         let last = self.last_said();
-        let answered = last
-            .as_ref()
-            .is_some_and(|last| Some(last.id()) == found.turn.answer.as_deref());
-        if last.is_some() && !answered {
+        let is_last = |id: &Option<Arc<str>>| {
+            let last = last.as_ref().map(|last| last.id());
+            last.is_some() && last == id.as_deref()
+        };
+        let (answered, proposed) = (is_last(&found.turn.answer), is_last(&found.turn.proposed));
+        if last.is_some() && !answered && !proposed {
             // Of a response nothing but its words was stored. Many servers take no prompt that ends with them.
             let text =
                 "The process ended before all of your last message was taken in. Go on from here.";
@@ -256,6 +262,7 @@ impl TurnContext {
             left,
             answered,
             step,
+            proposed,
         }))
     }
 

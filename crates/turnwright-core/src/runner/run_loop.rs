@@ -10,9 +10,9 @@ use futures_util::future::{Either, select};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::answers::Retries;
 use super::resume::Resumed;
 use super::turn_runner::Plan;
-use crate::answer::AnswerFormat;
 use crate::artifact_tools::Forge;
 use crate::call::OpenCalls;
 use crate::deadline::{Cut, TimeLimit, within};
@@ -75,16 +75,15 @@ pub(crate) async fn drive(
         usage,
     });
     turn.end();
-    let records = turn.inner().records.read();
     TurnOutcome {
         turn_id: Arc::clone(turn.shared_id()),
         conversation: turn.conversation_id().as_str().into(),
         ended: ended.how,
-        text: records
+        text: turn
             .last_answer()
             .map(|answer| answer.text().to_owned())
             .unwrap_or_default(),
-        records: records.stored(),
+        records: turn.inner().records.read().stored(),
         usage,
         iterations,
     }
@@ -112,10 +111,35 @@ impl Begins {
     }
 }
 
+/// What the first iteration does.
+#[derive(Default)]
+enum First {
+    /// It runs the executor, as all others do.
+    #[default]
+    Execute,
+    /// It settles the calls that a resumed turn left open.
+    Settle(OpenCalls),
+    /// It decides on the answer that a resumed turn had proposed.
+    Decide,
+    /// It runs its output layers alone: a resumed turn waited there, and its executor was done.
+    Output,
+}
+
+impl From<Option<Resumed>> for First {
+    fn from(resumed: Option<Resumed>) -> Self {
+        match resumed {
+            Some(resumed) if resumed.proposed || resumed.answered => First::Decide,
+            Some(resumed) if !resumed.left.is_empty() => First::Settle(resumed.left),
+            Some(resumed) if resumed.step.is_some_and(Step::is_output) => First::Output,
+            _ => First::Execute,
+        }
+    }
+}
+
 /// How a turn ended, and where.
-struct End {
-    how: TurnStatus,
-    pipeline: Option<&'static str>,
+pub(super) struct End {
+    pub(super) how: TurnStatus,
+    pub(super) pipeline: Option<&'static str>,
 }
 
 impl From<TurnStatus> for End {
@@ -179,7 +203,7 @@ async fn play_out(
 
 /// Does a part of a turn until it ends or the turn is called off; then what it awaits is dropped. Whatever it started is
 /// settled before anything comes after it.
-async fn part<T>(turn: &TurnContext, work: impl Future<Output = T>) -> Result<T, End> {
+pub(super) async fn part<T>(turn: &TurnContext, work: impl Future<Output = T>) -> Result<T, End> {
     let done = within(TimeLimit::none(), turn.cancellation(), work).await;
     turn.inner().tasks.wait().await;
     done.map_err(|_| cancelled())
@@ -191,28 +215,18 @@ fn cancelled() -> End {
     TurnStatus::Aborted { reason }.into()
 }
 
-struct Play<'t> {
-    plan: &'t Plan,
-    turn: &'t TurnContext,
+pub(super) struct Play<'t> {
+    pub(super) plan: &'t Plan,
+    pub(super) turn: &'t TurnContext,
     iterations: &'t mut u32,
     /// The iterations of earlier runs, of which none runs again.
     before: u32,
 }
 
-/// What an iteration does between its layers.
-enum Iteration {
-    /// Runs the executor.
-    Execute,
-    /// Settles the calls that an earlier run left open.
-    Settle(OpenCalls),
-    /// Nothing, and its input layers do not run either: an earlier run had come to the output layers.
-    Output,
-}
-
-/// The number of iterations before the first of this run, which continues in `step`. Without one it is a new iteration: no gate
-/// of it has the id of an earlier one.
-fn iterations_before(turn: &TurnContext, step: Option<Step>) -> u32 {
-    match step {
+/// The number of iterations before the first of this run, which continues in the step where the turn waited. Without one it is
+/// a new iteration: no gate of it has the id of an earlier one.
+fn iterations_before(turn: &TurnContext, resumed: Option<&Resumed>) -> u32 {
+    match resumed.and_then(|resumed| resumed.step) {
         Some(step) if step != Step::TURN_OUTPUT => step.iteration().saturating_sub(1),
         _ => {
             let last = turn.inner().recorded_gates.last_iteration();
@@ -243,62 +257,21 @@ impl Play<'_> {
         let loaded = part(turn, Box::pin(plan.history.hydrate(turn))).await?;
         loaded.map_err(TurnStatus::Failed)?;
         through(&plan.turn_input, turn).await?;
-        let how = Box::pin(self.dispatches(resumed)).await?;
+        self.before = iterations_before(turn, resumed.as_ref());
+        let answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);
+        let how = match answered && turn.answer_format().is_none() {
+            // Its answer is there already. One that must be of a type is checked again.
+            true => TurnStatus::Answered,
+            false => Box::pin(self.dispatch(resumed.into())).await?,
+        };
         turn.inner().gate_numbers.enter(Step::TURN_OUTPUT);
         through(&plan.turn_output, turn).await?;
         Ok(how)
     }
 
-    /// One dispatch; more of them where an answer of a form is wanted and does not come.
-    async fn dispatches(&mut self, resumed: Option<Resumed>) -> Result<TurnStatus, End> {
-        // Its answer may be there already.
-        let mut answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);
-        let step = resumed.as_ref().and_then(|resumed| resumed.step);
-        let open = resumed.map(|resumed| resumed.left);
-        let mut open = open.filter(|open| !open.is_empty());
-        self.before = iterations_before(self.turn, step);
-        // It waited after an executor that is done: only the layers that come after it are left.
-        let mut only_output = open.is_none() && step.is_some_and(Step::is_output);
-        let format = self.turn.answer_format();
-        let mut left = format.map_or(0, AnswerFormat::attempts);
-        loop {
-            let how = match std::mem::take(&mut answered) {
-                true => TurnStatus::Answered,
-                false => {
-                    let only_output = std::mem::take(&mut only_output);
-                    self.dispatch(open.take(), only_output).await?
-                }
-            };
-            let is_answered = matches!(how, TurnStatus::Answered);
-            let Some(format) = format.filter(|_| is_answered) else {
-                return Ok(how);
-            };
-            let answer = self.turn.inner().records.read().last_answer();
-            let text = answer.as_ref().map_or("", |answer| answer.text());
-            let Err(error) = part(self.turn, format.check(text)).await? else {
-                return Ok(how);
-            };
-            left -= 1;
-            if left == 0 {
-                return Err(TurnStatus::Failed(error).into());
-            }
-            let text = format!(
-                "{}\nMend this, and answer again with nothing but the JSON object.",
-                error.model_text()
-            );
-            let message = Message::framework(text).build();
-            let message = message.map_err(TurnStatus::Failed)?;
-            let stored = Box::pin(self.turn.store_message(message)).await;
-            stored.map_err(TurnStatus::Failed)?;
-        }
-    }
-
-    /// One dispatch. What was left open is settled in its first iteration, in the place of the executor that began it.
-    async fn dispatch(
-        &mut self,
-        mut open: Option<OpenCalls>,
-        mut only_output: bool,
-    ) -> Result<TurnStatus, End> {
+    /// The dispatch of the turn.
+    async fn dispatch(&mut self, mut first: First) -> Result<TurnStatus, End> {
+        let mut retries = Retries::of(self.turn);
         let ctx = DispatchContext::of_turn(self.turn.clone());
         // Keeps the artifact tools up to date. `None` if the runner makes none.
         let mut forge = self.turn.setup().forge.map(Forge::new);
@@ -331,12 +304,9 @@ impl Play<'_> {
                 return Err(cancelled());
             }
             *self.iterations += 1;
-            let begins = match (open.take(), std::mem::take(&mut only_output)) {
-                (Some(open), _) => Iteration::Settle(open),
-                (None, true) => Iteration::Output,
-                (None, false) => Iteration::Execute,
-            };
-            self.iterate(&ctx, forge.as_mut(), begins).await?;
+            let first = std::mem::take(&mut first);
+            self.iterate(&ctx, forge.as_mut(), first, &mut retries)
+                .await?;
             match ctx.signal() {
                 Some(Signal::Ack) => return Ok(TurnStatus::Answered),
                 Some(Signal::Nack) => return Ok(TurnStatus::Nacked(ctx.nacked())),
@@ -351,7 +321,8 @@ impl Play<'_> {
         &self,
         ctx: &DispatchContext,
         forge: Option<&mut Forge>,
-        does: Iteration,
+        first: First,
+        retries: &mut Retries,
     ) -> Result<(), End> {
         let numbers = &self.turn.inner().gate_numbers;
         let number = self.before.saturating_add(*self.iterations);
@@ -361,7 +332,7 @@ impl Play<'_> {
         if let Some(forge) = forge {
             forge.refresh(ctx).map_err(TurnStatus::Failed)?;
         }
-        if !matches!(does, Iteration::Output) {
+        if !matches!(first, First::Output) {
             numbers.enter(Step::input(number));
             through(&self.plan.dispatch_input, ctx).await?;
             if ctx.is_over() {
@@ -369,24 +340,34 @@ impl Play<'_> {
             }
             numbers.enter(Step::execute(number));
         }
-        match does {
-            Iteration::Settle(open) => Box::pin(part(self.turn, ctx.settle_left(open))).await?,
-            Iteration::Execute => self.execute(ctx).await?,
-            Iteration::Output => {}
-        }
-        if ctx.is_over() {
-            return Ok(());
-        }
+        let proposed = match first {
+            First::Settle(open) => {
+                Box::pin(part(self.turn, ctx.settle_left(open))).await?;
+                false
+            }
+            First::Decide => true,
+            First::Execute => self.execute(ctx).await?,
+            First::Output => false,
+        };
         numbers.enter(Step::output(number));
-        through(&self.plan.dispatch_output, ctx).await
+        match proposed {
+            true => Box::pin(self.decide(ctx, retries)).await,
+            false if ctx.is_over() => Ok(()),
+            false => through(&self.plan.dispatch_output, ctx).await,
+        }
     }
 
-    async fn execute(&self, ctx: &DispatchContext) -> Result<(), End> {
+    /// Runs the executor. Returns whether it proposed an answer.
+    async fn execute(&self, ctx: &DispatchContext) -> Result<bool, End> {
         let executor = &self.plan.executor;
         let span = ModelSpan::start(&**executor, ctx);
         let run = AssertUnwindSafe(executor.execute(ctx.clone())).catch_unwind();
-        let ended = part(self.turn, span.instrument(run)).await?;
-        let failed = match ended {
+        if self.turn.decides_answers() {
+            ctx.signals().begin_proposing();
+        }
+        let ended = part(self.turn, span.instrument(run)).await;
+        let proposed = ctx.signals().end_proposing();
+        let failed = match ended? {
             Ok(done) => done.err().map(executor_failed),
             Err(panic) => {
                 let message = format!("the executor panicked: {}", text_of(panic));
@@ -397,7 +378,7 @@ impl Play<'_> {
         span.end(failed.as_ref().map(|error| error.code().as_str()));
         match failed {
             Some(error) => Err(TurnStatus::Failed(error).into()),
-            None => Ok(()),
+            None => Ok(proposed),
         }
     }
 }
@@ -414,7 +395,7 @@ fn executor_failed(error: BoxError) -> Error {
 }
 
 /// Goes through a pipeline. One that was left by a signal or an abort did what it was to do, and nothing comes after it.
-async fn through<C>(pipeline: &Pipeline<C>, ctx: &C) -> Result<(), End>
+pub(super) async fn through<C>(pipeline: &Pipeline<C>, ctx: &C) -> Result<(), End>
 where
     C: Clone + Send + Sync + AsRef<TurnContext> + 'static,
 {

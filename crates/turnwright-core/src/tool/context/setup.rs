@@ -35,6 +35,10 @@ pub(crate) struct Setup {
     pub(crate) artifact_limits: ArtifactLimits,
     pub(crate) parallel_calls: usize,
     pub(crate) iteration_limit: u32,
+    /// An executor's answer counts at once.
+    pub(crate) auto_ack: bool,
+    /// How often the model is asked again after a rejected answer.
+    pub(crate) answer_retries: u32,
     pub(crate) forge: Option<ForgePolicy>,
     pub(crate) trace_content: bool,
     pub(crate) state: State,
@@ -63,6 +67,8 @@ impl Default for Setup {
             artifact_limits: ArtifactLimits::default(),
             parallel_calls: 16,
             iteration_limit: 64,
+            auto_ack: true,
+            answer_retries: 3,
             forge: Some(ForgePolicy::Stable),
             trace_content: false,
             state: State::default(),

@@ -33,6 +33,8 @@ pub(crate) struct TurnState {
     pub(crate) ordinals: AtomicU64,
     pub(crate) usage: Mutex<Used>,
     pub(crate) stop: Mutex<Option<Stop>>,
+    /// The ids of the messages that were rejected as its answer.
+    pub(crate) rejected: Mutex<Vec<Arc<str>>>,
     pub(crate) gates: TurnGates,
     /// The reader of the turn's stream, until the turn has ended.
     pub(crate) stream: Mutex<Option<mpsc::Sender<TurnEvent>>>,
@@ -109,6 +111,7 @@ impl TurnState {
             ordinals: AtomicU64::new(0),
             usage: Mutex::default(),
             stop: Mutex::default(),
+            rejected: Mutex::default(),
             tasks: Tasks::default(),
             open_calls: Tasks::default(),
             writes: tokio::sync::Mutex::default(),
