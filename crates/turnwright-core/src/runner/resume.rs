@@ -251,7 +251,8 @@ impl TurnContext {
             last.is_some() && last == id.as_deref()
         };
         let (answered, proposed) = (is_last(&found.turn.answer), is_last(&found.turn.proposed));
-        if last.is_some() && !answered && !proposed {
+        let suspended = found.turn.state == TurnState::Suspended;
+        if last.is_some() && !answered && !proposed && !suspended {
             // Of a response nothing but its words was stored. Many servers take no prompt that ends with them.
             let text =
                 "The process ended before all of your last message was taken in. Go on from here.";

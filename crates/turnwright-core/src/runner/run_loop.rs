@@ -1,12 +1,13 @@
 //! The loop itself.
 
+use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use futures_util::future::{Either, select};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -157,17 +158,17 @@ async fn play_out(
     deadline: Option<Duration>,
     work: impl Future<Output = Result<TurnStatus, End>> + Unpin,
 ) -> End {
-    let work = AssertUnwindSafe(work).catch_unwind();
-    // What is awaited at that moment is dropped with the work.
-    let work = select(pin!(work), pin!(turn.suspended())).map(|first| match first {
-        Either::Left((ended, _)) => ended,
-        Either::Right((suspended, _)) => Ok(Ok(suspended)),
+    let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
+    let mut suspended = pin!(turn.suspended());
+    // What a suspended turn awaits is dropped when this returns.
+    let mut work = poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Ready(ended) => Poll::Ready(ended),
+        Poll::Pending => suspended.as_mut().poll(cx).map(|how| Ok(Ok(how))),
     });
-    let mut work = pin!(work);
     let mut ended = match deadline {
-        None => Ok(work.as_mut().await),
+        None => Ok((&mut work).await),
         // The deadline calls the turn off, which then ends by itself.
-        Some(_) => within(TimeLimit::from_now(deadline), None, work.as_mut()).await,
+        Some(_) => within(TimeLimit::from_now(deadline), None, &mut work).await,
     };
     if let Err(cut) = ended {
         match cut {
@@ -294,10 +295,10 @@ impl Play<'_> {
             }
             if self.turn.inner().gates.activity().is_requested() {
                 let next = self.before.saturating_add(*self.iterations).saturating_add(1);
-                let step = match (&open, only_output) {
-                    (Some(_), _) => Step::execute(next),
-                    (None, true) => Step::output(next),
-                    (None, false) => Step::input(next),
+                let step = match &first {
+                    First::Settle(_) => Step::execute(next),
+                    First::Decide | First::Output => Step::output(next),
+                    First::Execute => Step::input(next),
                 };
                 self.turn.inner().gate_numbers.enter(step);
                 self.turn.park(None).await;

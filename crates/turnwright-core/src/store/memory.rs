@@ -11,6 +11,7 @@ use ahash::{AHasher, RandomState};
 use async_trait::async_trait;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
+use tokio::sync::futures::OwnedNotified;
 
 use super::{
     Batch, BatchId, Change, Changes, ConversationFilter, ConversationId, FoundTurn, KEPT_DELETIONS,
@@ -169,20 +170,10 @@ impl Store for MemoryStore {
         conversation: &ConversationId,
         since: Revision,
     ) -> Result<(), StoreError> {
-        loop {
-            let changed = match self.0.conversations.read().get(conversation) {
-                Some(found) => {
-                    let mut found = found.lock();
-                    if found.revision > since.0 {
-                        return Ok(());
-                    }
-                    // Made under the lock under which it is told.
-                    Arc::clone(found.changed.get_or_insert_default()).notified_owned()
-                }
-                None => return Ok(super::poll_interval().await),
-            };
+        if let Some(changed) = self.next_change(conversation, since) {
             changed.await;
         }
+        Ok(())
     }
 
     fn is_persistent(&self) -> bool {
@@ -192,6 +183,22 @@ impl Store for MemoryStore {
     /// `None`: records are not encoded and keep their readers.
     fn spool(&self) -> Option<Arc<dyn Spool>> {
         None
+    }
+}
+
+impl MemoryStore {
+    /// The next change of a conversation, unless it has a later revision already.
+    fn next_change(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Option<OwnedNotified> {
+        let conversation = conversation.clone();
+        let mut conversations = self.0.conversations.write();
+        let found = conversations.entry(conversation).or_default().get_mut();
+        let changed = || Arc::clone(found.changed.get_or_insert_default()).notified_owned();
+        // Under the lock under which changes are made, so that none is missed.
+        (found.revision <= since.0).then(changed)
     }
 }
 
