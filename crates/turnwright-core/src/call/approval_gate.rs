@@ -29,19 +29,20 @@ async fn try_ask(call: &PendingCall<'_>, level: usize, reason: String) -> Result
     let (gate, request) = question(call, level, reason)?;
     let before = call
         .ctx
+        .turn()
         .answered_before(&request.gate, &gate, Some(call.id));
     if let Some(answer) = before {
         return Ok(read(Ok(answer)));
     }
-    let approver = call.ctx.approver_of(level);
-    if approver.is_none() && !call.ctx.can_be_answered() {
+    let approver = call.ctx.turn().approver_of(level);
+    if approver.is_none() && !call.ctx.turn().can_be_answered() {
         return Ok(denied("nobody can be asked"));
     }
     let (id, tool_call) = (Arc::clone(&request.gate), Some(call.id.into()));
     let waiter = Waiter::Approval {
         has_approver: approver.is_some(),
     };
-    let asked = call.ctx.ask(id, gate, tool_call, None, waiter)?;
+    let asked = call.ctx.turn().ask(id, gate, tool_call, None, waiter)?;
     Ok(match approver {
         Some(approver) => Box::pin(ask_both(call.ctx, asked, approver, request)).await,
         None => {
@@ -68,7 +69,7 @@ async fn ask_both(
                 denied("no answer could be had")
             });
             // By the gate like everybody else: the first answer counts, and one only.
-            if let Err(error) = ctx.gates().answer(&gate, approval.into()) {
+            if let Err(error) = ctx.turn().gates().answer(&gate, approval.into()) {
                 let why = error.message();
                 ctx.warn(format!("the approver's answer was not taken: {why}"));
                 return denied(
@@ -91,8 +92,13 @@ fn question(
     level: usize,
     reason: String,
 ) -> Result<(TurnGate, ApprovalRequest), Error> {
-    let (setup, digest) = (call.ctx.setup(), checksum::digest_of(call.args));
-    let setup = call.ctx.setups().nth(level).map_or(setup, |asks| asks);
+    let (setup, digest) = (call.ctx.turn().setup(), checksum::digest_of(call.args));
+    let setup = call
+        .ctx
+        .turn()
+        .setups()
+        .nth(level)
+        .map_or(setup, |asks| asks);
     let request = ApprovalRequest {
         // The same for the same call, tool and arguments, and for no others.
         gate: gate_id(
@@ -101,9 +107,9 @@ fn question(
             &json!([call.id, call.tool.fingerprint(), digest]),
         ),
         id: call.id.to_owned(),
-        turn_id: Arc::clone(call.ctx.shared_id()),
+        turn_id: Arc::clone(call.ctx.turn().shared_id()),
         conversation: call.ctx.conversation_id().as_str().into(),
-        outer_tools: call.ctx.outer_tools().to_vec(),
+        outer_tools: call.ctx.turn().outer_tools().to_vec(),
         tool: call.tool.clone(),
         args_digest: digest,
         args: call.args.clone(),

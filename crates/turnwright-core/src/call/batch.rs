@@ -129,9 +129,9 @@ impl DispatchContext {
     }
 
     async fn finish_together(&self, steps: Vec<Step>, records: &mut Vec<Arc<ToolCall>>) {
-        let activity = self.inner().gates.activity();
+        let activity = self.turn().inner().gates.activity();
         let _waits = activity.wait_for_calls();
-        let places = Arc::new(Semaphore::new(self.setup().parallel_calls));
+        let places = Arc::new(Semaphore::new(self.turn().setup().parallel_calls));
         let tasks = steps.into_iter().map(|step| {
             let (id, places) = (step.id(), Arc::clone(&places));
             let counted = activity.begin_call(&id);
@@ -139,14 +139,16 @@ impl DispatchContext {
                 let _counted = counted;
                 step.finish(Some(&places)).await
             };
-            let work = telemetry::here().instrument(self.inner().tasks.track(work));
+            let work = telemetry::here().instrument(self.turn().inner().tasks.track(work));
             let task = tokio::spawn(work);
             let abort = task.abort_handle();
             let abort = OnDrop(move || abort.abort());
             async move {
                 let _abort = abort;
                 // A task that was lost leaves what is on record: each proposal has its answer, in its place.
-                task.await.ok().or_else(|| self.tool_call(&id))
+                task.await
+                    .ok()
+                    .or_else(|| self.records().get::<ToolCall>(&id))
             }
         });
         let tasks: Vec<_> = tasks.collect();
@@ -156,7 +158,7 @@ impl DispatchContext {
 
 pub(super) async fn complete_one(call: ProposedCall, tool: Option<Tool>) -> Arc<ToolCall> {
     let ctx = call.context().clone();
-    let activity = ctx.inner().gates.activity();
+    let activity = ctx.turn().inner().gates.activity();
     let _counted = activity.begin_call(call.id());
     let mut step = match Step::of(call, None, tool) {
         Step::Admitted(admitted, _) if !activity.is_requested() => {
@@ -244,7 +246,7 @@ impl Step {
             Step::Admitted(admitted, guard) => {
                 if let Some(_open) = guard {
                     // On record, and not begun: the turn is to be suspended.
-                    admitted.call.context().park(Some(admitted.call.id())).await;
+                    admitted.call.context().turn().park(Some(admitted.call.id())).await;
                 }
                 admitted
             }
@@ -253,8 +255,8 @@ impl Step {
                     Some(decided) => decided,
                     None => waiting.decision.as_mut().await,
                 };
-                if decided.is_ok() && waiting.ctx.inner().gates.activity().is_requested() {
-                    waiting.ctx.park(Some(waiting.request.id.as_str())).await;
+                if decided.is_ok() && waiting.ctx.turn().inner().gates.activity().is_requested() {
+                    waiting.ctx.turn().park(Some(waiting.request.id.as_str())).await;
                 }
                 match Box::pin(waiting.begin(decided)).await {
                     Ok(admitted) => admitted,
@@ -309,7 +311,7 @@ async fn settle_refused(refused: RefusedCall, guard: Option<CallGuard>) -> Arc<T
 async fn put_on_record(ctx: &DispatchContext, steps: &mut [Step], behind: &mut [Proposal]) {
     let mut records = Vec::with_capacity(2 * steps.len() + behind.len());
     // Of a turn that is to be suspended nothing is begun.
-    let suspends = ctx.inner().gates.activity().is_requested();
+    let suspends = ctx.turn().inner().gates.activity().is_requested();
     for step in &mut *steps {
         let refused = match step {
             Step::Admitted(admitted, guard) if suspends => {

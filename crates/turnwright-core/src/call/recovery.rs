@@ -97,7 +97,7 @@ impl DispatchContext {
         let mut unrecorded: Vec<_> = begun.into_values().collect();
         unrecorded.sort_by(|one, other| one.id().cmp(other.id()));
         left.extend(unrecorded.into_iter().map(|line| (None, Some(line))));
-        let activity = self.inner().gates.activity();
+        let activity = self.turn().inner().gates.activity();
         let waits = activity.wait_for_calls();
         let findings = left.iter().map(async |(_, line)| match line {
             Some(line) => self.reconcile(line).await,
@@ -108,7 +108,7 @@ impl DispatchContext {
         drop(waits);
         if self.cancellation().is_cancelled() {
             // Whoever was asked had no time to say: all of it stays as it is, for the next who takes the turn up or gives it up.
-            self.inner().unwritten.set();
+            self.turn().inner().unwritten.set();
             return;
         }
         let (mut run, mut records, mut done) = (Vec::new(), Vec::new(), Vec::new());
@@ -124,7 +124,11 @@ impl DispatchContext {
                 // Whether it took effect is unknown.
                 (_, _, call, Some(line)) => {
                     records.push(Record::from(line.ended(CallState::Unknown)));
-                    let gates = self.inner().recorded_gates.closed_of(&line.tool_call);
+                    let gates = self
+                        .turn()
+                        .inner()
+                        .recorded_gates
+                        .closed_of(&line.tool_call);
                     records.extend(gates.into_iter().map(Record::from));
                     records.extend(call.map(|call| call.closed(left_open(true)).into()));
                 }
@@ -143,7 +147,7 @@ impl DispatchContext {
 
     /// Asks the tool, and then whoever the runner was given.
     async fn reconcile(&self, line: &Arc<LedgerEntry>) -> Finding {
-        let _counted = self.inner().gates.activity().begin_call(&line.tool_call);
+        let _counted = self.turn().inner().gates.activity().begin_call(&line.tool_call);
         let tool = self.tools().get(&line.tool);
         let timeout = tool.as_ref().and_then(crate::Tool::timeout);
         if let Some(own) = tool.as_ref().and_then(crate::Tool::finds_out) {
@@ -155,7 +159,7 @@ impl DispatchContext {
                 found => return found,
             }
         }
-        match &self.setup().unknown_calls {
+        match &self.turn().setup().unknown_calls {
             Some(policy) => self.ask_one(&**policy, line, TimeLimit::none()).await,
             None => Finding::Unknown,
         }

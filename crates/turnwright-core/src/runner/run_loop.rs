@@ -277,11 +277,11 @@ impl Play<'_> {
         // Keeps the artifact tools up to date. `None` if the runner makes none.
         let mut forge = self.turn.setup().forge.map(Forge::new);
         let _pruning = ctx.tools().bind_context(&ctx);
-        ctx.tell(|| EventKind::DispatchStart);
+        ctx.turn().tell(|| EventKind::DispatchStart);
         // However it ends.
         let _end = OnDrop(|| {
             ctx.forget_on_ack();
-            ctx.tell(|| EventKind::DispatchEnd {
+            ctx.turn().tell(|| EventKind::DispatchEnd {
                 signal: ctx.signal().map(Signal::as_str),
                 iterations: ctx.iteration(),
             });
@@ -328,10 +328,10 @@ impl Play<'_> {
         let numbers = &self.turn.inner().gate_numbers;
         let number = self.before.saturating_add(*self.iterations);
         let iteration = ctx.begin_iteration();
-        ctx.tell(|| EventKind::IterationStart { iteration });
-        let _end = OnDrop(|| ctx.tell(|| EventKind::IterationEnd { iteration }));
+        ctx.turn().tell(|| EventKind::IterationStart { iteration });
+        let _end = OnDrop(|| ctx.turn().tell(|| EventKind::IterationEnd { iteration }));
         if let Some(forge) = forge {
-            forge.refresh(ctx).map_err(TurnStatus::Failed)?;
+            forge.refresh(ctx.turn()).map_err(TurnStatus::Failed)?;
         }
         if !matches!(first, First::Output) {
             numbers.enter(Step::input(number));

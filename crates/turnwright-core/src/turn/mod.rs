@@ -4,12 +4,12 @@ mod hear;
 mod lease;
 mod log;
 mod media;
-mod records;
 mod replay;
 mod state;
 mod stop;
 mod suspend;
 mod wait;
+mod write;
 
-pub(crate) use records::{apply_once, in_time};
 pub(crate) use wait::Asked;
+pub(crate) use write::{apply_once, in_time};

@@ -32,7 +32,8 @@ pub(crate) struct Asked {
 }
 
 impl TurnContext {
-    /// Opens a gate and waits for an external answer. Returns the value of the answer, checked against the gate's schema.
+    /// Opens a gate and waits for an external answer. Returns the value of the answer, checked against the gate's schema. A
+    /// handler that waits here uses up its call's time limit: see [`ToolContext::wait_for`](crate::ToolContext::wait_for).
     ///
     /// # Errors
     /// `E_TURN_GATE_REJECTED`, `E_TURN_GATE_TIMEOUT`, `E_TURN_GATE_ABORTED` if the turn ends before, and
@@ -143,7 +144,11 @@ impl Asked {
         let waits = self.wait_state(noted.clone());
         let time = TimeLimit::from_now(self.gate.timeout);
         let settled = within(time, self.turn.cancellation(), settled).await;
-        if !waits.into_iter().fold(true, |goes_on, wait| wait.leave() && goes_on) {
+        let mut goes_on = true;
+        for wait in waits {
+            goes_on &= wait.leave();
+        }
+        if !goes_on {
             // The turn is suspended: this is dropped soon, or at the latest when the turn has ended.
             self.turn.cancellation().cancelled().await;
             return Err(aborted(&self.gate.kind));
