@@ -51,10 +51,19 @@ fn given(options: &args::TurnsAnswer) -> anyhow::Result<GateAnswer> {
             .map_err(|error| misuse(format!("`--{name}` is not JSON: {error}")))
     };
     Ok(match options {
-        args::TurnsAnswer { edit: Some(args), .. } => GateAnswer::edit(json("edit", args)?),
-        args::TurnsAnswer { deny: Some(reason), .. } => GateAnswer::deny(reason),
-        args::TurnsAnswer { value: Some(value), .. } => GateAnswer::value(json("value", value)?),
-        args::TurnsAnswer { reject: Some(reason), .. } => GateAnswer::reject(reason),
+        args::TurnsAnswer {
+            edit: Some(args), ..
+        } => GateAnswer::edit(json("edit", args)?),
+        args::TurnsAnswer {
+            deny: Some(reason), ..
+        } => GateAnswer::deny(reason),
+        args::TurnsAnswer {
+            value: Some(value), ..
+        } => GateAnswer::value(json("value", value)?),
+        args::TurnsAnswer {
+            reject: Some(reason),
+            ..
+        } => GateAnswer::reject(reason),
         _ => GateAnswer::approve(),
     })
 }
@@ -76,8 +85,12 @@ fn the_one(open: Vec<Arc<GateRecord>>, prefix: Option<&str>) -> anyhow::Result<A
     Err(match (first, prefix) {
         (None, Some(prefix)) => {
             let prefix = one_line(prefix, 120);
-            misuse(format!("the turn waits at no gate that begins with `{prefix}`; open gates: {ids}"))
+            misuse(format!(
+                "the turn waits at no gate that begins with `{prefix}`; open gates: {ids}"
+            ))
         }
-        _ => misuse(format!("the turn waits at several gates: name one with `--gate`: {ids}")),
+        _ => misuse(format!(
+            "the turn waits at several gates: name one with `--gate`: {ids}"
+        )),
     })
 }

@@ -246,7 +246,12 @@ impl Step {
             Step::Admitted(admitted, guard) => {
                 if let Some(_open) = guard {
                     // On record, and not begun: the turn is to be suspended.
-                    admitted.call.context().turn().park(Some(admitted.call.id())).await;
+                    admitted
+                        .call
+                        .context()
+                        .turn()
+                        .park(Some(admitted.call.id()))
+                        .await;
                 }
                 admitted
             }
@@ -256,7 +261,11 @@ impl Step {
                     None => waiting.decision.as_mut().await,
                 };
                 if decided.is_ok() && waiting.ctx.turn().inner().gates.activity().is_requested() {
-                    waiting.ctx.turn().park(Some(waiting.request.id.as_str())).await;
+                    waiting
+                        .ctx
+                        .turn()
+                        .park(Some(waiting.request.id.as_str()))
+                        .await;
                 }
                 match Box::pin(waiting.begin(decided)).await {
                     Ok(admitted) => admitted,

@@ -147,7 +147,12 @@ impl DispatchContext {
 
     /// Asks the tool, and then whoever the runner was given.
     async fn reconcile(&self, line: &Arc<LedgerEntry>) -> Finding {
-        let _counted = self.turn().inner().gates.activity().begin_call(&line.tool_call);
+        let _counted = self
+            .turn()
+            .inner()
+            .gates
+            .activity()
+            .begin_call(&line.tool_call);
         let tool = self.tools().get(&line.tool);
         let timeout = tool.as_ref().and_then(crate::Tool::timeout);
         if let Some(own) = tool.as_ref().and_then(crate::Tool::finds_out) {

@@ -197,7 +197,12 @@ impl Activity {
     /// The ids of the gates where the turn waits.
     pub(crate) fn gates(&self) -> Vec<Arc<str>> {
         let state = self.state.lock();
-        state.waiting.keys().chain(state.held.keys()).cloned().collect()
+        state
+            .waiting
+            .keys()
+            .chain(state.held.keys())
+            .cloned()
+            .collect()
     }
 
     pub(crate) fn status(&self) -> TurnActivity {
@@ -205,7 +210,14 @@ impl Activity {
             return TurnActivity::Working;
         }
         let state = self.state.lock();
-        let gates = || state.waiting.keys().chain(state.held.keys()).cloned().collect();
+        let gates = || {
+            state
+                .waiting
+                .keys()
+                .chain(state.held.keys())
+                .cloned()
+                .collect()
+        };
         let is_held = |id: &Arc<str>| state.held.values().any(|call| call == id);
         let mut calls = state.calls.iter();
         let works = calls.any(|(id, call)| call.works() && !is_held(id));
@@ -343,7 +355,9 @@ impl Counted {
 
     fn remove(&self, state: &mut State) {
         match &self.what {
-            What::Call(id) => state.change_call(id, |call| call.begun = call.begun.saturating_sub(1)),
+            What::Call(id) => {
+                state.change_call(id, |call| call.begun = call.begun.saturating_sub(1))
+            }
             What::Main => state.wait_no_more(None),
             What::Parked(tool_call) => {
                 state.parked = state.parked.saturating_sub(1);

@@ -164,7 +164,12 @@ impl GateTable {
 
     /// Takes an answer that the store has.
     pub(crate) fn answer_recorded(&self, record: &GateRecord) -> Result<(), Error> {
-        let gate = self.state.lock().open.get(&record.id).map(|(_, open)| Arc::clone(&open.gate));
+        let gate = self
+            .state
+            .lock()
+            .open
+            .get(&record.id)
+            .map(|(_, open)| Arc::clone(&open.gate));
         if let (Some(gate), Some(answer)) = (gate, record.answer()) {
             let answer = gate.check(answer.clone())?;
             if let Some((_, waiting)) = self.state.lock().open.shift_remove(&record.id) {

@@ -279,9 +279,9 @@ impl TurnContext {
 
     /// The error of a conversation in which a turn is suspended.
     fn waiting(&self, turn_id: &Arc<str>, records: impl Iterator<Item = Record>) -> Error {
-        let gates = records.filter_map(Record::into_gate).filter(|gate| {
-            gate.turn_id == *turn_id && gate.state == GateState::Open
-        });
+        let gates = records
+            .filter_map(Record::into_gate)
+            .filter(|gate| gate.turn_id == *turn_id && gate.state == GateState::Open);
         let waiting = TurnWaiting {
             conversation: self.conversation_id().as_str().into(),
             turn_id: Arc::clone(turn_id),

@@ -147,7 +147,7 @@ impl TurnRunnerBuilder {
     ///     .handler(|_: Value, _: ToolContext| async { "paid" })
     ///     .build()?;
     /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
-    ///     match ctx.own_tool_calls().first() {
+    ///     match ctx.records().own_tool_calls().first() {
     ///         None => drop(ctx.call("pay", "{}").await),
     ///         Some(paid) => drop(ctx.answer(paid.text().await.unwrap_or_default()).await?),
     ///     }

@@ -16,7 +16,8 @@ use crate::gate::{GateAnswer, Step};
 use crate::record::{GateRecord, Message, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::escape;
 use crate::store::{
-    Change, ConversationId, Position, Query, Store, StoreError, StoreExt as _, TurnFilter, answer_gate,
+    Change, ConversationId, Position, Query, Store, StoreError, StoreExt as _, TurnFilter,
+    answer_gate,
 };
 use crate::tool::context::TurnContext;
 

@@ -294,7 +294,10 @@ impl Play<'_> {
                 return Err(TurnStatus::Limit(Limit::Iterations(most)).into());
             }
             if self.turn.inner().gates.activity().is_requested() {
-                let next = self.before.saturating_add(*self.iterations).saturating_add(1);
+                let next = self
+                    .before
+                    .saturating_add(*self.iterations)
+                    .saturating_add(1);
                 let step = match &first {
                     First::Settle(_) => Step::execute(next),
                     First::Decide | First::Output => Step::output(next),

@@ -55,7 +55,9 @@ async fn apply(
     batch: Batch,
 ) -> Result<(), StoreError> {
     match store.apply(conversation, batch.clone()).await {
-        Err(error) if error.is_outcome_unknown() => store.apply(conversation, batch).await.map(drop),
+        Err(error) if error.is_outcome_unknown() => {
+            store.apply(conversation, batch).await.map(drop)
+        }
         applied => applied.map(drop),
     }
 }
@@ -78,7 +80,8 @@ fn found(
     match &gate.state {
         GateState::Open => Ok(gate),
         GateState::Answered(_) => {
-            let message = format!("the gate `{shown}` was answered before: the first answer counts");
+            let message =
+                format!("the gate `{shown}` was answered before: the first answer counts");
             Err(Error::new(ErrorCode::TURN_GATE_ANSWERED, message))
         }
         GateState::Unanswered => Err(closed(&shown, "it was closed without an answer")),

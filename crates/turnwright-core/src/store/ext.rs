@@ -9,8 +9,8 @@ use super::{
 };
 use crate::error::Error;
 use crate::record::{
-    CallState, GateAnswer, GateRecord, Lease, LedgerEntry, Memory, Message, Record, RecordKind, RecordType,
-    ToolCall, TurnRecord,
+    CallState, GateAnswer, GateRecord, Lease, LedgerEntry, Memory, Message, Record, RecordKind,
+    RecordType, ToolCall, TurnRecord,
 };
 
 /// How often an update is tried while other writers change the conversation.

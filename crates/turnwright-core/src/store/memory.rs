@@ -188,11 +188,7 @@ impl Store for MemoryStore {
 
 impl MemoryStore {
     /// The next change of a conversation, unless it has a later revision already.
-    fn next_change(
-        &self,
-        conversation: &ConversationId,
-        since: Revision,
-    ) -> Option<OwnedNotified> {
+    fn next_change(&self, conversation: &ConversationId, since: Revision) -> Option<OwnedNotified> {
         let conversation = conversation.clone();
         let mut conversations = self.0.conversations.write();
         let found = conversations.entry(conversation).or_default().get_mut();

@@ -35,9 +35,8 @@ pub(super) async fn waiting<S: Store + ?Sized>(
 }
 
 fn waits(found: &FoundTurn, now: SystemTime) -> bool {
-    let is_running = |turn: &std::sync::Arc<crate::record::TurnRecord>| {
-        turn.state == TurnState::Running
-    };
+    let is_running =
+        |turn: &std::sync::Arc<crate::record::TurnRecord>| turn.state == TurnState::Running;
     let live = found.lease.as_ref().is_some_and(|lease| lease.until >= now);
     let runs = found.turn.as_ref().is_some_and(is_running) && live;
     !runs || !found.open_gates.is_empty()

@@ -146,13 +146,16 @@ impl TurnContext {
         }
         let suspended = matches!(how, TurnStatus::Suspended { .. });
         let mut record = match suspended {
-            true => hold.record.lock().suspended(self.inner().gate_numbers.step().0),
+            true => hold
+                .record
+                .lock()
+                .suspended(self.inner().gate_numbers.step().0),
             false => hold.record.lock().ended(how.state(), how.failure()),
         };
         (record.usage, record.iterations) = (self.usage(), iterations);
         // The next holder looks at a turn that is suspended, and at what was left open if something could not be written.
-        let left = (suspended || self.inner().unwritten.is_set())
-            .then(|| Arc::clone(self.shared_id()));
+        let left =
+            (suspended || self.inner().unwritten.is_set()).then(|| Arc::clone(self.shared_id()));
         let lease = hold.lease_of(left, Duration::ZERO);
         let records = vec![Arc::new(record).into(), Arc::new(lease).into()];
         if let Err(error) = self.write(records).await {

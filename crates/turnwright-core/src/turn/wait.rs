@@ -93,9 +93,13 @@ impl TurnContext {
     ) -> Result<Asked, Error> {
         let asked_inside = matches!(waiter, Waiter::Approval { has_approver: true });
         let gate = Arc::new(gate);
-        let opened = self
-            .gates()
-            .open(&id, Arc::clone(&gate), tool_call.clone(), asked_inside, self.hold().is_some());
+        let opened = self.gates().open(
+            &id,
+            Arc::clone(&gate),
+            tool_call.clone(),
+            asked_inside,
+            self.hold().is_some(),
+        );
         let Some(settled) = opened else {
             let message = format!("a gate \"{}\" is open already", escape(&id, 80));
             return Err(Error::new(
@@ -174,9 +178,7 @@ impl Asked {
                 ("timedOut", Some(GateState::Unanswered), Err(error))
             }
             // The turn still waits here if it is resumed.
-            Err(Cut::Cancelled) => {
-                ("aborted", None, Err(aborted(kind)))
-            }
+            Err(Cut::Cancelled) => ("aborted", None, Err(aborted(kind))),
             Err(Cut::NoTimer) => {
                 let message = format!(
                     "`{kind}` has a timeout, which needs a tokio runtime with its timer enabled"
@@ -241,7 +243,9 @@ impl Asked {
         loop {
             match self.turn.write_gate(Arc::clone(&record), known).await {
                 Ok(Some(answered)) => {
-                    let usable = self.turn.usable(&answered, &self.gate, self.tool_call.as_deref());
+                    let usable = self
+                        .turn
+                        .usable(&answered, &self.gate, self.tool_call.as_deref());
                     match usable {
                         Some(answer) => return Noted::Answered(answer),
                         None => known = answered.closed_at,
@@ -263,7 +267,10 @@ impl Asked {
         self.turn.warn(format!(
             "two answers came at the gate `{kind}`: the one that was recorded first counts"
         ));
-        let earlier = earlier.answer().cloned().map(|earlier| self.gate.check(earlier));
+        let earlier = earlier
+            .answer()
+            .cloned()
+            .map(|earlier| self.gate.check(earlier));
         match earlier {
             Some(Ok(earlier)) => earlier,
             _ => answer,

@@ -39,12 +39,28 @@ type Place = fn(TurnRunnerBuilder, &Notes) -> TurnRunnerBuilder;
 #[test]
 fn gates_of_every_layer_suspend_and_each_question_is_asked_once() {
     let places: [(&str, Place, usize); 4] = [
-        ("turn input", |runner, notes| runner.turn_input(of_turn(notes)), 2),
+        (
+            "turn input",
+            |runner, notes| runner.turn_input(of_turn(notes)),
+            2,
+        ),
         // Two iterations.
-        ("dispatch input", |runner, notes| runner.dispatch_input(of_dispatch(notes)), 4),
+        (
+            "dispatch input",
+            |runner, notes| runner.dispatch_input(of_dispatch(notes)),
+            4,
+        ),
         // The iteration that ends with an answer has no output layers.
-        ("dispatch output", |runner, notes| runner.dispatch_output(of_dispatch(notes)), 2),
-        ("turn output", |runner, notes| runner.turn_output(of_turn(notes)), 2),
+        (
+            "dispatch output",
+            |runner, notes| runner.dispatch_output(of_dispatch(notes)),
+            2,
+        ),
+        (
+            "turn output",
+            |runner, notes| runner.turn_output(of_turn(notes)),
+            2,
+        ),
     ];
     for (name, place, questions) in places {
         let (world, notes) = (World::default(), Notes::default());
@@ -64,7 +80,10 @@ fn gates_of_every_layer_suspend_and_each_question_is_asked_once() {
             asked.push(gate.id.clone());
             outcome = process().block_on(async {
                 let runner = runner();
-                runner.answer_gate(TALK, &gate.id, json!(true)).await.unwrap();
+                runner
+                    .answer_gate(TALK, &gate.id, json!(true))
+                    .await
+                    .unwrap();
                 runner.resume(TURN).await.unwrap().await
             });
         }
@@ -92,7 +111,11 @@ fn asking(runs: &Notes) -> ToolBuilder<Value> {
 fn a_gate_inside_of_a_handler_suspends_if_the_tool_only_reads() {
     let world = World::default();
     let ask = || asking(&world.runs).effects(Effects::ReadOnly).build();
-    let first = world.runner(&calls("ask")).tool(ask()).suspend_at_gates().build();
+    let first = world
+        .runner(&calls("ask"))
+        .tool(ask())
+        .suspend_at_gates()
+        .build();
     let id = suspend(&first.unwrap());
     process().block_on(async {
         let second = world.runner(&answers()).tool(ask()).build().unwrap();
@@ -110,7 +133,12 @@ fn a_gate_inside_of_a_handler_that_writes_keeps_the_turn_in_memory_and_its_statu
     let model = ScriptedModel::new([Step::call_tool("ask", "{}"), Step::say("All is well.")]);
     process().block_on(async {
         let ask = asking(&world.runs).build();
-        let runner = world.runner(&model).tool(ask).suspend_at_gates().build().unwrap();
+        let runner = world
+            .runner(&model)
+            .tool(ask)
+            .suspend_at_gates()
+            .build()
+            .unwrap();
         let turn = runner.start(go_input());
         let mut gates = turn.gates();
         let gate = gates.next().await.unwrap();
@@ -126,7 +154,10 @@ fn a_gate_inside_of_a_handler_that_writes_keeps_the_turn_in_memory_and_its_statu
         assert_eq!(turn.activity(), held);
         assert_eq!(world.state().await.0, "running");
         // Any process may answer.
-        runner.answer_gate(TALK, &gate.id, json!("here")).await.unwrap();
+        runner
+            .answer_gate(TALK, &gate.id, json!("here"))
+            .await
+            .unwrap();
         let outcome = turn.await;
         // Once that call is done, the request counts.
         assert!(gates_of(&outcome).is_empty());
@@ -154,7 +185,10 @@ fn a_sub_agent_that_waits_keeps_the_outer_turn_in_memory_and_nothing_is_lost() {
             }
         });
         let model = ScriptedModel::new([Step::call_tool("delegate", "{}"), Step::say("Done.")]);
-        let outer = world.runner(&model).tool(delegate.build()).suspend_at_gates();
+        let outer = world
+            .runner(&model)
+            .tool(delegate.build())
+            .suspend_at_gates();
         let outer = outer.build().unwrap();
         let turn = outer.start(go_input());
         let mut gates = turn.gates();
@@ -167,7 +201,10 @@ fn a_sub_agent_that_waits_keeps_the_outer_turn_in_memory_and_nothing_is_lost() {
         };
         assert_eq!(*tool_calls[0], *world.calls().await[0].id());
         // The inner turn is stored: its gate is answered like any other.
-        outer.answer_gate("inner", &gate.id, GateAnswer::approve()).await.unwrap();
+        outer
+            .answer_gate("inner", &gate.id, GateAnswer::approve())
+            .await
+            .unwrap();
         let outcome = turn.await;
         assert!(outcome.is_answered(), "{}", outcome.ended);
         assert_eq!(texts(&outcome).await, ["It is paid."]);

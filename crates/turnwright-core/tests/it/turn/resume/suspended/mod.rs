@@ -15,9 +15,12 @@ use turnwright_core::record::{GateState, TurnState};
 impl World {
     /// A runner with the tool `pay`, which needs approval.
     fn paying(&self, model: &ScriptedModel) -> TurnRunnerBuilder {
-        let pay = Tool::dynamic("pay", json!({
-            "type": "object", "properties": { "amount": { "type": "integer", "maximum": 100 } },
-        }));
+        let pay = Tool::dynamic(
+            "pay",
+            json!({
+                "type": "object", "properties": { "amount": { "type": "integer", "maximum": 100 } },
+            }),
+        );
         let runs = self.runs.clone();
         let pay = pay
             .description("Of a test.")
@@ -105,7 +108,9 @@ fn resume_continues_with_the_recorded_answer_in_another_process() {
         drop(first);
         // Any process that has the store records the answer: it needs neither tools nor a model.
         process().block_on(async {
-            let answered = world.store.answer_gate(&ConversationId::new(TALK), &id, answer);
+            let answered = world
+                .store
+                .answer_gate(&ConversationId::new(TALK), &id, answer);
             answered.await.unwrap();
             assert_eq!(world.state().await, ("suspended", 1));
         });
@@ -150,7 +155,10 @@ fn a_turn_without_a_conversation_cannot_be_suspended() {
         let turn = runner.start("go");
         let error = turn.suspend().unwrap_err();
         assert_eq!(error.code(), ErrorCode::TURN_NOT_SUSPENDABLE);
-        assert!(error.message().contains("TurnInput::conversation"), "{error}");
+        assert!(
+            error.message().contains("TurnInput::conversation"),
+            "{error}"
+        );
         assert_eq!(turn.activity(), TurnActivity::Working);
         turn.cancel();
         assert!(!turn.await.is_suspended());
