@@ -356,7 +356,7 @@ impl Counted {
     fn remove(&self, state: &mut State) {
         match &self.what {
             What::Call(id) => {
-                state.change_call(id, |call| call.begun = call.begun.saturating_sub(1))
+                state.change_call(id, |call| call.begun = call.begun.saturating_sub(1));
             }
             What::Main => state.wait_no_more(None),
             What::Parked(tool_call) => {

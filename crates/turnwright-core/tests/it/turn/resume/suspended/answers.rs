@@ -86,8 +86,8 @@ fn edited_arguments_that_the_tool_refuses_are_found_on_resume_at_the_latest() {
 fn the_stored_schema_of_a_gate_counts() {
     let world = World::default();
     let gate = || {
-        let street = turnwright_core::schema::string().required();
-        let schema = turnwright_core::schema::object().field("street", street);
+        let street = schema::string().required();
+        let schema = schema::object().field("street", street);
         TurnGate::new("address").schema(schema).build().unwrap()
     };
     let asks = move |ctx: TurnContext, next: Next<TurnContext>| async move {
@@ -126,9 +126,7 @@ async fn age(world: &World) {
             value[field] = "2020-01-01T00:00:00.000000000Z".into();
         }
     }
-    let resolver = turnwright_core::record::ByteResolver::new(Arc::new(
-        turnwright_core::spool::MemorySpool::default(),
-    ));
+    let resolver = record::ByteResolver::new(Arc::new(spool::MemorySpool::default()));
     let old = Record::from_value(RecordKind::Gate, &value, &resolver).unwrap();
     world.store.put(&talk, old).await.unwrap();
 }

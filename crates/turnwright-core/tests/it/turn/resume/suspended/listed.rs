@@ -37,7 +37,7 @@ fn suspended_turns_open_gates_and_interrupted_turns_are_listed_in_pages() {
         let (mut found, mut after) = (Vec::new(), None);
         loop {
             let page = world.store.waiting(after, 2).await.unwrap();
-            after = page.last().map(turnwright_core::store::FoundTurn::cursor);
+            after = page.last().map(store::FoundTurn::cursor);
             let is_last = page.len() < 2;
             found.extend(page);
             if is_last {

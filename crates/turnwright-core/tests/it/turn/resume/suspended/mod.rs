@@ -108,10 +108,9 @@ fn resume_continues_with_the_recorded_answer_in_another_process() {
         drop(first);
         // Any process that has the store records the answer: it needs neither tools nor a model.
         process().block_on(async {
-            let answered = world
-                .store
-                .answer_gate(&ConversationId::new(TALK), &id, answer);
-            answered.await.unwrap();
+            let talk = ConversationId::new(TALK);
+            let answered = world.store.answer_gate(&talk, &id, answer).await;
+            answered.unwrap();
             assert_eq!(world.state().await, ("suspended", 1));
         });
         process().block_on(async {

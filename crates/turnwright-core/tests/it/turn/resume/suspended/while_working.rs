@@ -67,7 +67,7 @@ fn a_turn_that_does_not_wait_is_suspended_before_its_next_iteration() {
     let world = World::default();
     let model = ScriptedModel::new([Step::call_tool("stop", "{}"), Step::say("All is well.")]);
     process().block_on(async {
-        let handle = Arc::new(Mutex::new(None::<turnwright_core::runner::TurnHandle>));
+        let handle = Arc::new(Mutex::new(None::<runner::TurnHandle>));
         let suspending = Arc::clone(&handle);
         let stop = tool("stop").handler(move |_: Value, _: ToolContext| {
             let suspending = Arc::clone(&suspending);
