@@ -51,6 +51,7 @@ pub mod runner;
 pub mod spool;
 pub mod stash;
 mod state;
+pub mod storage;
 pub mod store;
 mod task;
 pub mod telemetry;
@@ -83,6 +84,7 @@ pub use schema::{
 };
 pub use spool::{Body, ByteSender, ByteStream, Spool, StreamClosed};
 pub use stash::Stash;
+pub use storage::Storage;
 pub use store::{MemoryStore, Store, StoreExt};
 pub use tool::approval::{ApprovalPolicy, ApprovalRequest, Approver, PendingCall, Review};
 pub use tool::context::{DispatchContext, ToolContext, TurnContext};

@@ -123,9 +123,7 @@ impl TurnRunner {
 
     async fn to_resume(&self, turn_id: &str, input: TurnInput) -> Result<TurnInput, Error> {
         let input = input.resuming(turn_id)?;
-        let Some(store) = self.store() else {
-            return Err(unstored(turn_id));
-        };
+        let store = self.storage().store();
         if let Some(conversation) = &input.conversation {
             let conversation_id = ConversationId::new(Arc::clone(conversation));
             let found = store

@@ -232,7 +232,7 @@ async fn a_call_whose_record_the_store_does_not_take_is_told_all_the_same() {
     store.layer.refuses.store(true, Ordering::Relaxed);
     let runner = calling("look", 9)
         .tool(plain("look"))
-        .store(store)
+        .storage(Storage::of(store))
         .turn_input(audit)
         .build()
         .unwrap();

@@ -327,7 +327,7 @@ async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
         }),
     ]);
     let runner = runner(model)
-        .store(Arc::clone(&store))
+        .storage(storage_of(Arc::clone(&store)))
         .tool(saying("act", "acted"))
         .build()
         .unwrap();

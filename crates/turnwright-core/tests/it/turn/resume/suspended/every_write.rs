@@ -32,7 +32,7 @@ fn runner(world: &World, store: DyingStore) -> TurnRunner {
         Ok::<_, BoxError>(())
     };
     turnwright_core::runner(model)
-        .store(store)
+        .storage(storage_of(store))
         .tool(world.acting("look").effects(Effects::ReadOnly).build())
         .tool(pay.build())
         .dispatch_input(go_on)
