@@ -172,10 +172,7 @@ impl TurnRunner {
         answer: impl Into<GateAnswer>,
     ) -> Result<(), Error> {
         let conversation = ConversationId::new(conversation);
-        let Some(store) = self.store() else {
-            let message = "the runner has no store, and so no stored gate";
-            return Err(Error::new(ErrorCode::UNKNOWN_TURN_GATE, message));
-        };
+        let store = self.storage().store();
         let fits = |gate: &GateRecord, answer: &GateAnswer| match answer {
             GateAnswer::Edit { args, .. } => {
                 let tool = gate.question.get("tool").and_then(Value::as_str);
