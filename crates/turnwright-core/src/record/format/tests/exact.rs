@@ -237,7 +237,7 @@ async fn whatever_the_call_path_records_can_be_read_again() {
         (0..200).fold(json!(1), |inner, _| json!([inner])).into(),
     ];
     for args in cases {
-        let call = tool.executor(&ctx).settle(args).await;
+        let call = tool.call_and_record(&ctx, args).await;
         let Record::ToolCall(read) = again(&Arc::clone(&call).into(), &resolver()).unwrap() else {
             panic!()
         };
