@@ -10,7 +10,7 @@ const LONGEST_ID: usize = 256;
 
 /// Collects what is wrong with a definition, so that one error names every field.
 #[derive(Default)]
-pub(crate) struct Violations(Vec<String>);
+pub struct Violations(Vec<String>);
 
 impl Violations {
     /// Adds `why` for the field unless it is right.

@@ -222,7 +222,7 @@ impl TurnContext {
     fn last_said(&self) -> Option<Arc<Message>> {
         let mut records = self.records().timeline().into_iter().rev();
         let last = records.find(|record| !matches!(record, Record::Thought(_)));
-        last.and_then(Record::into_message)
+        last.and_then(Record::downcast)
             .filter(|message| message.is_answer())
     }
 

@@ -169,12 +169,12 @@ async fn a_result_that_was_cut_off_is_read_back_as_one_and_the_notice_stands_out
     let reopen = record::ByteResolver::new(Arc::new(MemorySpool::default()));
     let value = Record::from(Arc::clone(&call)).to_value().unwrap();
     let again = Record::from_value(RecordKind::ToolCall, &value, &reopen).unwrap();
-    assert!(again.into_tool_call().unwrap().is_truncated());
+    assert!(again.downcast::<ToolCall>().unwrap().is_truncated());
     // Records from before say nothing of it.
     let mut before = value;
     before.as_object_mut().unwrap().remove("truncated");
     let again = Record::from_value(RecordKind::ToolCall, &before, &reopen).unwrap();
-    assert!(!again.into_tool_call().unwrap().is_truncated());
+    assert!(!again.downcast::<ToolCall>().unwrap().is_truncated());
 }
 
 #[tokio::test]

@@ -101,7 +101,7 @@ pub(super) async fn ids(chat: Chat) -> Outcome {
     same("ids of the ledger", &found, &entries)?;
     for id in &memories {
         let found = chat.get(RecordKind::Memory, id).await?;
-        let text = found.and_then(Record::into_memory);
+        let text = found.and_then(Record::downcast::<Memory>);
         let text = text.map(|memory| memory.text().to_owned());
         same(
             &format!("the text of {id:?}"),
