@@ -9,7 +9,7 @@ use crate::trust::neutralise;
 const LONGEST_ID: usize = 256;
 
 /// Collects what is wrong with a definition, so that one error names every field.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Violations(Vec<String>);
 
 impl Violations {

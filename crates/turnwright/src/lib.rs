@@ -62,8 +62,8 @@ pub use turnwright_core::{
     PendingCall, RawArgs, Record, RecordKind, Rejection, Repair, RepairKind, Reporter, Retrievable,
     Review, Schema, SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash,
     Store, StoreExt, StreamClosed, Tool, ToolBuilder, ToolCall, ToolContext, ToolDescription,
-    ToolError, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent,
-    TurnGate, TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum,
+    ToolError, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent, TurnGate,
+    TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum,
     checksum_of_value,
 };
 pub use turnwright_core::{

@@ -25,10 +25,6 @@ pub struct Memory {
 
 impl Memory {
     /// Starts a memory with this text.
-    #[expect(
-        clippy::new_ret_no_self,
-        reason = "nothing is made before it is checked"
-    )]
     pub fn new(text: impl Into<String>) -> RecordBuilder<Self> {
         Memory::stamped(text.into(), Stamp::new())
     }

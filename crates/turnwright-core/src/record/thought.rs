@@ -27,10 +27,6 @@ pub struct Thought {
 
 impl Thought {
     /// Starts a thought with this text.
-    #[expect(
-        clippy::new_ret_no_self,
-        reason = "nothing is made before it is checked"
-    )]
     pub fn new(text: impl Into<String>) -> RecordBuilder<Self> {
         Thought::stamped(text.into(), Stamp::new())
     }

@@ -222,7 +222,7 @@ impl TurnContext {
     fn last_said(&self) -> Option<Arc<Message>> {
         let mut records = self.records().timeline().into_iter().rev();
         let last = records.find(|record| !matches!(record, Record::Thought(_)));
-        last.and_then(Record::downcast)
+        last.and_then(Record::downcast::<Message>)
             .filter(|message| message.is_answer())
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Child;
 
 use tokio::task::JoinHandle;
-use turnwright_core::record::RecordKind;
+use turnwright_core::record::{Memory, RecordKind};
 use turnwright_core::store::{Batch, ConversationId, Query, Revision, Store as _};
 use turnwright_store::sqlite::SqliteStore;
 

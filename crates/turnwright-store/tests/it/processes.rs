@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use turnwright_core::record::{Record, RecordKind};
+use turnwright_core::record::{Memory, Record, RecordKind};
 use turnwright_core::store::{
     Batch, ConversationFilter, ConversationId, Loaded, Query, Revision, Store as _, StoreExt as _,
 };

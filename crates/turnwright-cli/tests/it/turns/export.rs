@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use turnwright::RecordKind;
-use turnwright::record::{ByteResolver, Record};
+use turnwright::record::{ByteResolver, Record, ToolCall};
 use turnwright::spool::MemorySpool;
 use turnwright_testkit::server::chat;
 

@@ -110,8 +110,9 @@ impl DispatchContext {
         let mut state = self.signals().0.lock();
         let key = state.next;
         state.next += 1;
-        // After the signal there is no ack to wait for, and the work may hold this dispatch.
-        if state.signal.is_none() {
+        // After the signal there is no ack to wait for, and the work may hold this dispatch. The ack of an executor that only
+        // proposes its answer may be followed by another.
+        if state.signal.is_none() || state.proposing {
             state.on_ack.push((key, Box::new(work)));
         }
         drop(state);

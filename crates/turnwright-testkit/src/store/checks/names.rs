@@ -1,6 +1,6 @@
 //! Names that bite: patterns, quotes, case, white space, length.
 
-use turnwright_core::record::{Record, RecordKind};
+use turnwright_core::record::{Memory, Record, RecordKind};
 use turnwright_core::store::{
     ConversationFilter, ConversationId, Query, Store as _, StoreExt as _,
 };

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, spawn_blocking};
-use turnwright_core::record::{Record, RecordKind};
+use turnwright_core::record::{Memory, Record, RecordKind};
 use turnwright_core::store::{Batch, Loaded, Query, Revision};
 
 use crate::store::chat::Chat;
