@@ -302,5 +302,5 @@ fn texts_of_the_previous_release_are_read_and_written_in_the_words_of_this_one()
         r#"{{"v":1,"kind":"lease","id":"lease","owner":"o","fence":1,"until":"{at}","termMs":0}}"#
     );
     let lease = Record::from_json(RecordKind::Lease, &lease, &resolver()).unwrap();
-    assert_eq!(lease.downcast::<Lease>().unwrap().renewals, 0);
+    assert_eq!(lease.downcast::<crate::record::Lease>().unwrap().renewals, 0);
 }
