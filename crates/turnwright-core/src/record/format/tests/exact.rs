@@ -9,7 +9,7 @@ use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::checksum::checksum;
 use crate::media::{Media, MediaKind};
 use crate::record::{
-    Message, ProviderState, Record, RecordKind, Retrievable, ToolCall, ToolResults,
+    Lease, Message, ProviderState, Record, RecordKind, Retrievable, ToolCall, ToolResults,
 };
 use crate::spool::MemoryReader;
 use crate::tool::Tool;
@@ -303,8 +303,5 @@ fn texts_of_the_previous_release_are_read_and_written_in_the_words_of_this_one()
         r#"{{"v":1,"kind":"lease","id":"lease","owner":"o","fence":1,"until":"{at}","termMs":0}}"#
     );
     let lease = Record::from_json(RecordKind::Lease, &lease, &resolver()).unwrap();
-    assert_eq!(
-        lease.downcast::<crate::record::Lease>().unwrap().renewals,
-        0
-    );
+    assert_eq!(lease.downcast::<Lease>().unwrap().renewals, 0);
 }
