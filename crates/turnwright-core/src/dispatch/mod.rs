@@ -4,6 +4,7 @@ mod builder;
 mod executor;
 mod reporter;
 mod text_writer;
+mod tool_call_writer;
 
 #[cfg(test)]
 mod tests;
@@ -12,3 +13,4 @@ pub use builder::DispatchContextBuilder;
 pub use executor::Executor;
 pub use reporter::Reporter;
 pub use text_writer::{MessageWriter, TextWriter, ThoughtWriter};
+pub use tool_call_writer::ToolCallWriter;

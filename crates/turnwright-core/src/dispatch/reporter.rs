@@ -1,73 +1,63 @@
-//! What an executor says as it happens.
+//! What an executor reports while it works.
 
 use std::sync::Arc;
 
 use super::text_writer::{MessageWriter, TextWriter, ThoughtWriter};
+use super::tool_call_writer::ToolCallWriter;
 use crate::error::Error;
-use crate::event::{Delta, Level, TurnEvent};
+use crate::event::{Level, LogEntry, TextKind};
 use crate::record::Message;
-use crate::tool::context::{DispatchContext, TurnContext};
-use crate::usage::Usage;
+use crate::tool::context::DispatchContext;
+use crate::usage::ModelUsage;
 
-/// Says what happens as it happens: pieces of messages, thoughts and calls for whoever reads the turn's stream, and words to
-/// operators.
+/// Reports the work of an executor: the pieces of messages, thoughts and calls for the readers of the turn's stream, the usage
+/// of the model, and log entries for operators.
 ///
 /// A piece costs the same however long the text is already.
 #[derive(Clone, Debug)]
 pub struct Reporter {
-    turn: TurnContext,
+    ctx: DispatchContext,
 }
 
 impl Reporter {
     /// Starts a message of the model.
     pub fn message(&self) -> MessageWriter {
-        TextWriter::new(&self.turn)
+        TextWriter::new(self.ctx.turn(), TextKind::Message)
     }
 
     /// Starts a thought of the model.
     pub fn thought(&self) -> ThoughtWriter {
-        TextWriter::new(&self.turn)
+        TextWriter::new(self.ctx.turn(), TextKind::Thought)
     }
 
-    /// Whether anybody may read the turn's stream. Once nobody does, nobody will: a piece need not even be made then.
+    /// Starts a tool call that the model proposes, and reserves its id: see [`ToolCallWriter`].
+    pub fn tool_call(&self) -> ToolCallWriter {
+        ToolCallWriter::new(&self.ctx)
+    }
+
+    /// Returns whether the turn's events have a reader, or may later have one. If not, none will ever have: pieces need not
+    /// be made.
     #[must_use]
     pub fn is_heard(&self) -> bool {
-        self.turn.is_heard()
+        self.ctx.turn().is_heard()
     }
 
-    /// Gives a piece of the arguments of a call that the model proposes.
-    pub async fn tool_call(&self, tool: &Arc<str>, delta: Delta) {
-        let event = || TurnEvent::ToolCallDelta {
-            tool: Arc::clone(tool),
-            delta,
-        };
-        self.turn.emit(event).await;
+    /// Reports the usage of a model response, once for each response. Tokens alone ([`Usage`](crate::Usage)) are enough.
+    pub fn usage(&self, usage: impl Into<ModelUsage>) {
+        self.ctx.turn().add_usage(usage);
     }
 
-    /// Says that the pieces under this id so far are void: a request was made again.
-    pub async fn discard(&self, id: &Arc<str>) {
-        let event = || TurnEvent::Discarded { id: Arc::clone(id) };
-        self.turn.emit(event).await;
-    }
-
-    /// Says how much of the model was used.
-    pub fn usage(&self, usage: Usage) {
-        self.turn.add_usage(usage);
-    }
-
-    /// Says something to operators.
-    pub fn log(&self, level: Level, message: impl Into<String>) {
-        self.turn.log(level, message);
+    /// Logs a message for operators: a text, or a [`LogEntry`] with a kind and data.
+    pub fn log(&self, level: Level, entry: impl Into<LogEntry>) {
+        self.ctx.turn().log(level, entry);
     }
 }
 
 impl DispatchContext {
-    /// Says what happens as it happens.
+    /// Returns the reporter of the turn.
     #[must_use]
     pub fn reporter(&self) -> Reporter {
-        Reporter {
-            turn: self.turn().clone(),
-        }
+        Reporter { ctx: self.clone() }
     }
 
     /// Says something as the model and ends the dispatch as done.

@@ -1,17 +1,17 @@
-//! Messages and thoughts that come in pieces.
+//! Messages and thoughts that are written in pieces.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::event::{Delta, TurnEvent};
+use crate::event::{TextKind, TextRef};
 use crate::ids::new_id;
 use crate::record::{Message, ProviderState, Record, Thought, TimelineRecord};
 use crate::tool::context::TurnContext;
 
 /// Writes a record of the model piece by piece: a [`Message`] or a [`Thought`]. [`Reporter`](super::Reporter) starts one. Each
-/// piece is on the turn's stream at once; the record is made by [`finish`](Self::finish).
+/// piece is on the turn's stream at once; [`finish`](Self::finish) makes the record. Dropping the writer forgets the text.
 ///
 /// ```
 /// use turnwright_core::DispatchContext;
@@ -28,8 +28,7 @@ use crate::tool::context::TurnContext;
 #[must_use = "what was written is not recorded until `finish` is called"]
 pub struct TextWriter<R> {
     turn: TurnContext,
-    id: Arc<str>,
-    text: String,
+    text: TextRef,
     state: Option<ProviderState>,
     record: PhantomData<fn() -> R>,
 }
@@ -42,17 +41,14 @@ pub type ThoughtWriter = TextWriter<Thought>;
 
 /// A record that can be written in pieces. Public as a bound only: this module is private.
 pub trait WrittenRecord: TimelineRecord {
-    /// The event of a piece.
-    fn delta(delta: Delta) -> TurnEvent;
-
+    /// Builds the record.
+    ///
+    /// # Errors
+    /// It is not well defined.
     fn build(id: &str, text: String, state: Option<ProviderState>) -> Result<Arc<Self>, Error>;
 }
 
 impl WrittenRecord for Message {
-    fn delta(delta: Delta) -> TurnEvent {
-        TurnEvent::MessageDelta(delta)
-    }
-
     fn build(id: &str, text: String, state: Option<ProviderState>) -> Result<Arc<Self>, Error> {
         let message = Message::assistant(text).id(id);
         match state {
@@ -63,10 +59,6 @@ impl WrittenRecord for Message {
 }
 
 impl WrittenRecord for Thought {
-    fn delta(delta: Delta) -> TurnEvent {
-        TurnEvent::ThoughtDelta(delta)
-    }
-
     fn build(id: &str, text: String, state: Option<ProviderState>) -> Result<Arc<Self>, Error> {
         let thought = Thought::new(text).id(id);
         match state {
@@ -76,12 +68,11 @@ impl WrittenRecord for Thought {
     }
 }
 
-impl<R: WrittenRecord> TextWriter<R> {
-    pub(super) fn new(turn: &TurnContext) -> Self {
+impl<R> TextWriter<R> {
+    pub(super) fn new(turn: &TurnContext, kind: TextKind) -> Self {
         TextWriter {
             turn: turn.clone(),
-            id: new_id().into(),
-            text: String::new(),
+            text: turn.hub().open_text(kind, new_id().into()),
             state: None,
             record: PhantomData,
         }
@@ -90,47 +81,45 @@ impl<R: WrittenRecord> TextWriter<R> {
     /// Returns the id of the record that is written, which is also that of its pieces.
     #[must_use]
     pub fn id(&self) -> &Arc<str> {
-        &self.id
+        &self.text.id
     }
 
-    /// Returns the text so far.
+    /// Returns whether there is no text so far.
     #[must_use]
-    pub fn text(&self) -> &str {
-        &self.text
+    pub fn is_empty(&self) -> bool {
+        self.turn.hub().with_text(&self.text, str::is_empty)
     }
 
-    /// Adds a piece. Waits if the reader of the turn's stream is slow.
+    /// Returns a copy of the text so far.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.turn.hub().with_text(&self.text, str::to_owned)
+    }
+
+    /// Adds a piece. Yields once to a reader that lags, and does not wait for it.
     ///
     /// # Cancel safety
-    /// If the future is dropped while it waits, the piece is neither on the stream nor in the text.
+    /// If the future is dropped, the piece was added or it was not; it is never added in part.
     pub async fn push(&mut self, piece: impl AsRef<str>) {
         let piece = piece.as_ref();
-        if piece.is_empty() {
-            return;
+        if !piece.is_empty() && self.turn.hub().push_text(&self.text, piece) {
+            // The turn does not wait for readers, but one on the same thread must get its chance.
+            tokio::task::yield_now().await;
         }
-        let (id, offset) = (&self.id, self.text.len());
-        let event = || R::delta(Delta::new(Arc::clone(id), offset, piece));
-        // Emitted first: a piece that was cut off here is not in the text either.
-        self.turn.emit(event).await;
-        self.text.push_str(piece);
     }
 
-    /// Discards the text so far, and says so on the turn's stream.
-    pub async fn restart(&mut self) {
-        if self.text.is_empty() {
-            return;
-        }
-        self.text.clear();
-        let id = &self.id;
-        let event = || TurnEvent::Discarded { id: Arc::clone(id) };
-        self.turn.emit(event).await;
+    /// Starts from the beginning. Readers are told that the text so far is void.
+    pub fn restart(&mut self) {
+        self.turn.hub().discard_text(&self.text);
     }
 
     /// Sets the state that the provider expects back.
     pub fn provider_state(&mut self, state: ProviderState) {
         self.state = Some(state);
     }
+}
 
+impl<R: WrittenRecord> TextWriter<R> {
     /// Makes the record, adds it to the turn and stores it.
     ///
     /// # Errors
@@ -141,12 +130,13 @@ impl<R: WrittenRecord> TextWriter<R> {
 
     /// Stores another record in the same batch.
     async fn finish_with(
-        self,
+        mut self,
         besides: impl FnOnce(&TurnContext, &str) -> Option<Record>,
     ) -> Result<Arc<R>, Error> {
-        let record = R::build(&self.id, self.text, self.state)?;
+        let text = self.turn.hub().close_text(&self.text);
+        let record = R::build(&self.text.id, text, self.state.take())?;
         let mut records = vec![Arc::clone(&record).into_record()];
-        records.extend(besides(&self.turn, &self.id));
+        records.extend(besides(&self.turn, &self.text.id));
         self.turn.write(records).await?;
         Ok(record)
     }
@@ -163,9 +153,16 @@ impl TextWriter<Message> {
     }
 }
 
+impl<R> Drop for TextWriter<R> {
+    fn drop(&mut self) {
+        self.turn.hub().close_text(&self.text);
+    }
+}
+
 impl<R> fmt::Debug for TextWriter<R> {
-    /// The text may be secret and is not shown.
+    /// The output of a model may be secret and is not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TextWriter({}, {} bytes)", self.id, self.text.len())
+        let bytes = self.turn.hub().with_text(&self.text, str::len);
+        write!(f, "TextWriter({}, {bytes} bytes)", self.text.id)
     }
 }
