@@ -149,7 +149,7 @@ impl TurnInput {
     /// says that it is `trusted`. Do not say that of an agent that reads what others wrote.
     ///
     /// ```
-    /// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolError, TurnInput};
+    /// use turnwright_core::{DispatchContext, Tool, TurnInput};
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// # struct Task { task: String }
     ///
@@ -157,12 +157,9 @@ impl TurnInput {
     /// let librarian = turnwright_core::runner(executor).build()?;
     /// let research = Tool::typed::<Task>("research")
     ///     .description("Has a librarian look something up.")
-    ///     .handler(move |args: Task, ctx: ToolContext| {
-    ///         let librarian = librarian.clone();
-    ///         async move {
-    ///             let outcome = librarian.run(TurnInput::new(args.task).under(&ctx)).await;
-    ///             Ok::<_, ToolError>(outcome.into_answer()?)
-    ///         }
+    ///     .handler_with(librarian, async |librarian, args, ctx| {
+    ///         let outcome = librarian.run(TurnInput::new(args.task).under(&ctx)).await;
+    ///         Ok(outcome.into_answer()?)
     ///     })
     ///     .build()?;
     /// # Ok::<(), turnwright_core::Error>(())

@@ -27,16 +27,16 @@ use crate::tool::{Meta, Tool};
 /// with `ctx.turn()`.
 ///
 /// ```
-/// use turnwright_core::{Tool, ToolContext};
-/// use serde_json::{Value, json};
+/// use turnwright_core::Tool;
+/// use serde_json::json;
 ///
 /// let tool = Tool::dynamic("pay", json!({ "type": "object" }))
 ///     .description("Pays the bill.")
-///     .handler(|_args: Value, ctx: ToolContext| async move {
+///     .handler(async |_args, ctx| {
 ///         ctx.progress("calling the bank");
 ///         ctx.stash().set("paid", true)?;
 ///         // Hand this to the bank as its idempotency key:
-///         Ok::<_, turnwright_core::ToolError>(ctx.idempotency_key())
+///         Ok(ctx.idempotency_key())
 ///     })
 ///     .build()?;
 /// # Ok::<(), turnwright_core::Error>(())
@@ -55,6 +55,17 @@ pub(crate) struct CallFacts {
 }
 
 impl CallFacts {
+    /// A call that starts now.
+    pub(crate) fn new(checked: Box<Checked>, start: Instant) -> Self {
+        let timeout = checked.tool.timeout();
+        CallFacts {
+            checked,
+            deadline: timeout.and_then(|limit| start.checked_add(limit)),
+            cancellation: OnceLock::new(),
+            waits: Waits::default(),
+        }
+    }
+
     /// How long it may take.
     pub(crate) fn time(&self, start: Instant) -> TimeLimit<'_> {
         TimeLimit {
