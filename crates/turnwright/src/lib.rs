@@ -53,18 +53,19 @@ mod narrow;
 pub mod prelude;
 
 // By name, and not all: the module `tool` would stand beside the attribute of that name.
+pub use turnwright_core::gate::{GateAnswer, GateKind};
 pub use turnwright_core::{
     Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, ByteSender,
     ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation, DispatchContext,
-    Effects, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault, Field, Gates, History,
-    Inline, IntoSchema, IntoToolOutput, IntoToolResult, InvalidArguments, Json, Limit, Limits,
-    Media, MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware, Next, OnCollision,
-    PendingCall, RawArgs, Record, RecordKind, Rejection, Repair, RepairKind, Reporter, Retrievable,
-    Review, Schema, SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash,
-    Storage, Store, StoreExt, StreamClosed, Tool, ToolBuilder, ToolCall, ToolContext,
+    Effects, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault, Field, FinishReason,
+    Gates, History, Inline, IntoSchema, IntoToolResult, InvalidArguments, Json, Limit, Limits,
+    Media, MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware, ModelUsage, Next,
+    OnCollision, PendingCall, RawArgs, Record, RecordKind, Rejection, Repair, RepairKind, Reporter,
+    Retrievable, Review, Schema, SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact,
+    Stash, State, Storage, Store, StoreExt, StreamClosed, Tool, ToolBuilder, ToolCall, ToolContext,
     ToolDescription, ToolError, ToolExecutor, ToolOutput, ToolRegistry, TrustTier, Turn,
-    TurnContext, TurnEvent, TurnGate, TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome,
-    Usage, checksum, checksum_of_value,
+    TurnContext, TurnEvent, TurnEventKind, TurnGate, TurnInput, TurnOutcome, TurnRunner,
+    TurnStatus, TypedOutcome, Usage, checksum, checksum_of_value,
 };
 pub use turnwright_core::{
     answer, approval, artifact, artifact_tools, call, context, dispatch, error, event, gate, media,
@@ -86,6 +87,7 @@ pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::narrow::{enforced_format, narrow};
+    pub use turnwright_core::tool::returned;
     pub use {schemars, serde, serde_json};
 
     /// Compiles for a type whose default can be shown to the model.
