@@ -22,7 +22,8 @@ pub(super) async fn run(options: &args::TurnsAnswer, mut screen: Screen) -> anyh
     let open = gates
         .into_iter()
         .filter(|gate| *gate.turn_id == *summary.id() && gate.state == GateState::Open);
-    let gate = the_one(open.collect(), options.gate.as_deref())?;
+    let open: Vec<_> = open.collect();
+    let gate = the_one(&open, options.gate.as_deref())?;
     let decision = answer.decision();
     storage
         .store
@@ -69,7 +70,7 @@ fn given(options: &args::TurnsAnswer) -> anyhow::Result<GateAnswer> {
 }
 
 /// The only open gate, or the only one whose id has this prefix.
-fn the_one(open: Vec<Arc<GateRecord>>, prefix: Option<&str>) -> anyhow::Result<Arc<GateRecord>> {
+fn the_one(open: &[Arc<GateRecord>], prefix: Option<&str>) -> anyhow::Result<Arc<GateRecord>> {
     let mut fitting = open
         .iter()
         .filter(|gate| prefix.is_none_or(|prefix| gate.id().starts_with(prefix)));

@@ -13,7 +13,7 @@ use crate::event::Level;
 use crate::gate::{OpenGate, TurnWaiting};
 use crate::lease::HeldLease;
 use crate::record::{
-    CallState, GateState, Lease, Message, Record, RecordKind, TurnRecord, TurnState,
+    CallState, GateRecord, GateState, Lease, Message, Record, RecordKind, TurnRecord, TurnState,
 };
 use crate::schema::escape;
 use crate::store::{
@@ -244,7 +244,9 @@ impl TurnContext {
         let Some((place, _)) = found.bounds() else {
             return Ok(Vec::new());
         };
-        let turn = found.into_records().find_map(Record::into_turn);
+        let turn = found
+            .into_records()
+            .find_map(Record::downcast::<TurnRecord>);
         let query = Query::all().kind(RecordKind::ToolCall);
         let query = query.kind(RecordKind::Ledger).kind(RecordKind::Gate);
         let loaded = self.read(store, &query.after(place)).await?;
@@ -280,7 +282,7 @@ impl TurnContext {
     /// The error of a conversation in which a turn is suspended.
     fn waiting(&self, turn_id: &Arc<str>, records: impl Iterator<Item = Record>) -> Error {
         let gates = records
-            .filter_map(Record::into_gate)
+            .filter_map(Record::downcast::<GateRecord>)
             .filter(|gate| gate.turn_id == *turn_id && gate.state == GateState::Open);
         let waiting = TurnWaiting {
             conversation: self.conversation_id().as_str().into(),

@@ -18,7 +18,7 @@ use crate::artifact_tools::Forge;
 use crate::call::OpenCalls;
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{BoxError, Error, ErrorCode};
-use crate::event::EventKind;
+use crate::event::{EventKind, TurnEventKind};
 use crate::gate::Step;
 use crate::outcome::{Limit, TurnOutcome, TurnStatus};
 use crate::panic::text_of;
@@ -37,7 +37,6 @@ pub(crate) async fn drive(
 ) -> TurnOutcome {
     let start = Instant::now();
     turn.tell(|| EventKind::TurnStart {
-        conversation: turn.conversation_id().as_str().into(),
         resumed: matches!(begins, Begins::Resumed),
     });
     let mut iterations = 0;
@@ -69,14 +68,14 @@ pub(crate) async fn drive(
         });
     }
     let usage = turn.usage();
+    let duration = start.elapsed();
     turn.tell(|| EventKind::TurnEnd {
-        ended: ended.how.name(),
+        status: ended.how.state(),
         code: ended.how.error().map(|error| error.code().as_str()),
-        duration: start.elapsed(),
+        duration,
         usage,
     });
-    turn.end();
-    TurnOutcome {
+    let outcome = TurnOutcome {
         turn_id: Arc::clone(turn.shared_id()),
         conversation: turn.conversation_id().as_str().into(),
         ended: ended.how,
@@ -87,7 +86,10 @@ pub(crate) async fn drive(
         records: turn.inner().records.read().stored(),
         usage,
         iterations,
-    }
+    };
+    turn.hub().end(|| TurnEventKind::ended(&outcome, duration));
+    turn.end();
+    outcome
 }
 
 /// What a turn begins with.
@@ -276,7 +278,7 @@ impl Play<'_> {
         let ctx = DispatchContext::of_turn(self.turn.clone());
         // Keeps the artifact tools up to date. `None` if the runner makes none.
         let mut forge = self.turn.setup().forge.map(Forge::new);
-        let _pruning = ctx.tools().bind_context(&ctx);
+        ctx.tools().bind_context(&ctx);
         ctx.turn().tell(|| EventKind::DispatchStart);
         // However it ends.
         let _end = OnDrop(|| {

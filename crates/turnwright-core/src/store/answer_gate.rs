@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use super::{Batch, ConversationId, Loaded, Query, Store, StoreError};
 use crate::error::{Error, ErrorCode};
 use crate::gate::{admitted, check};
-use crate::record::{GateAnswer, GateRecord, GateState, Record, RecordKind, TurnState};
+use crate::record::{GateAnswer, GateRecord, GateState, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::{Schema, escape};
 
 /// How often it is tried against others that write the same conversation.
@@ -72,7 +72,10 @@ fn found(
     if let Some(damaged) = loaded.damaged.pop() {
         return Err(StoreError::damaged(damaged).into());
     }
-    let Some(gate) = loaded.into_records().find_map(Record::into_gate) else {
+    let Some(gate) = loaded
+        .into_records()
+        .find_map(Record::downcast::<GateRecord>)
+    else {
         let conversation = escape(conversation.as_str(), 80);
         let message = format!("the conversation `{conversation}` has no gate `{shown}`");
         return Err(Error::new(ErrorCode::UNKNOWN_TURN_GATE, message));
@@ -96,7 +99,9 @@ async fn check_turn(
 ) -> Result<(), Error> {
     let query = Query::all().kind(RecordKind::Turn).ids([&*gate.turn_id]);
     let loaded = store.load(conversation, &query).await?;
-    let turn = loaded.into_records().find_map(Record::into_turn);
+    let turn = loaded
+        .into_records()
+        .find_map(Record::downcast::<TurnRecord>);
     let over = turn.map(|turn| turn.state).filter(|state| {
         matches!(
             state,

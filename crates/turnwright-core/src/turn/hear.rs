@@ -47,7 +47,10 @@ impl TurnContext {
                 continue;
             };
             since = loaded.revision;
-            for gate in loaded.into_records().filter_map(Record::into_gate) {
+            for gate in loaded
+                .into_records()
+                .filter_map(Record::downcast::<GateRecord>)
+            {
                 self.hear(gate).await;
             }
         }

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
-use crate::event::{EventKind, TurnEvent};
+use crate::event::{EventKind, TurnEventKind};
 use crate::gate::{
     Counted, GateAnswer, GateKind, GatePlace, OpenGate, Settled, TurnGate, Wait, Waiter, gate_id,
 };
@@ -27,8 +27,8 @@ pub(crate) struct Asked {
     settled: Option<oneshot::Receiver<Settled>>,
     waiter: Waiter,
     how: &'static str,
-    /// The turns whose readers know of it: its own, and those around it.
-    heard_by: Vec<TurnContext>,
+    /// It is on the stream: then its end is too.
+    emitted: bool,
 }
 
 impl TurnContext {
@@ -122,7 +122,7 @@ impl TurnContext {
             settled: Some(settled),
             waiter,
             how: "aborted",
-            heard_by: Vec::new(),
+            emitted: false,
         })
     }
 }
@@ -134,7 +134,8 @@ impl Asked {
             return Err(nobody(&self.gate.kind));
         };
         if self.turn.and_outer().any(TurnContext::is_heard) {
-            Box::pin(self.say_opened()).await;
+            self.emit_opened();
+            self.emitted = true;
         }
         // Boxed: a future that waits does not carry the state of a write.
         let noted = match Box::pin(self.note_open()).await {
@@ -300,7 +301,7 @@ impl Asked {
     }
 
     /// Emits the gate on the stream of its turn and of those around it, whose gates are the same.
-    async fn say_opened(&mut self) {
+    fn emit_opened(&self) {
         let gate = Arc::new(OpenGate {
             id: Arc::clone(&self.id),
             kind: self.gate.kind.clone(),
@@ -309,10 +310,7 @@ impl Asked {
             schema: self.gate.document.clone(),
         });
         for turn in self.turn.and_outer() {
-            // Only if it was: a reader is not to hear of the end of what it did not hear of.
-            if turn.emit(|| TurnEvent::GateOpened(Arc::clone(&gate))).await {
-                self.heard_by.push(turn.clone());
-            }
+            turn.emit(|| TurnEventKind::GateOpened(Arc::clone(&gate)));
         }
     }
 }
@@ -325,8 +323,8 @@ impl Drop for Asked {
             false => self.how,
         };
         let id = &self.id;
-        for turn in &self.heard_by {
-            turn.emit_now(|| TurnEvent::GateClosed {
+        for turn in self.turn.and_outer().filter(|_| self.emitted) {
+            turn.emit(|| TurnEventKind::GateClosed {
                 id: Arc::clone(id),
                 how,
             });

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
-use crate::event::TurnEvent;
+use crate::event::TurnEventKind;
 use crate::panic::text_of;
 use crate::record::{GateRecord, Record, RecordKind, TimelineRecord};
 use crate::record_log::Origin;
@@ -94,7 +94,7 @@ impl TurnContext {
         }
         let Some(store) = self.record_store() else {
             self.keep_changes(&changes);
-            self.say(&changes).await;
+            self.say(&changes);
             return Ok(());
         };
         if self.inner().store_hangs.is_set() {
@@ -149,7 +149,7 @@ impl TurnContext {
             }
             turn.keep_changes(&changes);
             drop(writing);
-            turn.say(&changes).await;
+            turn.say(&changes);
             Ok(())
         });
         // Most stores answer at once, and then no task is needed.
@@ -174,12 +174,12 @@ impl TurnContext {
 
     /// Emits the events of what was stored. Every write comes through here, so a record is on the stream however it was
     /// stored.
-    async fn say(&self, changes: &[Change]) {
+    fn say(&self, changes: &[Change]) {
         for change in changes {
             if let Change::Put(record) = change
-                && let Some(event) = TurnEvent::of_record(record)
+                && let Some(event) = TurnEventKind::of_record(record)
             {
-                self.emit(|| event).await;
+                self.emit(|| event);
             }
         }
     }
@@ -219,7 +219,9 @@ impl Unless {
         let query = Query::all().kind(RecordKind::Gate).ids([&*self.gate_id]);
         let loaded = turn.read(store, &query).await?;
         let revision = loaded.revision;
-        let gate = loaded.into_records().find_map(Record::into_gate);
+        let gate = loaded
+            .into_records()
+            .find_map(Record::downcast::<GateRecord>);
         let answered = gate.filter(|gate| gate.answer().is_some() && gate.closed_at != self.known);
         match answered {
             None => Ok(Some(revision)),

@@ -10,7 +10,7 @@ use super::turn::TurnContext;
 use super::turn_records::TurnRecords;
 use crate::cancel::Cancellation;
 use crate::error::Error;
-use crate::event::Level;
+use crate::event::{Level, LogEntry};
 use crate::gate::TurnGate;
 use crate::record::Message;
 use crate::render::Taint;
@@ -72,8 +72,24 @@ impl DispatchContext {
         }))
     }
 
-    /// The turn that it belongs to.
+    /// Returns the turn that the dispatch belongs to.
     #[must_use]
+    // The aliases lead the compiler's suggestion here when one of these methods is called on the wrong context.
+    #[doc(alias(
+        "abort",
+        "add_usage",
+        "answer_format",
+        "artifact_limits",
+        "ensure_held",
+        "events",
+        "inline_limit",
+        "outer_tools",
+        "per_turn",
+        "reach",
+        "secret",
+        "spool",
+        "store",
+    ))]
     pub fn turn(&self) -> &TurnContext {
         &self.0.turn
     }
@@ -136,6 +152,16 @@ impl DispatchContext {
     }
 
     /// Returns a handle to the records of the turn.
+    #[doc(alias(
+        "hydrate",
+        "memories",
+        "messages",
+        "own_tool_calls",
+        "retrievables",
+        "thoughts",
+        "timeline",
+        "tool_calls"
+    ))]
     pub fn records(&self) -> TurnRecords<'_> {
         self.0.turn.records()
     }
@@ -186,9 +212,9 @@ impl DispatchContext {
         self.0.turn.usage()
     }
 
-    /// Emits a log message for operators.
-    pub fn log(&self, level: Level, message: impl Into<String>) {
-        self.0.turn.log(level, message);
+    /// Logs a message for operators: a text, or a [`LogEntry`] with a kind and data.
+    pub fn log(&self, level: Level, entry: impl Into<LogEntry>) {
+        self.0.turn.log(level, entry);
     }
 
     /// Emits a warning for operators: see [`TurnContext::warn`].

@@ -68,9 +68,9 @@ async fn a_rejected_answer_goes_back_to_the_model_with_the_reason() {
     let mut rejected = Vec::new();
     let mut said = Vec::new();
     while let Some(event) = turn.next().await {
-        match event {
-            TurnEvent::Message(message) => said.push(message.id().to_owned()),
-            TurnEvent::AnswerRejected { id, reason, .. } => {
+        match event.kind {
+            TurnEventKind::Message(message) => said.push(message.id().to_owned()),
+            TurnEventKind::AnswerRejected { id, reason, .. } => {
                 assert!(reason.contains("Say \"yes\"."), "{reason}");
                 rejected.push(id.unwrap().to_string());
             }
@@ -146,7 +146,7 @@ async fn work_that_waits_for_the_ack_runs_when_the_answer_is_accepted() {
             let notes = notes.clone();
             async move {
                 let ran = notes.clone();
-                ctx.on_ack(move || ran.note("acked")).keep();
+                ctx.on_ack(move || ran.note("acked"));
                 ctx.answer(["perhaps", "yes"][ctx.iteration() as usize - 1])
                     .await?;
                 // The executor sees what it did, as without `auto_ack(false)`.

@@ -177,7 +177,7 @@ async fn a_new_turn_waits_for_the_one_that_is_being_called_off() {
     let runner = world.runner(&model).tool(act).build().unwrap();
     let turn = runner.start(go_input());
     reached.notified().await;
-    drop(turn);
+    drop(turn.cancel_on_drop());
     let outcome = runner.run(TurnInput::new("hello").conversation(TALK)).await;
     assert_eq!(outcome.text, "Hello.");
     let turns = world.store.turns(&ConversationId::new(TALK)).await.unwrap();
@@ -418,8 +418,8 @@ async fn what_was_seen_of_a_lease_counts_for_the_next_attempt() {
     let mut attempts = 0;
     let outcome = loop {
         attempts += 1;
-        let patience = TurnInput::empty().deadline(TERM / 4);
-        let outcome = runner.resume_with(TURN, patience).await.unwrap().await;
+        let patience = TurnInput::resume(TURN).deadline(TERM / 4);
+        let outcome = runner.resume(patience).await.unwrap().await;
         if outcome.is_answered() || attempts == 10 {
             break outcome;
         }
