@@ -93,7 +93,8 @@ impl TurnRunner {
     }
 
     /// As [`TurnRunner::resume`], with what the turn cannot have kept: its conversation where several have a turn of this id,
-    /// tools of its own, observers, a deadline, a cancellation. What stands in its stash counts over what was kept.
+    /// tools of its own, observers, a cancellation. Its stash, instructions, settings and budget take precedence over what
+    /// was kept: give a larger [`Budget`](crate::Budget) to a turn that has used up its own.
     ///
     /// # Errors
     /// As [`TurnRunner::resume`]; `E_INVALID_TURN_CONTEXT` if the input says something.
@@ -173,7 +174,9 @@ impl TurnContext {
             let found = Found { turn, place, next };
             resumable(self, &found)?;
             self.check_calls(&**store, &found).await?;
-            let record = Arc::new(found.turn.resumed());
+            let mut record = found.turn.resumed();
+            record.settings = self.settings_with(&found.turn);
+            let record = Arc::new(record);
             let hold = self.hold_on(&free, Arc::clone(&record));
             let changes = vec![
                 Change::Put(record.into()),
@@ -192,7 +195,10 @@ impl TurnContext {
                 self.stash().set(path, value.clone())?;
             }
         }
+        self.resume_settings(&found.turn);
         self.inner().usage.lock().itself += found.turn.usage;
+        let (elapsed, calls) = (found.turn.elapsed, found.turn.tool_calls);
+        self.inner().meter.resume(elapsed, calls);
         let left = self.load_own(&**store, &found).await?;
         let last = self.last_said();
         let answered = last

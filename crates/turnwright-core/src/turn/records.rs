@@ -103,6 +103,12 @@ impl TurnContext {
         came.map(|one| Arc::clone(&one.record)).collect()
     }
 
+    /// Whether a call was made in this turn.
+    pub(crate) fn has_called(&self) -> bool {
+        let records = self.inner().records.read();
+        records.tool_calls.all().any(|one| one.place.in_this_turn)
+    }
+
     /// The call of that id, if it is one of this turn's.
     #[must_use]
     pub fn tool_call(&self, id: &str) -> Option<Arc<ToolCall>> {
@@ -165,6 +171,12 @@ impl TurnContext {
                 {
                     batch.changes.push(renewal);
                     renewed = Some((hold, since));
+                }
+                let has_turn = |change: &Change| matches!(change, Change::Put(Record::Turn(_)));
+                if !batch.changes.iter().any(has_turn) {
+                    let along = !batch.changes.is_empty();
+                    let used = turn.unnoted_use(hold, along);
+                    batch.changes.extend(used.map(Change::Put));
                 }
                 if batch.changes.is_empty() {
                     // Somebody else has renewed it meanwhile.

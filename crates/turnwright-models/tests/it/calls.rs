@@ -560,13 +560,9 @@ async fn a_server_that_knows_no_schemas_is_told_in_words() {
         (TypedAnswers::Prompt, Value::Null),
     ] {
         let script = Script::new([says(r#"{"yes": true}"#)]);
-        let model = script
-            .builder()
-            .system_prompt("Be exact.")
-            .typed_answers(how)
-            .build()
-            .unwrap();
-        let runner = turnwright_core::runner(model).build().unwrap();
+        let model = script.builder().typed_answers(how).build().unwrap();
+        let runner = turnwright_core::runner(model).instructions("Be exact.");
+        let runner = runner.build().unwrap();
         assert!(
             runner
                 .run_typed::<Yes>("Is it?")

@@ -2,6 +2,7 @@
 
 mod call;
 mod dispatch;
+mod meter;
 mod outer;
 mod setup;
 mod signal;
@@ -14,6 +15,7 @@ pub use signal::{AckGuard, Signal};
 pub use turn::{TurnContext, WeakTurnContext};
 
 pub(crate) use call::{Call, CallFacts, Checked};
+pub(crate) use meter::CallPermit;
 pub(crate) use outer::Outer;
 pub(crate) use setup::{Setup, setup_methods};
 pub(crate) use turn_state::TurnParts;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::artifact::ArtifactLimits;
+use crate::settings::TurnSettings;
 use crate::spool::{MemorySpool, Spool};
 use crate::state::State;
 use crate::store::Store;
@@ -33,9 +34,12 @@ pub(crate) struct Setup {
     pub(crate) artifact_limits: ArtifactLimits,
     pub(crate) parallel_calls: usize,
     pub(crate) iteration_limit: u32,
+    pub(crate) announces_last_iteration: bool,
     pub(crate) forge: Option<ForgePolicy>,
     pub(crate) trace_content: bool,
     pub(crate) state: State,
+    /// Instructions, model settings and budget of every turn.
+    pub(crate) settings: TurnSettings,
 }
 
 /// The defaults that the methods of the builders name.
@@ -60,9 +64,11 @@ impl Default for Setup {
             artifact_limits: ArtifactLimits::default(),
             parallel_calls: 16,
             iteration_limit: 64,
+            announces_last_iteration: false,
             forge: Some(ForgePolicy::Stable),
             trace_content: false,
             state: State::default(),
+            settings: TurnSettings::default(),
         }
     }
 }

@@ -178,16 +178,14 @@ impl TurnContext {
         self.0.usage.lock().itself
     }
 
-    /// Adds to what the turn has used, and tells it.
+    /// Adds to what the turn has used, and tells it. It counts for the turns around it too.
     pub fn add_usage(&self, usage: Usage) {
         self.0.usage.lock().itself += usage;
         self.tell(|| EventKind::Usage { usage });
-    }
-
-    /// Adds what a turn has used that was made for one of its calls.
-    pub(crate) fn add_usage_below(&self, usage: Usage) {
-        self.0.usage.lock().below += usage;
-        self.tell(|| EventKind::Usage { usage });
+        for outer in self.and_outer().skip(1) {
+            outer.0.usage.lock().below += usage;
+            outer.tell(|| EventKind::Usage { usage });
+        }
     }
 
     /// A handle that does not keep the turn alive.

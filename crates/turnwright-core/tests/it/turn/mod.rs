@@ -1,6 +1,7 @@
 //! The loop, sentence by sentence.
 
 mod approval;
+mod budget;
 mod buses;
 mod calls;
 mod cancel;
@@ -13,6 +14,7 @@ mod hostile;
 mod hydrate;
 mod order;
 mod resume;
+mod settings;
 mod signals;
 mod stash;
 mod sub_agent;
