@@ -8,37 +8,37 @@ use crate::error::ErrorCode;
 
 /// Settings in which each field is set or not.
 fn any_settings() -> impl Strategy<Value = ModelSettings> {
-    let option = proptest::option::of;
     let numbers = (
-        option(0.0..2.0),
-        option(0.0..1.0),
-        option(1_u64..9),
-        option(0_i64..9),
+        proptest::option::of(0.0..2.0),
+        proptest::option::of(0.0..1.0),
+        proptest::option::of(1_u64..9),
+        proptest::option::of(0_i64..9),
     );
-    let penalties = (option(-2.0..2.0), option(-2.0..2.0));
+    let penalties = (
+        proptest::option::of(-2.0..2.0),
+        proptest::option::of(-2.0..2.0),
+    );
     let effort = prop_oneof![Just(ReasoningEffort::Low), Just(ReasoningEffort::High)];
     let choice = prop_oneof![Just(ToolChoice::Auto), Just(ToolChoice::Tool("t".into()))];
     let words = (
-        option(proptest::collection::vec("[a-c]{1,2}", 0..2)),
-        option(effort),
-        option(any::<bool>()),
-        option(choice),
+        proptest::option::of(proptest::collection::vec("[a-c]{1,2}", 0..2)),
+        proptest::option::of(effort),
+        proptest::option::of(any::<bool>()),
+        proptest::option::of(choice),
     );
     let keys = proptest::collection::vec(("[pq]", "[a-c]", 0..9), 0..4);
     (numbers, penalties, words, keys).prop_map(|(numbers, penalties, words, keys)| {
-        let settings = ModelSettings {
-            temperature: numbers.0,
-            top_p: numbers.1,
-            max_output_tokens: numbers.2,
-            seed: numbers.3,
-            presence_penalty: penalties.0,
-            frequency_penalty: penalties.1,
-            stop_sequences: words.0,
-            reasoning_effort: words.1,
-            parallel_tool_calls: words.2,
-            tool_choice: words.3,
-            ..ModelSettings::new()
-        };
+        let mut settings = ModelSettings::new();
+        settings.temperature = numbers.0;
+        settings.top_p = numbers.1;
+        settings.max_output_tokens = numbers.2;
+        settings.seed = numbers.3;
+        settings.presence_penalty = penalties.0;
+        settings.frequency_penalty = penalties.1;
+        settings.stop_sequences = words.0;
+        settings.reasoning_effort = words.1;
+        settings.parallel_tool_calls = words.2;
+        settings.tool_choice = words.3;
         let add = |settings: ModelSettings, (protocol, name, value): (String, String, i32)| {
             settings.provider(protocol, json!({ name: value }))
         };

@@ -50,7 +50,8 @@ fn the_environment_names_server_key_and_model() {
 
 #[test]
 fn an_environment_that_says_too_little_is_an_error_that_names_the_variable_and_the_method() {
-    let cases: [(&[(&str, &str)], &[&str]); 4] = [
+    type Variables = [(&'static str, &'static str)];
+    let cases: [(&Variables, &[&str]); 4] = [
         (&[], &["OPENAI_API_KEY", "`.api_key(", "OPENAI_BASE_URL"]),
         (&[("OPENAI_API_KEY", " ")], &["OPENAI_API_KEY"]),
         (

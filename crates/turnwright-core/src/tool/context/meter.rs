@@ -11,14 +11,19 @@ use crate::usage::Usage;
 
 /// What a turn has used besides tokens, and whether it came to a limit. Turns under its calls are included.
 pub(crate) struct Meter {
-    start: Instant,
-    /// How long the turn ran before it was resumed.
-    before: Mutex<Duration>,
+    clock: Mutex<Clock>,
     calls: Mutex<Calls>,
     /// The limit that it came to: nothing more is begun.
     reached: Mutex<Option<Limit>>,
     /// What the turn's record says was used: tokens, and calls that have ended.
     pub(crate) noted: Mutex<(Usage, u64)>,
+}
+
+struct Clock {
+    /// When this run began. Of a resumed turn: once it had its lease.
+    start: Instant,
+    /// How long the turn ran before it was resumed.
+    before: Duration,
 }
 
 #[derive(Default)]
@@ -32,8 +37,10 @@ struct Calls {
 impl Meter {
     pub(crate) fn new() -> Self {
         Meter {
-            start: Instant::now(),
-            before: Mutex::default(),
+            clock: Mutex::new(Clock {
+                start: Instant::now(),
+                before: Duration::ZERO,
+            }),
             calls: Mutex::default(),
             reached: Mutex::default(),
             noted: Mutex::default(),
@@ -42,19 +49,23 @@ impl Meter {
 
     /// Continues from what the turn used before it was resumed.
     pub(crate) fn resume(&self, elapsed: Duration, calls: u64) {
-        *self.before.lock() = elapsed;
+        *self.clock.lock() = Clock {
+            start: Instant::now(),
+            before: elapsed,
+        };
         self.calls.lock().taken += calls;
     }
 
     /// How long the turn has run, in all its runs.
     pub(crate) fn elapsed(&self) -> Duration {
-        self.before.lock().saturating_add(self.start.elapsed())
+        let clock = self.clock.lock();
+        clock.before.saturating_add(clock.start.elapsed())
     }
 
     /// When a turn that may run so long is over.
     pub(crate) fn ends_at(&self, time: Duration) -> Option<Instant> {
-        let left = time.saturating_sub(*self.before.lock());
-        self.start.checked_add(left)
+        let clock = self.clock.lock();
+        clock.start.checked_add(time.saturating_sub(clock.before))
     }
 
     /// The calls that have ended.

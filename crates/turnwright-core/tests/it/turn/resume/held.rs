@@ -424,7 +424,7 @@ async fn what_was_seen_of_a_lease_counts_for_the_next_attempt() {
             break outcome;
         }
     };
-    assert_eq!(outcome.text, "All is well.");
+    assert_eq!(outcome.text, "All is well.", "{}", outcome.ended);
     assert!((4..=5).contains(&attempts), "{attempts}");
 }
 
