@@ -77,7 +77,7 @@ pub use media::{Media, MediaKind};
 pub use outcome::{Limit, TurnOutcome, TurnStatus};
 pub use pipeline::{Middleware, Next};
 pub use record::{Message, Record, RecordKind, Retrievable, ToolCall};
-pub use runner::{Conversation, Turn, TurnInput, TurnRunner, TypedOutcome, runner};
+pub use runner::{Conversation, History, Turn, TurnInput, TurnRunner, TypedOutcome, runner};
 pub use schema::{
     CheckedArgs, Fault, Field, IntoSchema, InvalidArguments, Limits, RawArgs, Rejection, Repair,
     RepairKind, Schema, SchemaError, SchemaOptions, SchemaProblem,

@@ -20,7 +20,6 @@
 //!     let runner = turnwright_core::runner(model)
 //!         .store(store.clone())
 //!         .secret(ConversationSecret::from_bytes(secret))
-//!         .remembering()
 //!         .build()?;
 //!     let answer = Conversation::new(&runner, "chat-1").say(text).await.into_answer()?;
 //!     store.close().await?;

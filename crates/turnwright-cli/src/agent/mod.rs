@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use turnwright::RecordKind;
-use turnwright::middleware::hydrate;
 use turnwright::prelude::*;
 use turnwright::reconcile::ask_operator;
-use turnwright::runner::TurnRunnerBuilder;
+use turnwright::runner::{History, TurnRunnerBuilder};
 use turnwright_testkit::cassette::Cassette;
 
 use server::Server;
@@ -78,8 +77,8 @@ impl Agent {
             Some(model) => own_model(model, &options, record)?,
             None => server_model(&options, record).await?,
         };
-        let last = options.last.unwrap_or(usize::MAX);
-        let runner = runner.turn_input(hydrate().kinds(SENT).last(last));
+        let history = options.last.map_or_else(History::all, History::last);
+        let runner = runner.history(history.kinds(SENT));
         let runner = apply(extensions.settings, runner)
             .tools(tools.clone())
             .policy(asks_before_writes());

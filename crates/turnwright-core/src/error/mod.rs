@@ -244,6 +244,8 @@ codes! {
     TURN_LIMIT, false, Unavailable, "The task reached a limit before it was completed.";
     /// The answer of a turn is not of the type that was asked for.
     INVALID_ANSWER, false, InvalidArguments, "The answer was not accepted.";
+    /// Middleware rejected the answer of a turn, and the model was not asked again.
+    ANSWER_REJECTED, false, Denied, "The answer was rejected.";
     /// An artifact's bytes could not be read.
     ARTIFACT_UNREADABLE, false, Unavailable, "The artifact could not be read. Try again later.";
     /// A question to an artifact that makes no sense: a bad pattern, a bad path.

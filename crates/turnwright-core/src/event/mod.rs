@@ -128,6 +128,16 @@ pub enum EventKind {
         /// How: `resolved`, `rejected`, `timedOut` or `aborted`.
         how: &'static str,
     },
+    /// An answer of the model was rejected, because it does not match its type or because middleware rejected it.
+    #[non_exhaustive]
+    AnswerRejected {
+        /// The message that was the answer, if there was one.
+        id: Option<Arc<str>>,
+        /// The reason, as the model reads it.
+        reason: String,
+        /// How often the model may try again.
+        retries_left: u32,
+    },
     /// Somebody in the turn has something to say to operators.
     #[non_exhaustive]
     Log {
@@ -251,6 +261,7 @@ impl EventKind {
             EventKind::IterationEnd { .. } => "iterationEnd",
             EventKind::GateOpened { .. } => "turnGateOpen",
             EventKind::GateClosed { .. } => "turnGateClosed",
+            EventKind::AnswerRejected { .. } => "answerRejected",
             EventKind::Log { .. } => "log",
             EventKind::Usage { .. } => "usage",
             EventKind::Error { .. } => "error",

@@ -86,6 +86,15 @@ pub enum TurnEvent {
     /// [`is_cut_off`](ToolCall::is_cut_off) and [`is_error`](ToolCall::is_error) are true.
     #[serde(serialize_with = "record")]
     ToolCallIncomplete(Arc<ToolCall>),
+    /// An answer was rejected, because it does not match its type or because middleware rejected it. If the model may try again,
+    /// another message follows.
+    #[non_exhaustive]
+    AnswerRejected {
+        /// The message that was the answer, if there was one.
+        id: Option<Arc<str>>,
+        /// The reason, as the model reads it.
+        reason: String,
+    },
     /// The pieces under this id so far are void: what follows starts from the beginning.
     Discarded {
         /// The id of the pieces.
@@ -149,6 +158,7 @@ impl TurnEvent {
             TurnEvent::GateClosed { .. } => "turnGateClosed",
             TurnEvent::ToolCall(_) => "toolCall",
             TurnEvent::ToolCallIncomplete(_) => "toolCallIncomplete",
+            TurnEvent::AnswerRejected { .. } => "answerRejected",
             TurnEvent::Discarded { .. } => "discarded",
         }
     }
@@ -189,6 +199,7 @@ impl fmt::Debug for TurnEvent {
             | TurnEvent::ToolCallProgress { id, .. }
             | TurnEvent::GateClosed { id, .. }
             | TurnEvent::Discarded { id } => id,
+            TurnEvent::AnswerRejected { id, .. } => id.as_deref().unwrap_or_default(),
             TurnEvent::GateOpened(gate) => &gate.id,
             TurnEvent::Message(message) => message.id(),
             TurnEvent::Thought(thought) => thought.id(),

@@ -2,7 +2,6 @@
 //!
 //! | | stands in | does |
 //! | --- | --- | --- |
-//! | [`hydrate`] | turn input | loads what was before |
 //! | [`fetch_tools`] | turn input | brings tools that are known only now |
 //! | [`tool_filter`] | turn or dispatch input | takes tools away, or hides them |
 //! | [`audit`] | turn input | tells of each call once, however the turn ends |
@@ -14,7 +13,7 @@
 //! or is read from its records.
 //!
 //! ```
-//! use turnwright_core::middleware::{hydrate, repeated_call_guard};
+//! use turnwright_core::middleware::repeated_call_guard;
 //! use turnwright_core::DispatchContext;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -22,7 +21,6 @@
 //!     ctx.answer("Done.").await?;
 //!     Ok(())
 //! })
-//! .turn_input(hydrate().last(20))
 //! .dispatch_input(repeated_call_guard(3))
 //! .build()?;
 //! assert_eq!(runner.run("Begin!").await.into_answer()?, "Done.");
@@ -32,8 +30,6 @@
 mod audit;
 mod audited_call;
 mod fetch_tools;
-mod hydrate;
-mod pages;
 mod repeated_call_guard;
 mod tool_filter;
 
@@ -43,6 +39,5 @@ mod tests;
 pub use audit::{Audit, AuditSink, audit};
 pub use audited_call::AuditedCall;
 pub use fetch_tools::{FetchTools, fetch_tools};
-pub use hydrate::{Hydrate, hydrate};
 pub use repeated_call_guard::{RepeatedCallGuard, repeated_call_guard};
 pub use tool_filter::{ToolFilter, tool_filter, tool_filter_by_meta, tool_filter_in};

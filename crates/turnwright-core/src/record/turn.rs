@@ -28,8 +28,12 @@ pub struct TurnRecord {
     pub(crate) settings: TurnSettings,
     /// The tiers of the outer prompt, for a turn that runs under a call and inherits its rules.
     pub(crate) outer_tiers: Option<Vec<TrustTier>>,
-    /// The id of the message that was its answer, once it has one.
+    /// The id of the message that is its answer, once it has one.
     pub answer: Option<Arc<str>>,
+    /// The id of the message that is proposed as its answer and not decided on yet.
+    pub(crate) proposed: Option<Arc<str>>,
+    /// The ids of the messages that were rejected as its answer.
+    pub(crate) rejected: Vec<Arc<str>>,
     /// How often it was started or resumed.
     pub runs: u32,
     /// The iterations that it took, as far as they were noted.
@@ -90,6 +94,8 @@ impl TurnRecord {
             settings: TurnSettings::default(),
             outer_tiers: None,
             answer: None,
+            proposed: None,
+            rejected: Vec::new(),
             runs: 1,
             iterations: 0,
             usage: Usage::default(),
@@ -117,6 +123,12 @@ impl TurnRecord {
         // A clock that was set back does not end a turn before it began.
         record.ended_at = Some(SystemTime::now().max(record.began_at));
         record
+    }
+
+    /// A message was rejected as its answer.
+    pub(crate) fn reject(&mut self, message: Option<&Arc<str>>) {
+        (self.answer, self.proposed) = (None, None);
+        self.rejected.extend(message.cloned());
     }
 
     /// The turn's id.

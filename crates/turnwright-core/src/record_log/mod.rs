@@ -82,13 +82,14 @@ records! {
 }
 
 impl Records {
-    pub(crate) fn last_answer(&self) -> Option<Arc<Message>> {
+    /// The last message of the model in this turn whose id counts.
+    pub(crate) fn last_answer(&self, counts: impl Fn(&str) -> bool) -> Option<Arc<Message>> {
         let mut of_this_turn = self
             .messages
             .all()
             .rev()
             .take_while(|one| one.place.in_this_turn);
-        let answer = of_this_turn.find(|one| one.record.is_answer());
+        let answer = of_this_turn.find(|one| one.record.is_answer() && counts(one.record.id()));
         answer.map(|one| Arc::clone(&one.record))
     }
 }

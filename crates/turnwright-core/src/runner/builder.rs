@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::history::History;
 use super::turn_runner::{Plan, TurnRunner};
 use crate::artifact_tools::ForgePolicy;
 use crate::dispatch::Executor;
@@ -27,8 +28,9 @@ const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 
 /// Starts to build a [`TurnRunner`] around an executor: a model, or anything else that decides.
 ///
-/// Turns that name a conversation ([`TurnInput::conversation`](crate::TurnInput::conversation)) are stored, and start with the
-/// earlier turns of that conversation. A turn without one lives in memory and leaves nothing behind.
+/// Naming a conversation ([`TurnInput::conversation`](crate::TurnInput::conversation)) is what makes a turn see earlier turns: it
+/// is stored, and starts with the history of that conversation. Default: [`History::all`]; change it with
+/// [`history`](TurnRunnerBuilder::history). A turn that names no conversation lives in memory and leaves nothing behind.
 ///
 /// ```
 /// use turnwright_core::{DispatchContext, TurnInput};
@@ -53,7 +55,6 @@ pub fn runner(executor: impl Executor + 'static) -> TurnRunnerBuilder {
 pub struct TurnRunnerBuilder {
     plan: Plan,
     tools: Vec<Result<Tool, Error>>,
-    remembers: bool,
 }
 
 impl TurnRunnerBuilder {
@@ -73,6 +74,7 @@ impl TurnRunnerBuilder {
             executor,
             setup: Arc::new(setup),
             tools: ToolRegistry::default(),
+            history: History::all(),
             turn_input: Pipeline::new("turn-input", input, cancelled),
             turn_output: Pipeline::new("turn-output", output, cancelled),
             dispatch_input: Pipeline::new("dispatch-input", dispatch, over),
@@ -83,7 +85,6 @@ impl TurnRunnerBuilder {
         TurnRunnerBuilder {
             plan,
             tools: Vec::new(),
-            remembers: true,
         }
     }
 
@@ -167,6 +168,31 @@ impl TurnRunnerBuilder {
         self
     }
 
+    /// Sets how much of the earlier conversation a turn starts with. It is loaded before the turn's input middleware runs.
+    ///
+    /// Default: [`History::all`]. Turns that name no conversation have no history.
+    ///
+    /// ```
+    /// use turnwright_core::runner::History;
+    /// use turnwright_core::{DispatchContext, TurnInput};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let counts = |ctx: DispatchContext| async move {
+    ///     ctx.answer(ctx.messages().len().to_string()).await?;
+    ///     Ok(())
+    /// };
+    /// let runner = turnwright_core::runner(counts).history(History::none()).build()?;
+    /// for _ in 0..2 {
+    ///     let outcome = runner.run(TurnInput::new("hello").conversation("chat-1")).await;
+    ///     assert_eq!(outcome.text, "1");
+    /// }
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    pub fn history(mut self, history: History) -> Self {
+        self.plan.history = history;
+        self
+    }
+
     /// A tool of every turn. Takes what `#[tool]` functions and builders give, errors included, which `build` tells.
     pub fn tool(mut self, tool: impl IntoTool) -> Self {
         self.tools.push(tool.into_tool());
@@ -188,13 +214,6 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Earlier turns of the conversation are there: [`hydrate`](crate::middleware::hydrate) is the outermost layer of the turn's
-    /// input, unless one is said.
-    pub fn remembering(mut self) -> Self {
-        self.remembers = true;
-        self
-    }
-
     /// Around the end of a turn that was answered or refused.
     pub fn turn_output(mut self, layer: impl Middleware<TurnContext> + 'static) -> Self {
         self.plan.turn_output.layers().push(Arc::new(layer));
@@ -207,7 +226,8 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// After the executor, in each iteration that ended without a signal.
+    /// Adds a layer after the executor, in each iteration that ended without a signal. With
+    /// [`auto_ack(false)`](Self::auto_ack) it also runs after an answer, and decides on it.
     pub fn dispatch_output(mut self, layer: impl Middleware<DispatchContext> + 'static) -> Self {
         self.plan.dispatch_output.layers().push(Arc::new(layer));
         self
@@ -230,6 +250,53 @@ impl TurnRunnerBuilder {
     /// one is not announced. Default: `false`.
     pub fn announce_last_iteration(mut self, yes: bool) -> Self {
         self.setup().announces_last_iteration = yes;
+        self
+    }
+
+    /// Sets whether an answer of the executor ends the dispatch at once. Default: `true`.
+    ///
+    /// With `false` the answer is only proposed. Dispatch output middleware runs, reads it with
+    /// [`DispatchContext::proposed_answer`], and accepts it or rejects it with a reason. The model reads the reason and is asked
+    /// again. An answer that no layer decides on is accepted at the end of the pipeline. Executors need not change.
+    ///
+    /// The rejected answer and the reason stay in the conversation's records. Answers of a type
+    /// ([`TurnRunner::run_typed`](crate::TurnRunner::run_typed)) reach the layers only if they match it.
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, Next};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let model = |ctx: DispatchContext| async move {
+    ///     ctx.answer(match ctx.iteration() {
+    ///         1 => "It should be fine.",
+    ///         _ => "It is fine: see ticket 17.",
+    ///     })
+    ///     .await?;
+    ///     Ok(())
+    /// };
+    /// let cites = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
+    ///     match ctx.proposed_answer() {
+    ///         Some(answer) if !answer.text().contains("ticket") => {
+    ///             answer.reject("Name the ticket that you rely on.")?;
+    ///             Ok(())
+    ///         }
+    ///         _ => next.run().await,
+    ///     }
+    /// };
+    /// let runner = turnwright_core::runner(model).auto_ack(false).dispatch_output(cites).build()?;
+    /// let outcome = runner.run("Is it fine?").await;
+    /// assert_eq!(outcome.text, "It is fine: see ticket 17.");
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    pub fn auto_ack(mut self, yes: bool) -> Self {
+        self.setup().auto_ack = yes;
+        self
+    }
+
+    /// Sets how often the model is asked again after an answer that a layer rejected. Then the turn fails with
+    /// `E_ANSWER_REJECTED`. A resumed turn counts from zero. Default: 3.
+    pub fn answer_retries(mut self, times: u32) -> Self {
+        self.setup().answer_retries = times;
         self
     }
 
@@ -269,9 +336,6 @@ impl TurnRunnerBuilder {
     /// `E_INVALID_TURN_RUNNER_CONFIG`, which names every wrong field; the error of a tool that is not well defined;
     /// `E_TOOL_ALREADY_REGISTERED` if two have one name.
     pub fn build(mut self) -> Result<TurnRunner, Error> {
-        if self.remembers {
-            self.plan.remember();
-        }
         self.setup().take_spool_of_store();
         let (plan, setup) = (&self.plan, &self.plan.setup);
         let mut wrong = Violations::default();

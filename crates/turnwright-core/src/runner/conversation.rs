@@ -1,4 +1,4 @@
-//! A chat that remembers.
+//! The turns of one conversation.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use super::turn_runner::TurnRunner;
 use super::typed::TypedOutcome;
 use crate::outcome::TurnOutcome;
 
-/// Turns of one conversation, one after the other: each knows what was said, thought and called before.
+/// The turns of one conversation, one after the other. Each turn starts with what the runner's [`History`](super::History)
+/// loads of the earlier ones; by default that is everything.
 ///
 /// ```
 /// use turnwright_core::{Conversation, DispatchContext};
@@ -37,7 +38,7 @@ impl Conversation {
     /// The conversation of this id: a new one, or one that the runner's store knows.
     pub fn new(runner: &TurnRunner, id: impl Into<Arc<str>>) -> Self {
         Conversation {
-            runner: runner.remembering(),
+            runner: runner.clone(),
             id: id.into(),
         }
     }

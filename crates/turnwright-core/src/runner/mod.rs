@@ -1,7 +1,7 @@
 //! Turns: from what a user says to an answer, with everything in between.
 //!
 //! ```text
-//! TurnRunner ─ turn-input ─▶ dispatch ─ loop { forge → dispatch-input → Executor → dispatch-output } ─▶ turn-output ─▶ TurnOutcome
+//! TurnRunner ─ history ─ turn-input ─▶ dispatch ─ loop { forge → dispatch-input → Executor → dispatch-output } ─▶ turn-output ─▶ TurnOutcome
 //! ```
 //!
 //! ```
@@ -21,9 +21,11 @@
 //! ```
 
 mod acquire;
+mod answers;
 mod builder;
 mod conversation;
 mod handle;
+mod history;
 mod input;
 mod resume;
 mod run_loop;
@@ -33,6 +35,7 @@ mod typed;
 pub use builder::{IntoTool, TurnRunnerBuilder, runner};
 pub use conversation::Conversation;
 pub use handle::{Turn, TurnHandle, TurnStream};
+pub use history::History;
 pub use input::TurnInput;
 pub use turn_runner::TurnRunner;
 pub use typed::TypedOutcome;

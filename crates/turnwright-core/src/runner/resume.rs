@@ -24,6 +24,8 @@ pub(crate) struct Resumed {
     pub(crate) left: OpenCalls,
     /// It had its answer, and ended before that was noted.
     pub(crate) answered: bool,
+    /// Its last message was proposed as its answer, and not decided on.
+    pub(crate) proposed: bool,
 }
 
 /// A turn as the store has it.
@@ -199,19 +201,27 @@ impl TurnContext {
         self.inner().usage.lock().itself += found.turn.usage;
         let (elapsed, calls) = (found.turn.elapsed, found.turn.tool_calls);
         self.inner().meter.resume(elapsed, calls);
+        let rejected = found.turn.rejected.iter().cloned();
+        self.inner().rejected.lock().extend(rejected);
         let left = self.load_own(&**store, &found).await?;
         let last = self.last_said();
-        let answered = last
-            .as_ref()
-            .is_some_and(|last| Some(last.id()) == found.turn.answer.as_deref());
-        if last.is_some() && !answered {
+        let is_last = |id: &Option<Arc<str>>| {
+            let last = last.as_ref().map(|last| last.id());
+            last.is_some() && last == id.as_deref()
+        };
+        let (answered, proposed) = (is_last(&found.turn.answer), is_last(&found.turn.proposed));
+        if last.is_some() && !answered && !proposed {
             // Of a response nothing but its words was stored. Many servers take no prompt that ends with them.
             let text =
                 "The process ended before all of your last message was taken in. Go on from here.";
             let message = Message::framework(text).build()?;
             self.store_message(message).await?;
         }
-        Ok(Some(Resumed { left, answered }))
+        Ok(Some(Resumed {
+            left,
+            answered,
+            proposed,
+        }))
     }
 
     /// What the model said, if nothing came after it.

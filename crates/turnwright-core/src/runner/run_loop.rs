@@ -8,9 +8,9 @@ use futures_util::FutureExt as _;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::answers::Retries;
 use super::resume::Resumed;
 use super::turn_runner::Plan;
-use crate::answer::AnswerFormat;
 use crate::artifact_tools::Forge;
 use crate::call::OpenCalls;
 use crate::deadline::{Cut, TimeLimit, cut_at, within};
@@ -66,16 +66,15 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
         usage,
     });
     turn.end();
-    let records = turn.inner().records.read();
     TurnOutcome {
         turn_id: Arc::clone(turn.shared_id()),
         conversation: turn.conversation_id().as_str().into(),
         ended: ended.how,
-        text: records
+        text: turn
             .last_answer()
             .map(|answer| answer.text().to_owned())
             .unwrap_or_default(),
-        records: records.stored(),
+        records: turn.inner().records.read().stored(),
         usage,
         iterations,
     }
@@ -101,10 +100,32 @@ impl Begins {
     }
 }
 
+/// What the first iteration does.
+#[derive(Default)]
+enum First {
+    /// It runs the executor, as all others do.
+    #[default]
+    Execute,
+    /// It settles the calls that a resumed turn left open.
+    Settle(OpenCalls),
+    /// It decides on the answer that a resumed turn had proposed.
+    Decide,
+}
+
+impl From<Option<Resumed>> for First {
+    fn from(resumed: Option<Resumed>) -> Self {
+        match resumed {
+            Some(resumed) if resumed.proposed || resumed.answered => First::Decide,
+            Some(resumed) if !resumed.left.is_empty() => First::Settle(resumed.left),
+            _ => First::Execute,
+        }
+    }
+}
+
 /// How a turn ended, and where.
-struct End {
-    how: TurnStatus,
-    pipeline: Option<&'static str>,
+pub(super) struct End {
+    pub(super) how: TurnStatus,
+    pub(super) pipeline: Option<&'static str>,
 }
 
 impl From<TurnStatus> for End {
@@ -157,7 +178,7 @@ async fn play_out(
 
 /// Does a part of a turn until it ends or the turn is called off; then what it awaits is dropped. Whatever it started is
 /// settled before anything comes after it.
-async fn part<T>(turn: &TurnContext, work: impl Future<Output = T>) -> Result<T, End> {
+pub(super) async fn part<T>(turn: &TurnContext, work: impl Future<Output = T>) -> Result<T, End> {
     let done = within(TimeLimit::none(), turn.cancellation(), work).await;
     turn.inner().tasks.wait().await;
     done.map_err(|_| cancelled())
@@ -169,9 +190,9 @@ fn cancelled() -> End {
     TurnStatus::Aborted { reason }.into()
 }
 
-struct Play<'t> {
-    plan: &'t Plan,
-    turn: &'t TurnContext,
+pub(super) struct Play<'t> {
+    pub(super) plan: &'t Plan,
+    pub(super) turn: &'t TurnContext,
     iterations: &'t mut u32,
 }
 
@@ -190,55 +211,26 @@ impl Play<'_> {
                 None => return Ok(TurnStatus::Answered),
             },
         };
+        let loaded = part(turn, Box::pin(plan.history.hydrate(turn))).await?;
+        loaded.map_err(TurnStatus::Failed)?;
         through(&plan.turn_input, turn).await?;
         // From here on nothing is played as it was before: gates are counted on from where the turn was left, so that the one
         // where it waited has its id again, and no later one that of another.
         let recorded = &turn.inner().recorded_gates;
         turn.gates().count_on(recorded.counts());
-        let how = Box::pin(self.dispatches(resumed)).await?;
+        let answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);
+        let how = match answered && turn.answer_format().is_none() {
+            // Its answer is there already. One that must be of a type is checked again.
+            true => TurnStatus::Answered,
+            false => Box::pin(self.dispatch(resumed.into())).await?,
+        };
         through(&plan.turn_output, turn).await?;
         Ok(how)
     }
 
-    /// One dispatch; more of them where an answer of a form is wanted and does not come.
-    async fn dispatches(&mut self, resumed: Option<Resumed>) -> Result<TurnStatus, End> {
-        // Its answer may be there already.
-        let mut answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);
-        let mut open = resumed.map(|resumed| resumed.left);
-        let format = self.turn.answer_format();
-        let mut left = format.map_or(0, AnswerFormat::attempts);
-        loop {
-            let how = match std::mem::take(&mut answered) {
-                true => TurnStatus::Answered,
-                false => self.dispatch(open.take()).await?,
-            };
-            let is_answered = matches!(how, TurnStatus::Answered);
-            let Some(format) = format.filter(|_| is_answered) else {
-                return Ok(how);
-            };
-            let answer = self.turn.inner().records.read().last_answer();
-            let text = answer.as_ref().map_or("", |answer| answer.text());
-            let Err(error) = part(self.turn, format.check(text)).await? else {
-                return Ok(how);
-            };
-            left -= 1;
-            if left == 0 {
-                return Err(TurnStatus::Failed(error).into());
-            }
-            let text = format!(
-                "{}\nMend this, and answer again with nothing but the JSON object.",
-                error.model_text()
-            );
-            let message = Message::framework(text).build();
-            let message = message.map_err(TurnStatus::Failed)?;
-            let stored = Box::pin(self.turn.store_message(message)).await;
-            stored.map_err(TurnStatus::Failed)?;
-        }
-    }
-
-    /// One dispatch. What was left open is settled in its first iteration, in the place of the executor that began it.
-    async fn dispatch(&mut self, open: Option<OpenCalls>) -> Result<TurnStatus, End> {
-        let mut open = open.filter(|open| !open.is_empty());
+    /// The dispatch of the turn.
+    async fn dispatch(&mut self, mut first: First) -> Result<TurnStatus, End> {
+        let mut retries = Retries::of(self.turn);
         let ctx = DispatchContext::of_turn(self.turn.clone());
         // Keeps the artifact tools up to date. `None` if the runner makes none.
         let mut forge = self.turn.setup().forge.map(Forge::new);
@@ -255,8 +247,10 @@ impl Play<'_> {
         loop {
             // Iterations that wait for nobody are not to keep the turn from being called off.
             tokio::task::coop::consume_budget().await;
-            // Calls that were left open are settled in any case: as not run, if the budget does not allow them.
-            if let Some(limit) = self.turn.limit_reached().filter(|_| open.is_none()) {
+            // Calls that were left open are settled in any case, as not run if the budget does not allow them; and an answer
+            // that was proposed is decided on.
+            let begins = matches!(first, First::Execute);
+            if let Some(limit) = self.turn.limit_reached().filter(|_| begins) {
                 return Err(TurnStatus::Limit(limit).into());
             }
             let most = self.turn.setup().iteration_limit;
@@ -264,7 +258,9 @@ impl Play<'_> {
                 return Err(TurnStatus::Limit(Limit::Iterations(most)).into());
             }
             *self.iterations += 1;
-            self.iterate(&ctx, forge.as_mut(), open.take()).await?;
+            let first = std::mem::take(&mut first);
+            self.iterate(&ctx, forge.as_mut(), first, &mut retries)
+                .await?;
             self.turn.note_use_outside().await;
             match ctx.signal() {
                 Some(Signal::Ack) => return Ok(TurnStatus::Answered),
@@ -280,7 +276,8 @@ impl Play<'_> {
         &self,
         ctx: &DispatchContext,
         forge: Option<&mut Forge>,
-        open: Option<OpenCalls>,
+        first: First,
+        retries: &mut Retries,
     ) -> Result<(), End> {
         let iteration = ctx.begin_iteration();
         ctx.tell(|| EventKind::IterationStart { iteration });
@@ -293,14 +290,19 @@ impl Play<'_> {
         if ctx.is_over() {
             return Ok(());
         }
-        match open {
-            Some(open) => Box::pin(part(self.turn, ctx.settle_left(open))).await?,
-            None => self.execute(ctx).await?,
+        let proposed = match first {
+            First::Settle(open) => {
+                Box::pin(part(self.turn, ctx.settle_left(open))).await?;
+                false
+            }
+            First::Decide => true,
+            First::Execute => self.execute(ctx).await?,
+        };
+        match proposed {
+            true => Box::pin(self.decide(ctx, retries)).await,
+            false if ctx.is_over() => Ok(()),
+            false => through(&self.plan.dispatch_output, ctx).await,
         }
-        if ctx.is_over() {
-            return Ok(());
-        }
-        through(&self.plan.dispatch_output, ctx).await
     }
 
     /// Tells the model that this is its last iteration, if the runner announces that.
@@ -317,15 +319,21 @@ impl Play<'_> {
         Ok(stored.map_err(TurnStatus::Failed)?)
     }
 
-    async fn execute(&self, ctx: &DispatchContext) -> Result<(), End> {
+    /// Runs the executor. Returns whether it proposed an answer.
+    async fn execute(&self, ctx: &DispatchContext) -> Result<bool, End> {
         let executor = &self.plan.executor;
         let span = ModelSpan::start(&**executor, ctx);
         let run = AssertUnwindSafe(executor.execute(ctx.clone())).catch_unwind();
-        let ended = part(self.turn, span.instrument(run)).await?;
+        if self.turn.decides_answers() {
+            ctx.signals().begin_proposing();
+        }
+        let ended = part(self.turn, span.instrument(run)).await;
+        let proposed = ctx.signals().end_proposing();
+        let ended = ended?;
         let fine = matches!(ended, Ok(Ok(())));
         span.end((!fine).then_some(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR.as_str()));
         let error = match ended {
-            Ok(Ok(())) => return Ok(()),
+            Ok(Ok(())) => return Ok(proposed),
             Ok(Err(source)) => {
                 // Whether to try again, ask or give up is for whoever failed to say.
                 let kind = source.downcast_ref::<Error>().map(Error::kind);
@@ -344,7 +352,7 @@ impl Play<'_> {
 }
 
 /// Goes through a pipeline. One that was left by a signal or an abort did what it was to do, and nothing comes after it.
-async fn through<C>(pipeline: &Pipeline<C>, ctx: &C) -> Result<(), End>
+pub(super) async fn through<C>(pipeline: &Pipeline<C>, ctx: &C) -> Result<(), End>
 where
     C: Clone + Send + Sync + AsRef<TurnContext> + 'static,
 {

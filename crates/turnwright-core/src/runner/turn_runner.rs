@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::handle::{Turn, TurnHandle, TurnStream};
+use super::history::History;
 use super::input::TurnInput;
 use super::run_loop::{Begins, drive};
 use crate::answer::AnswerFormat;
@@ -15,7 +16,6 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{EventBus, Observer};
 use crate::gate::Gates;
 use crate::ids::new_id;
-use crate::middleware::{Hydrate, hydrate};
 use crate::outcome::TurnOutcome;
 use crate::pipeline::Pipeline;
 use crate::stash::Stash;
@@ -35,22 +35,13 @@ pub(crate) struct Plan {
     pub(crate) executor: Arc<dyn Executor>,
     pub(crate) setup: Arc<Setup>,
     pub(crate) tools: ToolRegistry,
+    pub(crate) history: History,
     pub(crate) turn_input: Pipeline<TurnContext>,
     pub(crate) turn_output: Pipeline<TurnContext>,
     pub(crate) dispatch_input: Pipeline<DispatchContext>,
     pub(crate) dispatch_output: Pipeline<DispatchContext>,
     pub(crate) events: EventBus,
     pub(crate) stream_capacity: usize,
-}
-
-impl Plan {
-    /// Adds hydration around everything, unless it is there already.
-    pub(crate) fn remember(&mut self) {
-        let layers = self.turn_input.layers();
-        if !layers.iter().any(|layer| Hydrate::is(&**layer)) {
-            layers.insert(0, Arc::new(hydrate()));
-        }
-    }
 }
 
 impl TurnRunner {
@@ -101,13 +92,6 @@ impl TurnRunner {
             handle: self.launch(input.into(), None, Some(sender)),
             stream: TurnStream(receiver),
         }
-    }
-
-    /// The same runner, with hydration around everything unless it is there already.
-    pub(crate) fn remembering(&self) -> Self {
-        let mut plan = Plan::clone(&self.0);
-        plan.remember();
-        TurnRunner::new(plan)
     }
 
     pub(crate) fn store(&self) -> Option<&Arc<dyn Store>> {

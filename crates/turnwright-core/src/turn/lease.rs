@@ -8,19 +8,63 @@ use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::lease::HeldLease;
 use crate::outcome::TurnStatus;
-use crate::record::{Lease, Record, RecordKind};
+use crate::record::{Lease, Message, Record, RecordKind, TurnRecord};
 use crate::store::Query;
 use crate::tool::context::TurnContext;
 
 impl TurnContext {
-    /// What says that the turn has its answer: for the batch with which that is stored.
+    /// The turn's record with a message as its answer, for the batch that stores the message. If answers are decided on, the
+    /// message is only proposed.
     pub(crate) fn answered_by(&self, message: &str) -> Option<Record> {
+        let message = Some(Arc::from(message));
+        self.change_record(|record| match self.decides_answers() {
+            true => record.proposed = message,
+            false => record.answer = message,
+        })
+    }
+
+    /// The turn's record with the proposed answer accepted.
+    pub(crate) fn accept_answer(&self) -> Option<Record> {
+        self.change_record(|record| {
+            if let Some(proposed) = record.proposed.take() {
+                record.answer = Some(proposed);
+            }
+        })
+    }
+
+    /// The turn's record with a message rejected as its answer, for the batch that stores why. Nothing is noted yet: a turn whose
+    /// store fails here has the answer proposed still.
+    pub(crate) fn with_rejected(&self, message: Option<&Arc<str>>) -> Option<Record> {
+        let mut record = TurnRecord::clone(&self.hold()?.record.lock());
+        record.reject(message);
+        Some(Record::from(Arc::new(record)))
+    }
+
+    /// Notes that a message was rejected as the answer.
+    pub(crate) fn note_rejected(&self, message: Option<&Arc<str>>) {
+        self.inner().rejected.lock().extend(message.cloned());
+        self.change_record(|record| record.reject(message));
+    }
+
+    fn change_record(&self, change: impl FnOnce(&mut TurnRecord)) -> Option<Record> {
         let hold = self.hold()?;
         let mut shared = hold.record.lock();
         let record = Arc::make_mut(&mut shared);
-        record.answer = Some(message.into());
+        change(record);
         self.note_use(record);
         Some(Record::from(Arc::clone(&shared)))
+    }
+
+    /// Whether an answer of an executor is decided on before it counts: by its type, or by dispatch output middleware.
+    pub(crate) fn decides_answers(&self) -> bool {
+        !self.setup().auto_ack || self.answer_format().is_some()
+    }
+
+    /// The last message of the model in this turn that was not rejected as its answer.
+    pub(crate) fn last_answer(&self) -> Option<Arc<Message>> {
+        let rejected = self.inner().rejected.lock();
+        let records = self.inner().records.read();
+        records.last_answer(|id| rejected.iter().all(|other| **other != *id))
     }
 
     /// Does the work, and renews the lease meanwhile.

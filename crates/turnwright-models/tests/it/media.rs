@@ -129,10 +129,7 @@ async fn a_media_that_is_too_large_is_refused_before_all_of_it_is_read() {
 async fn a_media_that_is_too_large_is_described_and_the_conversation_goes_on() {
     let script = Script::new([says("I cannot see it."), says("Hello.")]);
     let model = script.builder().max_media_bytes(10).build().unwrap();
-    let runner = turnwright_core::runner(model)
-        .remembering()
-        .build()
-        .unwrap();
+    let runner = turnwright_core::runner(model).build().unwrap();
     let large = Media::user_attachment(
         MediaKind::Image,
         "image/png",
@@ -262,7 +259,6 @@ async fn a_media_whose_bytes_are_gone_is_described_and_the_turn_goes_on() {
         let warnings = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&warnings);
         let runner = turnwright_core::runner(model)
-            .remembering()
             .observer(move |event: &Event| {
                 if let EventKind::Warning { message, .. } = &event.kind {
                     heard.lock().unwrap().push(message.clone());

@@ -326,7 +326,7 @@ async fn a_prompt_that_does_not_fit_is_not_sent() {
     assert!(
         cause.contains("E_CONTEXT_WINDOW_EXCEEDED")
             && cause.contains("500")
-            && cause.contains("hydrate"),
+            && cause.contains("History::last"),
         "{cause}"
     );
     assert!(script.bodies().is_empty());

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use turnwright_core::artifact::Inline;
-use turnwright_core::middleware::hydrate;
 use turnwright_core::record::{Memory, Retrievable, StandingInstruction};
 use turnwright_core::spool::MemoryReader;
 use turnwright_core::store::ConversationId;
@@ -152,7 +151,6 @@ async fn each_prompt_begins_with_all_of_the_one_before_also_in_the_next_turn() {
         .instructions("You help.")
         .store(store_with_standing().await)
         .tools([log(Inline::Never), word(), picture()])
-        .turn_input(hydrate())
         .dispatch_input(looks_up)
         .build()
         .unwrap();
@@ -209,7 +207,6 @@ async fn the_first_handle_of_a_kind_changes_the_list_of_tools_once() {
     let runner = turnwright_core::runner(script.model())
         .store(store_with_standing().await)
         .tools([log(Inline::ByLimit), word(), picture()])
-        .turn_input(hydrate())
         .build()
         .unwrap();
     let outcome = runner.run(TurnInput::new("Go.").conversation("c")).await;
@@ -255,7 +252,6 @@ async fn a_tool_that_middleware_adds_on_purpose_changes_the_list_of_tools_once()
     let runner = turnwright_core::runner(script.model())
         .store(store_with_standing().await)
         .tools([log(Inline::Never), word(), picture()])
-        .turn_input(hydrate())
         .dispatch_input(adds)
         .build()
         .unwrap();
@@ -310,7 +306,6 @@ async fn memories_stand_as_they_were_when_the_turn_began_and_a_change_stands_whe
     let runner = turnwright_core::runner(script.model())
         .store(store)
         .tool(word())
-        .turn_input(hydrate())
         .dispatch_input(changes)
         .build()
         .unwrap();
@@ -399,7 +394,6 @@ async fn what_changes_in_a_turn_follows_the_result_after_which_it_changed() {
     let runner = turnwright_core::runner(script.model())
         .store(store)
         .tools([learn, word()])
-        .turn_input(hydrate())
         .dispatch_input(layer)
         .build()
         .unwrap();
@@ -461,7 +455,6 @@ async fn what_is_taken_away_on_purpose_is_not_sent_again() {
     let runner = turnwright_core::runner(script.model())
         .store(store)
         .tool(word())
-        .turn_input(hydrate())
         .dispatch_input(forgets)
         .build()
         .unwrap();

@@ -245,7 +245,7 @@ async fn a_prompt_that_the_server_finds_too_long_is_told_as_such() {
         let model = server.model().options(Options::new().stream(stream));
         let error = refusal(runner(model).run("word ".repeat(50_000)).await);
         assert_eq!(error.code(), ErrorCode::CONTEXT_WINDOW_EXCEEDED, "{error}");
-        assert!(error.message().contains("hydrate().last(n)"), "{error}");
+        assert!(error.message().contains("History::last(n)"), "{error}");
     }
 }
 

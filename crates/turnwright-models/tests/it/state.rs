@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use std::sync::Arc;
-use turnwright_core::middleware::hydrate;
 use turnwright_core::{MemoryStore, Tool, ToolContext, TurnInput};
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::ReturnReasoning;
@@ -107,7 +106,6 @@ async fn another_server_gets_neither_thoughts_nor_state_nor_foreign_ids() {
         turnwright_core::runner(model)
             .store(Arc::clone(&store))
             .tool(noop())
-            .turn_input(hydrate())
             .build()
             .unwrap()
     };

@@ -228,7 +228,7 @@ async fn calls_are_told_when_the_executor_fails_panics_or_refuses() {
 #[tokio::test]
 async fn a_call_whose_record_the_store_does_not_take_is_told_all_the_same() {
     let (calls, audit) = collecting();
-    let store = AskedStore::default();
+    let store = RefusingStore::default();
     store.layer.refuses.store(true, Ordering::Relaxed);
     let runner = calling("look", 9)
         .tool(plain("look"))

@@ -34,6 +34,10 @@ pub(super) struct StoredTurn<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    proposed: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rejected: Option<Vec<Text<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     nonce: Option<Text<'a>>,
     runs: u32,
     iterations: u32,
@@ -128,6 +132,9 @@ impl<'a> TryFrom<&'a TurnRecord> for StoredTurn<'a> {
             budget: (!budget.is_unlimited()).then(|| (*budget).into()),
             outer_tiers: turn.outer_tiers.clone(),
             answer: turn.answer.as_ref().map(Text::from),
+            proposed: turn.proposed.as_ref().map(Text::from),
+            rejected: (!turn.rejected.is_empty())
+                .then(|| turn.rejected.iter().map(Text::from).collect()),
             nonce: turn.nonce.as_ref().map(Text::from),
             runs: turn.runs,
             iterations: turn.iterations,
@@ -187,6 +194,13 @@ impl Stored for StoredTurn<'_> {
             },
             outer_tiers: self.outer_tiers,
             answer: self.answer.map(|answer| (*answer).into()),
+            proposed: self.proposed.map(|proposed| (*proposed).into()),
+            rejected: self
+                .rejected
+                .unwrap_or_default()
+                .into_iter()
+                .map(|id| (*id).into())
+                .collect(),
             runs: self.runs,
             iterations: self.iterations,
             usage: self.usage,

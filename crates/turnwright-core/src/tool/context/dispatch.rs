@@ -66,8 +66,7 @@ impl DispatchContext {
         &self.0.turn
     }
 
-    /// Which iteration it is in, counted from 1: anew for each dispatch of a turn, of which a typed answer may take several.
-    /// 0 outside of a runner.
+    /// Which iteration it is in, counted from 1. A resumed turn counts from 1 again. 0 outside of a runner.
     #[must_use]
     pub fn iteration(&self) -> u32 {
         self.0.iteration.load(Ordering::Acquire)
@@ -83,9 +82,9 @@ impl DispatchContext {
         &self.0.signals
     }
 
-    /// Whether nothing more is to be begun in it: it was ended, or the turn was.
+    /// Whether nothing more is to be begun in this iteration: the dispatch or the turn was ended, or the answer decided on.
     pub(crate) fn is_over(&self) -> bool {
-        self.signal().is_some() || self.cancellation().is_cancelled()
+        self.signal().is_some() || self.is_decided() || self.cancellation().is_cancelled()
     }
 
     pub(crate) fn begin_iteration(&self) -> u32 {

@@ -4,6 +4,7 @@ mod call;
 mod dispatch;
 mod meter;
 mod outer;
+mod proposal;
 mod setup;
 mod signal;
 mod turn;
@@ -11,11 +12,13 @@ mod turn_state;
 
 pub use call::ToolContext;
 pub use dispatch::{DispatchContext, WeakDispatchContext};
+pub use proposal::ProposedAnswer;
 pub use signal::{AckGuard, Signal};
 pub use turn::{TurnContext, WeakTurnContext};
 
 pub(crate) use call::{Call, CallFacts, Checked};
 pub(crate) use meter::CallPermit;
 pub(crate) use outer::Outer;
+pub(crate) use proposal::Decision;
 pub(crate) use setup::{Setup, setup_methods};
 pub(crate) use turn_state::TurnParts;

@@ -35,6 +35,10 @@ pub(crate) struct Setup {
     pub(crate) parallel_calls: usize,
     pub(crate) iteration_limit: u32,
     pub(crate) announces_last_iteration: bool,
+    /// An executor's answer counts at once.
+    pub(crate) auto_ack: bool,
+    /// How often the model is asked again after a rejected answer.
+    pub(crate) answer_retries: u32,
     pub(crate) forge: Option<ForgePolicy>,
     pub(crate) trace_content: bool,
     pub(crate) state: State,
@@ -65,6 +69,8 @@ impl Default for Setup {
             parallel_calls: 16,
             iteration_limit: 64,
             announces_last_iteration: false,
+            auto_ack: true,
+            answer_retries: 3,
             forge: Some(ForgePolicy::Stable),
             trace_content: false,
             state: State::default(),

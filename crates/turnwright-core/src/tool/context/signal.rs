@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 use super::DispatchContext;
+use super::proposal::Proposal;
 use crate::error::{BoxError, Error, ErrorCode};
 use crate::panic::drop_quietly;
 
@@ -39,6 +40,11 @@ pub(crate) struct Signals(Mutex<State>);
 struct State {
     signal: Option<Signal>,
     error: Option<Error>,
+    /// The executor runs, and its acknowledgement only proposes an answer.
+    proposing: bool,
+    proposal: Option<Proposal>,
+    /// How many answers were shown to the layers.
+    proposals: u32,
     next: u64,
     on_ack: Vec<(u64, OnAck)>,
 }
@@ -118,6 +124,36 @@ impl DispatchContext {
 }
 
 impl Signals {
+    /// From now on an acknowledgement only proposes an answer.
+    pub(crate) fn begin_proposing(&self) {
+        self.0.lock().proposing = true;
+    }
+
+    /// Takes the acknowledgement of the executor back, and returns whether there was one.
+    pub(crate) fn end_proposing(&self) -> bool {
+        let mut state = self.0.lock();
+        let acked = state.signal == Some(Signal::Ack);
+        if !std::mem::take(&mut state.proposing) || !acked {
+            return false;
+        }
+        state.signal = None;
+        true
+    }
+
+    pub(super) fn set_proposal(&self, make: impl FnOnce(u32) -> Proposal) {
+        let mut state = self.0.lock();
+        state.proposals = state.proposals.saturating_add(1);
+        state.proposal = Some(make(state.proposals));
+    }
+
+    pub(super) fn take_proposal(&self) -> Option<Proposal> {
+        self.0.lock().proposal.take()
+    }
+
+    pub(super) fn with_proposal<T>(&self, use_it: impl FnOnce(&mut Proposal) -> T) -> Option<T> {
+        self.0.lock().proposal.as_mut().map(use_it)
+    }
+
     fn give(&self, signal: Signal, error: Option<Error>) -> Result<Vec<(u64, OnAck)>, Error> {
         let mut state = self.0.lock();
         if let Some(first) = state.signal {
@@ -129,6 +165,10 @@ impl Signals {
         }
         state.signal = Some(signal);
         state.error = error;
+        if state.proposing && signal == Signal::Ack {
+            // Their work waits until the answer is accepted.
+            return Ok(Vec::new());
+        }
         // Run, or dropped on a nack, by the caller: outside of the lock.
         Ok(std::mem::take(&mut state.on_ack))
     }

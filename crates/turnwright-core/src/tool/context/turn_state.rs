@@ -36,6 +36,8 @@ pub(crate) struct TurnState {
     pub(crate) usage: Mutex<Used>,
     pub(crate) meter: Meter,
     pub(crate) stop: Mutex<Option<Stop>>,
+    /// The ids of the messages that were rejected as its answer.
+    pub(crate) rejected: Mutex<Vec<Arc<str>>>,
     pub(crate) gates: TurnGates,
     /// The reader of the turn's stream, until the turn has ended.
     pub(crate) stream: Mutex<Option<mpsc::Sender<TurnEvent>>>,
@@ -115,6 +117,7 @@ impl TurnState {
             usage: Mutex::default(),
             meter: Meter::new(),
             stop: Mutex::default(),
+            rejected: Mutex::default(),
             tasks: Tasks::default(),
             open_calls: Tasks::default(),
             writes: tokio::sync::Mutex::default(),

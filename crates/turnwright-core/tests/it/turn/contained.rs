@@ -182,10 +182,9 @@ impl StoreLayer for Endless {
 async fn a_store_without_end_is_not_read_for_ever() {
     let runner = runner(ScriptedModel::new([Step::say("done")]))
         .store(Layered::new(Endless, MemoryStore::default()))
-        .turn_input(middleware::hydrate())
         .build()
         .unwrap();
     let error = runner.run(stored("go")).await.into_answer().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::INPUT_PIPELINE_ERROR);
+    assert_eq!(error.code(), ErrorCode::STORE_ERROR);
     assert!(error.message().contains("more than 10000"), "{error}");
 }

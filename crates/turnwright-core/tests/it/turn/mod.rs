@@ -1,6 +1,7 @@
 //! The loop, sentence by sentence.
 
 mod approval;
+mod auto_ack;
 mod budget;
 mod buses;
 mod calls;
@@ -10,8 +11,8 @@ mod ends;
 mod errors;
 mod executor;
 mod gates;
+mod history;
 mod hostile;
-mod hydrate;
 mod order;
 mod resume;
 mod settings;

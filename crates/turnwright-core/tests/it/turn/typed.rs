@@ -105,7 +105,7 @@ async fn the_model_may_try_again_twice_unless_told() {
 }
 
 #[tokio::test]
-async fn each_try_is_a_dispatch_with_the_same_tools() {
+async fn each_try_is_an_iteration_with_the_same_tools() {
     let observed = Observed::default();
     let model = ScriptedModel::new([
         Step::call_tool("measure", "{}"),
@@ -124,7 +124,9 @@ async fn each_try_is_a_dispatch_with_the_same_tools() {
         .unwrap();
     let typed: TypedOutcome<Weather> = runner.run_typed("x").await;
     assert_eq!(typed.answer.unwrap(), paris(17));
-    assert_eq!(observed.of("dispatchStart").len(), 2);
+    assert_eq!(observed.of("dispatchStart").len(), 1);
+    assert_eq!(observed.of("iterationStart").len(), 4);
+    assert_eq!(observed.of("answerRejected").len(), 1);
     observed.assert_paired();
     for later in 1..4 {
         assert_eq!(
@@ -158,7 +160,7 @@ async fn a_turn_that_was_not_answered_gives_its_own_error() {
 async fn a_type_that_cannot_be_described_is_refused_before_the_turn() {
     let model = ScriptedModel::new([]);
     let runner = runner(model.clone()).build().unwrap();
-    let typed: TypedOutcome<u8> = runner.run_typed("x").await;
+    let typed: TypedOutcome<u128> = runner.run_typed("x").await;
     assert_eq!(typed.answer.unwrap_err().code(), ErrorCode::INVALID_SCHEMA);
     assert!(matches!(typed.outcome.ended, TurnStatus::Failed(_)));
     assert_eq!(model.times_asked(), 0);

@@ -5,7 +5,6 @@ use std::sync::Weak;
 use bytes::Bytes;
 use turnwright_core::approval::always;
 use turnwright_core::artifact::Inline;
-use turnwright_core::middleware::hydrate;
 use turnwright_core::record::Memory;
 use turnwright_core::spool::{MemorySpool, Spool as _};
 
@@ -237,7 +236,7 @@ async fn a_turn_without_a_conversation_reads_what_other_conversations_keep() {
     let model = ScriptedModel::new([Step::say("hello")]);
     let runner = runner(model.clone())
         .store(store.clone())
-        .turn_input(hydrate().memories_from(|_: &TurnContext| ConversationId::new("ada")))
+        .history(History::all().memories_from(|_: &TurnContext| ConversationId::new("ada")))
         .build()
         .unwrap();
     assert!(runner.run("go").await.is_answered());

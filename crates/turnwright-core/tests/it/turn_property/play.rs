@@ -77,6 +77,7 @@ pub(super) fn runner(world: &Arc<World>) -> TurnRunner {
         async move { execute(&world, ctx).await }
     })
     .store(world.store.clone())
+    .history(turnwright_core::History::none())
     .tools(tools::all(world))
     .observer(move |event| observing.saw(event))
     .parallel_calls(script.parallel_calls)

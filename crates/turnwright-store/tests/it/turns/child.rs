@@ -107,7 +107,6 @@ fn runner(world: &Arc<World>, store: SqliteStore, spool: Arc<DiskSpool>) -> Turn
         .lease(world.orders().lease)
         .tools(tools::all(world))
         .unknown_calls(tools::ask_of_unknown)
-        .remembering()
         .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
             let world = Arc::clone(&asking);
             async move {

@@ -237,7 +237,6 @@ fn a_call_that_was_left_begun_is_told_to_the_model_as_unknown() {
     let runner = runner(model.clone())
         .store(Arc::clone(&store))
         .tool(endless("act", &reached).build())
-        .turn_input(middleware::hydrate())
         .build()
         .unwrap();
     let input = || TurnInput::new("go").conversation("c");

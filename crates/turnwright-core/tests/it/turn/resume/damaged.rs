@@ -90,9 +90,7 @@ async fn a_conversation_goes_on_without_what_cannot_be_read_and_says_so() {
     let store = DamagedStore::default();
     let model = ScriptedModel::new([Step::say("one"), Step::say("two"), Step::say("three")]);
     let observed = Observed::default();
-    let runner = runner(&store, &model)
-        .remembering()
-        .observer(observed.observer());
+    let runner = runner(&store, &model).observer(observed.observer());
     let runner = runner.build().unwrap();
     let first = runner.run(go_input()).await;
     let message = first.records[0].clone();
@@ -233,7 +231,7 @@ fn without_its_line_in_the_ledger_a_call_is_not_run_again() {
         process().block_on(async {
             store.layer.damage_all(&store.store, kind).await;
             let model = answers();
-            let second = runner(&store, &model).tool(Ok(pay)).remembering().build();
+            let second = runner(&store, &model).tool(Ok(pay)).build();
             let second = second.unwrap();
             let outcome = second.resume(TURN).await.unwrap().await;
             assert_eq!(code_of(&outcome), "E_TURN_NOT_RESUMABLE", "{kind}");

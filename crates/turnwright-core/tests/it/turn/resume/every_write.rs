@@ -10,7 +10,7 @@ use turnwright_core::record::CallState;
 
 /// How the n-th write ends its process.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Dies {
+pub(super) enum Dies {
     Before,
     After,
     /// The store fails, and the process lives.
@@ -18,7 +18,7 @@ enum Dies {
 }
 
 /// A store whose n-th write is the last that its process sees.
-struct Deadly {
+pub(super) struct Deadly {
     writes: AtomicUsize,
     at: usize,
     dies: Dies,
@@ -48,6 +48,9 @@ impl StoreLayer for Deadly {
     }
 }
 
+/// The store of a process that dies.
+pub(super) type DyingStore = Layered<Deadly, Arc<MemoryStore>>;
+
 /// A model that knows nothing but the records.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     let done = ctx.own_tool_calls();
@@ -66,7 +69,7 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     Ok(())
 }
 
-fn runner(world: &World, store: impl Store + 'static) -> TurnRunner {
+fn runner(world: &World, store: DyingStore) -> TurnRunner {
     turnwright_core::runner(model)
         .store(store)
         .tool(world.acting("look").effects(Effects::ReadOnly).build())
@@ -89,7 +92,12 @@ fn runner(world: &World, store: impl Store + 'static) -> TurnRunner {
 }
 
 /// Runs or resumes the turn in a process that dies at a write. Whether it came that far.
-fn live_until(world: &World, at: usize, dies: Dies) -> bool {
+pub(super) fn live_until(
+    world: &World,
+    at: usize,
+    dies: Dies,
+    runner: impl Fn(&World, DyingStore) -> TurnRunner,
+) -> bool {
     let died = Arc::new(Notify::new());
     let store = Deadly {
         writes: AtomicUsize::new(0),
@@ -167,8 +175,8 @@ fn a_process_may_die_at_any_write_and_the_turn_goes_on_where_it_was() {
     for dies in [Dies::Before, Dies::After, Dies::Fails] {
         for at in 0.. {
             let world = World::default();
-            let died = live_until(&world, at, dies);
-            let untouched = !live_until(&world, usize::MAX, Dies::Before);
+            let died = live_until(&world, at, dies, runner);
+            let untouched = !live_until(&world, usize::MAX, Dies::Before, runner);
             assert!(untouched, "{dies:?} at {at}: the turn did not end");
             process().block_on(judge(&world, &format!("{dies:?} at {at}")));
             if !died {
@@ -188,7 +196,7 @@ fn it_may_die_again_and_again() {
         // Each time a little later, so that it comes to its end.
         for at in first.. {
             died += 1;
-            if !live_until(&world, at, dies) {
+            if !live_until(&world, at, dies, runner) {
                 break;
             }
         }
@@ -200,7 +208,7 @@ fn it_may_die_again_and_again() {
 #[test]
 fn a_turn_that_nobody_cut_off_has_no_unknown_call() {
     let world = World::default();
-    assert!(!live_until(&world, usize::MAX, Dies::Before));
+    assert!(!live_until(&world, usize::MAX, Dies::Before, runner));
     process().block_on(async {
         judge(&world, "whole").await;
         let states = world.ledger().await;

@@ -205,7 +205,7 @@ fn a_new_turn_gives_up_the_one_that_was_cut_off_and_says_what_is_known() {
     process().block_on(async {
         let observed = Observed::default();
         let model = answers();
-        let second = world.runner(&model).remembering();
+        let second = world.runner(&model);
         let second = second.observer(observed.observer()).build().unwrap();
         let outcome = second.run(TurnInput::new("hello").conversation(TALK)).await;
         assert!(outcome.is_answered());

@@ -1,6 +1,7 @@
 //! Turns that are taken up again, sentence by sentence. A process that dies is a runtime that is dropped while its turn runs:
 //! nothing that was awaited goes on, and nobody says that it ended.
 
+mod answers;
 mod calls;
 mod damaged;
 mod every_write;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use turnwright_core::artifact_tools::ForgePolicy;
-use turnwright_core::middleware::hydrate;
 use turnwright_core::record::{Author, Memory};
 
 use super::*;
@@ -25,7 +24,7 @@ fn input(text: &str) -> TurnInput {
 }
 
 #[tokio::test]
-async fn the_runner_fetches_nothing_by_itself() {
+async fn without_history_a_turn_knows_nothing_of_what_was_before() {
     let store = Arc::new(MemoryStore::default());
     let model = ScriptedModel::new([
         Step::think("hm").call("log", "{}"),
@@ -35,6 +34,7 @@ async fn the_runner_fetches_nothing_by_itself() {
     let runner = runner(model.clone())
         .store(Arc::clone(&store))
         .tool(log().build())
+        .history(History::none())
         .build()
         .unwrap();
     runner.run(input("first")).await;
@@ -57,7 +57,7 @@ async fn the_runner_fetches_nothing_by_itself() {
 }
 
 #[tokio::test]
-async fn with_hydration_a_turn_knows_what_was_said_thought_called_and_remembered_in_order() {
+async fn with_history_a_turn_knows_what_was_said_thought_called_and_remembered_in_order() {
     let store = Arc::new(MemoryStore::default());
     let model = ScriptedModel::new([
         Step::think("hm").call("log", "{}"),
@@ -67,7 +67,6 @@ async fn with_hydration_a_turn_knows_what_was_said_thought_called_and_remembered
     let runner = runner(model.clone())
         .store(Arc::clone(&store))
         .tool(log().build())
-        .turn_input(hydrate())
         .build()
         .unwrap();
     runner.run(input("first")).await;
@@ -99,13 +98,9 @@ async fn with_hydration_a_turn_knows_what_was_said_thought_called_and_remembered
 }
 
 #[tokio::test]
-async fn an_artifact_of_an_earlier_turn_can_be_read_after_hydration_from_the_first_iteration() {
+async fn an_artifact_of_an_earlier_turn_can_be_read_with_history_from_the_first_iteration() {
     let model = ScriptedModel::new([Step::call_tool("log", "{}"), Step::say("kept")]);
-    let runner = runner(model.clone())
-        .tool(log().build())
-        .turn_input(hydrate())
-        .build()
-        .unwrap();
+    let runner = runner(model.clone()).tool(log().build()).build().unwrap();
     let first = runner.run(input("first")).await;
     let id = first.tool_calls().next().unwrap().id().to_owned();
     model.push(Step::call_tool(
@@ -122,7 +117,7 @@ async fn an_artifact_of_an_earlier_turn_can_be_read_after_hydration_from_the_fir
 #[tokio::test]
 async fn another_conversation_is_another_matter() {
     let model = ScriptedModel::new([Step::say("a"), Step::say("b")]);
-    let runner = runner(model.clone()).turn_input(hydrate()).build().unwrap();
+    let runner = runner(model.clone()).build().unwrap();
     runner.run(input("mine")).await;
     runner.run(TurnInput::new("yours").conversation("d")).await;
     assert_eq!(model.shown(1).texts(), ["yours"]);

@@ -1,4 +1,4 @@
-//! Reading a store page by page.
+//! Reading a store in pages.
 
 use parking_lot::Mutex;
 
@@ -6,11 +6,11 @@ use crate::error::{Error, ErrorCode};
 use crate::record::RecordKind;
 use crate::store::{ConversationId, DamagedRecord, Loaded, Position, Query, Store, Stored};
 
-/// Reads a store so that it is never asked for everything at once.
+/// Reads a store in pages.
 pub(super) struct Pages<'s> {
     store: &'s dyn Store,
     pub(super) size: usize,
-    /// What cannot be read, as far as it was come upon.
+    /// The damaged records that were met.
     pub(super) damaged: Mutex<Vec<DamagedRecord>>,
 }
 
@@ -28,13 +28,13 @@ impl<'s> Pages<'s> {
 
     async fn load(&self, conversation_id: &ConversationId, query: &Query) -> Result<Loaded, Error> {
         let loaded = self.store.load(conversation_id, query).await?;
-        // A store that always has an answer at once is not to keep the turn from being called off.
+        // A store that never waits must not keep the turn from being cancelled.
         tokio::task::yield_now().await;
         let bounds = loaded.bounds();
         let before = |place: Position| query.before.is_none_or(|limit| place < limit);
         let after = |place: Position| query.after.is_none_or(|limit| place > limit);
         if let Some((first, last)) = bounds {
-            // Without this a store that passes over a part of the query would be read for ever.
+            // Without this, a store that ignores a part of the query would be read forever.
             honoured("before", before(last))?;
             honoured("after", after(first))?;
         }
@@ -60,7 +60,7 @@ impl<'s> Pages<'s> {
             all.extend(page.records);
             if all.len() > MOST_STANDING {
                 let message = format!(
-                    "the conversation has more than {MOST_STANDING} memories and standing instructions: no prompt holds them, load what is needed by a layer of yours"
+                    "the conversation has more than {MOST_STANDING} memories and standing instructions: no prompt holds them. Set `.history(History::all().kinds([…]))` without them, and load what is needed in turn input middleware"
                 );
                 return Err(Error::new(ErrorCode::STORE_ERROR, message));
             }

@@ -1,9 +1,51 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
 use proptest::prelude::*;
 
-use super::*;
-use crate::middleware::hydrate::{Hydrate, hydrate, opens};
+use super::History;
+use super::load::opens;
 use crate::record::{Author, Memory, StandingInstruction, Thought};
-use crate::store::Position;
+use crate::store::{ConversationId, Layered, Loaded, Position, Query, StoreError, StoreLayer};
+use crate::*;
+
+/// A store that notes the queries, and fails on request.
+type AskedStore = Layered<Asked, MemoryStore>;
+
+#[derive(Clone, Default)]
+struct Asked {
+    queries: Arc<Mutex<Vec<Query>>>,
+    /// The load that fails, counted from 1.
+    fails_at: Arc<AtomicUsize>,
+    /// It ignores the positions of a query.
+    sloppy: bool,
+}
+
+#[async_trait]
+impl StoreLayer for Asked {
+    async fn load(
+        &self,
+        store: &dyn Store,
+        conversation_id: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        let asked = {
+            let mut queries = self.queries.lock();
+            queries.push(query.clone());
+            queries.len()
+        };
+        if asked == self.fails_at.load(Ordering::Relaxed) {
+            return Err(StoreError::failed("out of order"));
+        }
+        let mut query = query.clone();
+        if self.sloppy {
+            (query.after, query.before) = (None, None);
+        }
+        store.load(conversation_id, &query).await
+    }
+}
 
 fn user(text: &str) -> Record {
     Message::user(text).id(text).build().unwrap().into()
@@ -41,7 +83,7 @@ async fn holding(conversation_id: &str, records: impl IntoIterator<Item = Record
 }
 
 /// The ids that a turn of `chat` sees with this middleware, and what came of it.
-async fn seen(store: &AskedStore, with: Hydrate) -> (Vec<String>, TurnOutcome) {
+async fn seen(store: &AskedStore, history: History) -> (Vec<String>, TurnOutcome) {
     let ids: Arc<Mutex<Vec<String>>> = Arc::default();
     let into = Arc::clone(&ids);
     let runner = runner(move |ctx: DispatchContext| {
@@ -56,7 +98,7 @@ async fn seen(store: &AskedStore, with: Hydrate) -> (Vec<String>, TurnOutcome) {
         }
     })
     .store(store.clone())
-    .turn_input(with)
+    .history(history)
     .build()
     .unwrap();
     let now = Message::user("now").id("now").build().unwrap();
@@ -86,7 +128,7 @@ fn three_exchanges() -> Vec<Record> {
 #[tokio::test]
 async fn everything_is_loaded_in_order_page_by_page_and_nothing_is_asked_for_at_once() {
     let store = holding("chat", three_exchanges()).await;
-    let (ids, outcome) = seen(&store, hydrate().page_size(3)).await;
+    let (ids, outcome) = seen(&store, History::all().page_size(3)).await;
     let all = [
         "rule", "u1", "t1", "c1", "m1", "a1", "u2", "c2", "c3", "a2", "u3", "a3", "now",
     ];
@@ -121,7 +163,7 @@ async fn the_last_exchanges_are_cut_where_somebody_spoke_and_memories_stay() {
         ),
         (0, vec!["rule", "m1", "now"]),
     ] {
-        let (ids, _) = seen(&store, hydrate().last(last).page_size(2)).await;
+        let (ids, _) = seen(&store, History::last(last).page_size(2)).await;
         assert_eq!(ids, wanted, "{last}");
     }
 }
@@ -130,7 +172,7 @@ async fn the_last_exchanges_are_cut_where_somebody_spoke_and_memories_stay() {
 async fn a_cut_by_records_never_leaves_a_call_without_the_message_that_it_was_made_for() {
     let store = holding("chat", three_exchanges()).await;
     // Four back from the end is `c3`: the exchange that it belongs to is left out whole.
-    let (ids, _) = seen(&store, hydrate().most(4)).await;
+    let (ids, _) = seen(&store, History::all().max_records(4)).await;
     assert_eq!(ids, ["rule", "m1", "u3", "a3", "now"]);
 
     // One exchange longer than all that may be loaded: how it began is loaded all the same.
@@ -139,7 +181,7 @@ async fn a_cut_by_records_never_leaves_a_call_without_the_message_that_it_was_ma
         .into_iter()
         .chain(calls);
     let store = holding("chat", long).await;
-    let (ids, _) = seen(&store, hydrate().most(3).page_size(2)).await;
+    let (ids, _) = seen(&store, History::all().max_records(3).page_size(2)).await;
     assert_eq!(ids, ["u1", "c47", "c48", "c49", "now"]);
 }
 
@@ -147,24 +189,24 @@ async fn a_cut_by_records_never_leaves_a_call_without_the_message_that_it_was_ma
 async fn what_is_left_out_is_not_read_either() {
     let talk = (0..500).flat_map(|n| [user(&format!("u{n}")), model(&format!("a{n}"))]);
     let store = holding("chat", talk).await;
-    let (ids, _) = seen(&store, hydrate().last(5).page_size(10)).await;
+    let (ids, _) = seen(&store, History::last(5).page_size(10)).await;
     assert_eq!(ids.len(), 11);
     // One for who runs the turn, one for what stands, two for eleven records: the message of this turn is the newest.
     assert_eq!(store.layer.queries.lock().len(), 4);
     store.layer.queries.lock().clear();
-    let (ids, _) = seen(&store, hydrate()).await;
+    let (ids, _) = seen(&store, History::all()).await;
     assert_eq!(ids.len(), 1_001);
 }
 
 #[tokio::test]
 async fn kinds_are_chosen_and_cuts_are_right_without_messages() {
     let store = holding("chat", three_exchanges()).await;
-    let calls = hydrate().kinds([RecordKind::ToolCall]).last(2);
+    let calls = History::last(2).kinds([RecordKind::ToolCall]);
     let (ids, _) = seen(&store, calls).await;
     assert_eq!(ids, ["c2", "c3", "now"]);
     let (ids, _) = seen(
         &store,
-        hydrate().kinds([RecordKind::Memory, RecordKind::Ledger]),
+        History::all().kinds([RecordKind::Memory, RecordKind::Ledger]),
     )
     .await;
     assert_eq!(ids, ["m1", "now"]);
@@ -197,7 +239,7 @@ async fn memories_come_from_another_scope_too_and_the_conversations_own_count_mo
         Ok(())
     })
     .store(store)
-    .turn_input(hydrate().memories_from(from).page_size(1))
+    .history(History::all().memories_from(from).page_size(1))
     .build()
     .unwrap();
     let say = || TurnInput::new("hi").conversation("chat");
@@ -211,46 +253,86 @@ async fn memories_come_from_another_scope_too_and_the_conversations_own_count_mo
 }
 
 #[tokio::test]
-async fn a_store_that_fails_half_way_fails_the_turn_and_nothing_is_half_loaded() {
-    // The first question is whether somebody else runs a turn here.
+async fn a_store_that_cannot_be_read_fails_the_turn_before_its_middleware_runs() {
+    // The first question is whether another turn runs here.
     for at in 2..=5 {
         let store = holding("chat", three_exchanges()).await;
         store.layer.fails_at.store(at, Ordering::Relaxed);
-        let seen_after: Arc<Mutex<usize>> = Arc::default();
-        let into = Arc::clone(&seen_after);
+        let ran: Arc<Mutex<bool>> = Arc::default();
+        let into = Arc::clone(&ran);
         let runner = runner(|_: DispatchContext| async { Ok(()) })
             .store(store)
-            .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
-                let into = Arc::clone(&into);
-                async move {
-                    let went = next.run().await;
-                    *into.lock() = ctx.timeline().len();
-                    went
-                }
+            .turn_input(move |_: TurnContext, next: Next<TurnContext>| {
+                *into.lock() = true;
+                next.run()
             })
-            .turn_input(hydrate().page_size(3))
+            .history(History::all().page_size(3))
             .build()
             .unwrap();
         let outcome = runner.run(TurnInput::new("now").conversation("chat")).await;
         let error = outcome.error().unwrap();
-        assert_eq!(error.code(), ErrorCode::INPUT_PIPELINE_ERROR, "{at}");
+        assert_eq!(error.code(), ErrorCode::STORE_ERROR, "{at}");
         assert!(error.message().contains("out of order"), "{error}");
-        assert_eq!(*seen_after.lock(), 1, "{at}: only what was said now");
+        assert!(!*ran.lock(), "{at}");
     }
+}
+
+#[tokio::test]
+async fn middleware_of_the_turn_input_sees_the_history() {
+    let store = holding("chat", three_exchanges()).await;
+    let seen: Arc<Mutex<usize>> = Arc::default();
+    let into = Arc::clone(&seen);
+    let runner = runner(|ctx: DispatchContext| async move {
+        ctx.ack()?;
+        Ok(())
+    })
+    .store(store)
+    .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
+        *into.lock() = ctx.messages().len();
+        next.run()
+    })
+    .build()
+    .unwrap();
+    runner.run(TurnInput::new("now").conversation("chat")).await;
+    assert_eq!(*seen.lock(), 7);
+}
+
+#[tokio::test]
+async fn no_history_reads_nothing_of_the_conversation() {
+    let store = holding("chat", three_exchanges()).await;
+    let (ids, outcome) = seen(&store, History::none()).await;
+    assert_eq!(ids, ["now"]);
+    assert!(outcome.is_answered());
+    // Whether another turn runs here is the only question.
+    assert_eq!(store.layer.queries.lock().len(), 1);
+}
+
+#[tokio::test]
+async fn a_turn_without_a_conversation_reads_nothing() {
+    let store = AskedStore::default();
+    let runner = runner(|ctx: DispatchContext| async move {
+        ctx.ack()?;
+        Ok(())
+    })
+    .store(store.clone())
+    .build()
+    .unwrap();
+    assert!(runner.run("now").await.is_answered());
+    assert!(store.layer.queries.lock().is_empty());
 }
 
 #[tokio::test]
 async fn a_store_that_passes_over_the_query_is_told_of_and_not_read_for_ever() {
     let mut store = holding("chat", three_exchanges()).await;
     store.layer.sloppy = true;
-    let (_, outcome) = seen(&store, hydrate().page_size(2)).await;
+    let (_, outcome) = seen(&store, History::all().page_size(2)).await;
     let error = outcome.error().unwrap();
     assert!(error.message().contains("`Query::"), "{error}");
 }
 
 #[tokio::test]
 async fn a_conversation_that_is_new_is_left_as_it_is() {
-    let (ids, outcome) = seen(&AskedStore::default(), hydrate()).await;
+    let (ids, outcome) = seen(&AskedStore::default(), History::all()).await;
     assert_eq!(ids, ["now"]);
     assert!(outcome.is_answered());
 }
@@ -292,7 +374,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let ids = runtime.block_on(async {
             let store = holding("chat", records.clone()).await;
-            seen(&store, hydrate().last(last).most(most).page_size(page)).await.0
+            seen(&store, History::last(last).max_records(most).page_size(page)).await.0
         });
         let held: Vec<usize> = ids.iter().filter_map(|id| id.parse().ok()).collect();
         prop_assert_eq!(held.len() + 1, ids.len());
