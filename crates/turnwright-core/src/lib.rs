@@ -52,6 +52,7 @@ pub mod settings;
 pub mod spool;
 pub mod stash;
 mod state;
+pub mod storage;
 pub mod store;
 mod task;
 pub mod telemetry;
@@ -85,6 +86,7 @@ pub use schema::{
 pub use settings::{Budget, ModelSettings, ReasoningEffort, ToolChoice};
 pub use spool::{Body, ByteSender, ByteStream, Spool, StreamClosed};
 pub use stash::Stash;
+pub use storage::Storage;
 pub use store::{MemoryStore, Store, StoreExt};
 pub use tool::approval::{ApprovalPolicy, ApprovalRequest, Approver, PendingCall, Review};
 pub use tool::context::{DispatchContext, ToolContext, TurnContext};

@@ -61,15 +61,16 @@ pub use turnwright_core::{
     Json, Limit, Limits, Media, MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware,
     ModelSettings, Next, OnCollision, PendingCall, RawArgs, ReasoningEffort, Record, RecordKind,
     Rejection, Repair, RepairKind, Reporter, Retrievable, Review, Schema, SchemaError,
-    SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, Store, StoreExt, StreamClosed,
-    Tool, ToolBuilder, ToolCall, ToolChoice, ToolContext, ToolDescription, ToolError, ToolExecutor,
-    ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent, TurnGate, TurnInput,
-    TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum, checksum_of_value,
+    SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, Storage, Store, StoreExt,
+    StreamClosed, Tool, ToolBuilder, ToolCall, ToolChoice, ToolContext, ToolDescription, ToolError,
+    ToolExecutor, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent, TurnGate,
+    TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum,
+    checksum_of_value,
 };
 pub use turnwright_core::{
     answer, approval, artifact, artifact_tools, call, context, dispatch, error, event, gate, media,
     middleware, outcome, pipeline, reconcile, record, registry, render, runner, schema, settings,
-    spool, stash, store, telemetry, transcript, trust,
+    spool, stash, storage, store, telemetry, transcript, trust,
 };
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]

@@ -32,6 +32,7 @@ pub(crate) fn explain(error: anyhow::Error) -> anyhow::Error {
         Kind::Corrupt => format!("it is damaged{}", detail(database)),
         Kind::ReadOnly => "it may only be read".to_owned(),
         Kind::Locked => "another program writes to it, and does not come to its end".to_owned(),
+        Kind::Secret => format!("its secret cannot be used{}", detail(database)),
         Kind::Full => "there is no room left".to_owned(),
         Kind::Disk => format!(
             "the disk failed, or a limit of the process was met{}",

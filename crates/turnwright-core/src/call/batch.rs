@@ -129,18 +129,20 @@ impl DispatchContext {
     }
 
     async fn finish_together(&self, steps: Vec<Step>, records: &mut Vec<Arc<ToolCall>>) {
-        let places = Arc::new(Semaphore::new(self.setup().parallel_calls));
+        let places = Arc::new(Semaphore::new(self.turn().setup().parallel_calls));
         let tasks = steps.into_iter().map(|step| {
             let (id, places) = (step.id(), Arc::clone(&places));
             let work = async move { step.finish(Some(&places)).await };
-            let work = telemetry::here().instrument(self.inner().tasks.track(work));
+            let work = telemetry::here().instrument(self.turn().inner().tasks.track(work));
             let task = tokio::spawn(work);
             let abort = task.abort_handle();
             let abort = OnDrop(move || abort.abort());
             async move {
                 let _abort = abort;
                 // A task that was lost leaves what is on record: each proposal has its answer, in its place.
-                task.await.ok().or_else(|| self.tool_call(&id))
+                task.await
+                    .ok()
+                    .or_else(|| self.records().get::<ToolCall>(&id))
             }
         });
         let tasks: Vec<_> = tasks.collect();
@@ -196,12 +198,12 @@ impl Step {
             Ok(checked) if !checked.tool().schema().has_external() && !checked.is_reviewed() => {
                 return Step::admitted(checked.admitted(), guard);
             }
-            Ok(checked) => match checked.context().no_call_left() {
+            Ok(checked) => match checked.context().turn().no_call_left() {
                 None => checked,
                 // Nobody is asked for a call that could not run.
                 Some(limit) => {
                     let name = checked.tool().name();
-                    let error = checked.context().refuse_call(name, &limit);
+                    let error = checked.context().turn().refuse_call(name, &limit);
                     return Step::Refused(checked.refuse(error), guard);
                 }
             },

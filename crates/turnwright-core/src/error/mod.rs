@@ -162,6 +162,8 @@ codes! {
     LLM_EXECUTION_ALREADY_SIGNALLED, true, Internal, "The tool is misconfigured; do not call it again.";
     /// A runner whose parts do not fit together.
     INVALID_TURN_RUNNER_CONFIG, true, Internal, "The tool is misconfigured; do not call it again.";
+    /// A store, a spool and a secret that do not fit together.
+    INVALID_STORAGE, true, Internal, "The tool is misconfigured; do not call it again.";
     /// A turn that cannot be begun as it was asked for, or that has ended already.
     INVALID_TURN_CONTEXT, true, Internal, "The tool is misconfigured; do not call it again.";
     /// State was asked for that the runner was not given.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::history::History;
 use super::turn_runner::{Plan, TurnRunner};
+use crate::artifact::ArtifactLimits;
 use crate::artifact_tools::ForgePolicy;
 use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
@@ -12,12 +13,12 @@ use crate::event::{Event, EventBus};
 use crate::pipeline::{Middleware, Pipeline};
 use crate::record::Lease;
 use crate::settings::{Budget, ModelSettings};
-use crate::store::{MemoryStore, Store};
+use crate::storage::Storage;
 use crate::tool::Tool;
-use crate::tool::context::{DispatchContext, Setup, TurnContext, setup_methods};
+use crate::tool::approval::{ApprovalPolicy, Approver};
+use crate::tool::context::{DispatchContext, Setup, TurnContext};
 use crate::tool::reconcile::Reconcile;
 use crate::tool::registry::ToolRegistry;
-use crate::trust::ConversationSecret;
 use crate::validate::Violations;
 
 /// Events that a started turn may be ahead of its reader, unless told.
@@ -37,7 +38,7 @@ const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
-///     ctx.answer(format!("{} messages so far", ctx.messages().len())).await?;
+///     ctx.answer(format!("{} messages so far", ctx.records().messages().len())).await?;
 ///     Ok(())
 /// })
 /// .build()?;
@@ -59,10 +60,6 @@ pub struct TurnRunnerBuilder {
 
 impl TurnRunnerBuilder {
     pub(crate) fn new(executor: Arc<dyn Executor>) -> Self {
-        let setup = Setup {
-            store: Some(Arc::new(MemoryStore::default())),
-            ..Setup::default()
-        };
         let (input, output) = (
             ErrorCode::INPUT_PIPELINE_ERROR,
             ErrorCode::OUTPUT_PIPELINE_ERROR,
@@ -72,7 +69,7 @@ impl TurnRunnerBuilder {
         let over = DispatchContext::is_over;
         let plan = Plan {
             executor,
-            setup: Arc::new(setup),
+            setup: Arc::new(Setup::default()),
             tools: ToolRegistry::default(),
             history: History::all(),
             turn_input: Pipeline::new("turn-input", input, cancelled),
@@ -92,14 +89,63 @@ impl TurnRunnerBuilder {
         Arc::make_mut(&mut self.plan.setup)
     }
 
-    setup_methods!();
-
-    /// Sets the store for the records of conversations. Results go to its spool, if it has one; a persistent store without one
-    /// needs a persistent [`spool`](Self::spool). Default: a [`MemoryStore`].
+    /// Sets where conversations are stored.
     ///
-    /// A turn without [`TurnInput::conversation`](crate::TurnInput::conversation) writes nothing here.
-    pub fn store(mut self, store: impl Store + 'static) -> Self {
-        self.setup().store = Some(Arc::new(store));
+    /// Default: [`Storage::memory`]. A turn that names no conversation
+    /// ([`TurnInput::conversation`](crate::TurnInput::conversation)) writes nothing there.
+    pub fn storage(mut self, storage: Storage) -> Self {
+        self.setup().storage = storage;
+        self
+    }
+
+    /// Adds a value that handlers and middleware get by its type: see
+    /// [`TurnContext::state`](crate::TurnContext::state). One of each type.
+    pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.setup().state.put(value);
+        self
+    }
+
+    /// Adds a policy that decides whether a call may run. Policies of the runner are asked before the tool's own. If a policy
+    /// asks for approval and there is neither an approver nor a holder of the turn's gates, the call is denied.
+    ///
+    /// Default: none, so that every call may run.
+    pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
+        self.setup().policies.push(Arc::new(policy));
+        self
+    }
+
+    /// Sets who answers when a policy asks for approval. Default: none.
+    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
+        self.setup().approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Sets how long an approver has to answer. Default: 15 minutes.
+    pub fn approval_timeout(mut self, limit: Duration) -> Self {
+        self.setup().approval_timeout = limit;
+        self
+    }
+
+    /// Sets how many bytes of text a result may have to be part of the prompt. Longer results are shown as a handle for artifact
+    /// tools. A tool can have a limit of its own. Default: 4 KiB.
+    pub fn inline_limit(mut self, bytes: u64) -> Self {
+        self.setup().inline_limit = bytes;
+        self
+    }
+
+    /// Sets how many bytes of one result are stored. Text, bytes and streams are cut off there, up to three bytes earlier so
+    /// that no character is split. The record says so
+    /// ([`ToolCall::is_truncated`](crate::record::ToolCall::is_truncated)), the model is told, and operators get a warning.
+    /// The sender of a stream finds it closed. A tool can have a limit of its own
+    /// ([`ToolBuilder::max_result_bytes`](crate::tool::ToolBuilder::max_result_bytes)). Default: 64 MiB.
+    pub fn max_result_bytes(mut self, bytes: u64) -> Self {
+        self.setup().max_result_bytes = bytes;
+        self
+    }
+
+    /// Sets the limits for queries of artifacts.
+    pub fn artifact_limits(mut self, limits: ArtifactLimits) -> Self {
+        self.setup().artifact_limits = limits;
         self
     }
 
@@ -130,13 +176,6 @@ impl TurnRunnerBuilder {
     /// [`unknown`](crate::tool::reconcile). Default: none, and the model reads that the result is unknown.
     pub fn unknown_calls(mut self, policy: impl Reconcile + 'static) -> Self {
         self.setup().unknown_calls = Some(Arc::new(policy));
-        self
-    }
-
-    /// The secret under which envelopes get their codes, each conversation its own. A random one of this process unless
-    /// told: give one that you keep if a conversation goes on in another process and its prompts are to stay as they were.
-    pub fn secret(mut self, secret: ConversationSecret) -> Self {
-        self.setup().secret = Some(secret);
         self
     }
 
@@ -178,7 +217,7 @@ impl TurnRunnerBuilder {
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let counts = |ctx: DispatchContext| async move {
-    ///     ctx.answer(ctx.messages().len().to_string()).await?;
+    ///     ctx.answer(ctx.records().messages().len().to_string()).await?;
     ///     Ok(())
     /// };
     /// let runner = turnwright_core::runner(counts).history(History::none()).build()?;
@@ -208,7 +247,7 @@ impl TurnRunnerBuilder {
 
     /// Around the other layers of the turn's input: further out the earlier it is said. It is not around the turn: how long
     /// that takes is told by `TurnEnd`. What the user said is in the turn and in the store already; a layer that is not to let
-    /// it in says `ctx.forget_message(…)` and aborts.
+    /// it in says `ctx.records().delete::<Message>(…)` and aborts.
     pub fn turn_input(mut self, layer: impl Middleware<TurnContext> + 'static) -> Self {
         self.plan.turn_input.layers().push(Arc::new(layer));
         self
@@ -336,7 +375,6 @@ impl TurnRunnerBuilder {
     /// `E_INVALID_TURN_RUNNER_CONFIG`, which names every wrong field; the error of a tool that is not well defined;
     /// `E_TOOL_ALREADY_REGISTERED` if two have one name.
     pub fn build(mut self) -> Result<TurnRunner, Error> {
-        self.setup().take_spool_of_store();
         let (plan, setup) = (&self.plan, &self.plan.setup);
         let mut wrong = Violations::default();
         let begins = setup.iteration_limit > 0;
@@ -361,14 +399,11 @@ impl TurnRunnerBuilder {
         let holds = (SHORTEST_LEASE..=Lease::LONGEST).contains(&setup.lease);
         wrong.check("lease", holds, "must be from 100 milliseconds to an hour");
         setup.settings.check(&mut wrong);
-        check_spool(setup, &mut wrong);
         wrong.finish(ErrorCode::INVALID_TURN_RUNNER_CONFIG, "runner")?;
-        if setup.secret.is_none() {
-            ConversationSecret::of_process().map_err(|error| {
-                let message = "the system has no randomness to give: give the runner a secret";
-                Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message).with_source(error)
-            })?;
-        }
+        setup.storage.secret().map_err(|error| {
+            let message = "the operating system provides no randomness: set `.storage(…)` with a secret that you stored";
+            Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message).with_source(error)
+        })?;
         let tools = self
             .tools
             .into_iter()
@@ -376,28 +411,6 @@ impl TurnRunnerBuilder {
         self.plan.tools = ToolRegistry::new(tools)?;
         Ok(TurnRunner::new(self.plan))
     }
-}
-
-/// Checks that results can be read for as long as the records that name them.
-fn check_spool(setup: &Setup, wrong: &mut Violations) {
-    let Some(store) = &setup.store else { return };
-    let of_store = store.spool().is_some();
-    wrong.check(
-        "spool",
-        !(of_store && setup.spool_given),
-        "the store has its own spool, and reads results from it: remove `.spool(…)`, and pass the spool to the store instead",
-    );
-    let lasts = !store.is_persistent() || setup.spool.is_persistent();
-    let why = match of_store {
-        true => {
-            "the store is persistent but its spool is not, so results would be lost on restart: open the store with a `DiskSpool`"
-        }
-        false => {
-            "the store is persistent but the spool is not, so results would be lost on restart: add \
-             `.spool(DiskSpool::open(\"results\").await?)`, and open the store with the same spool"
-        }
-    };
-    wrong.check("spool", lasts, why);
 }
 
 /// What can be given as a tool: a [`Tool`], or what making one gave.

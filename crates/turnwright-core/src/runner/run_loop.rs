@@ -235,11 +235,11 @@ impl Play<'_> {
         // Keeps the artifact tools up to date. `None` if the runner makes none.
         let mut forge = self.turn.setup().forge.map(Forge::new);
         let _pruning = ctx.tools().bind_context(&ctx);
-        ctx.tell(|| EventKind::DispatchStart);
+        ctx.turn().tell(|| EventKind::DispatchStart);
         // However it ends.
         let _end = OnDrop(|| {
             ctx.forget_on_ack();
-            ctx.tell(|| EventKind::DispatchEnd {
+            ctx.turn().tell(|| EventKind::DispatchEnd {
                 signal: ctx.signal().map(Signal::as_str),
                 iterations: ctx.iteration(),
             });
@@ -280,11 +280,11 @@ impl Play<'_> {
         retries: &mut Retries,
     ) -> Result<(), End> {
         let iteration = ctx.begin_iteration();
-        ctx.tell(|| EventKind::IterationStart { iteration });
-        let _end = OnDrop(|| ctx.tell(|| EventKind::IterationEnd { iteration }));
+        ctx.turn().tell(|| EventKind::IterationStart { iteration });
+        let _end = OnDrop(|| ctx.turn().tell(|| EventKind::IterationEnd { iteration }));
         self.announce_last(iteration).await?;
         if let Some(forge) = forge {
-            forge.refresh(ctx).map_err(TurnStatus::Failed)?;
+            forge.refresh(ctx.turn()).map_err(TurnStatus::Failed)?;
         }
         through(&self.plan.dispatch_input, ctx).await?;
         if ctx.is_over() {
@@ -315,7 +315,7 @@ impl Play<'_> {
         let text = "This is your last step in this turn: call no more tools, and answer with what you have.";
         let message = Message::framework(text).build();
         let message = message.map_err(TurnStatus::Failed)?;
-        let stored = Box::pin(self.turn.store_message(message)).await;
+        let stored = Box::pin(self.turn.records().store(message)).await;
         Ok(stored.map_err(TurnStatus::Failed)?)
     }
 

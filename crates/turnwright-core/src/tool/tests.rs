@@ -295,6 +295,7 @@ async fn secrets_in_arguments_and_results_stay_out_of_debug() {
     let seen = std::sync::Arc::new(parking_lot::Mutex::new(String::new()));
     let shown = std::sync::Arc::clone(&seen);
     let _observer = ctx
+        .turn()
         .events()
         .observe(move |event| shown.lock().push_str(&format!("{event:?}")));
     ctx.stash().set("token", secret).unwrap();
@@ -369,6 +370,7 @@ fn every_code_has_its_own_name_and_the_pattern() {
             "E_TOOL_ALREADY_REGISTERED",
             "E_LLM_EXECUTION_ALREADY_SIGNALLED",
             "E_INVALID_TURN_RUNNER_CONFIG",
+            "E_INVALID_STORAGE",
             "E_INVALID_TURN_CONTEXT",
             "E_MISSING_STATE",
             "E_INVALID_INITIAL_TURN_GATE_VALUE",

@@ -55,7 +55,7 @@ impl DispatchContext {
             .tool_choice
             .as_ref()
             .is_some_and(ToolChoice::is_forced);
-        if forced && turn.has_called() {
+        if forced && !turn.records().own_tool_calls().is_empty() {
             settings.tool_choice = Some(ToolChoice::Auto);
         }
         self.settings_override().over(&settings)

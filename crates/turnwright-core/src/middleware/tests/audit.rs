@@ -208,7 +208,7 @@ async fn calls_are_told_when_the_executor_fails_panics_or_refuses() {
                 "fails" => return Err("the model is gone".into()),
                 "panics" => panic!("on purpose"),
                 "refuses" => ctx.nack("no")?,
-                _ => ctx.abort("enough"),
+                _ => ctx.turn().abort("enough"),
             }
             Ok(())
         })
@@ -232,7 +232,7 @@ async fn a_call_whose_record_the_store_does_not_take_is_told_all_the_same() {
     store.layer.refuses.store(true, Ordering::Relaxed);
     let runner = calling("look", 9)
         .tool(plain("look"))
-        .store(store)
+        .storage(Storage::of(store))
         .turn_input(audit)
         .build()
         .unwrap();

@@ -23,10 +23,8 @@ const TIMELINE: [RecordKind; 4] = [
 impl History {
     /// Loads the history into the turn. If the store fails, nothing is loaded.
     pub(crate) async fn hydrate(&self, ctx: &TurnContext) -> Result<(), Error> {
-        if let Some(store) = ctx.store() {
-            let records = self.load(ctx, &**store).await?;
-            ctx.hydrate(records);
-        }
+        let records = self.load(ctx, &**ctx.storage().store()).await?;
+        ctx.records().hydrate(records);
         Ok(())
     }
 
@@ -115,7 +113,7 @@ enum Cut {
 
 impl Window {
     fn new(ctx: &TurnContext, exchanges: usize, most: usize) -> Self {
-        let here = ctx.timeline();
+        let here = ctx.records().timeline();
         let here = here
             .iter()
             .map(|record| (record.kind(), record.id().to_owned()));

@@ -19,9 +19,11 @@ use crate::event::{EventBus, EventKind, TurnEvent};
 use crate::gate::GateTable;
 use crate::ids::Id;
 use crate::lease::HeldLease;
+use crate::record::RecordKind;
 use crate::render::Taint;
 use crate::spool::Spool;
 use crate::stash::Stash;
+use crate::storage::Storage;
 use crate::store::{ConversationId, Store};
 use crate::tool::registry::ToolRegistry;
 use crate::trust::ConversationSecret;
@@ -29,7 +31,8 @@ use crate::usage::Usage;
 
 /// One turn: its records, tools, stash, events, gates and cancellation. A handle: clones share it.
 ///
-/// Middleware of a turn gets it; a [`DispatchContext`](crate::DispatchContext) is one too, and more.
+/// Middleware of a turn gets it. Executors and middleware of a dispatch reach it by
+/// [`DispatchContext::turn`](crate::DispatchContext::turn), handlers by [`ToolContext::turn`](crate::ToolContext::turn).
 #[derive(Clone)]
 pub struct TurnContext(Arc<TurnState>);
 
@@ -74,30 +77,30 @@ impl TurnContext {
         &self.0.parts.events
     }
 
-    /// What calls the turn off.
+    /// Returns the turn's cancellation. A handler that works with this one does not notice its own deadline: see
+    /// [`ToolContext::cancellation`](crate::ToolContext::cancellation).
     #[must_use]
     pub fn cancellation(&self) -> &Cancellation {
         &self.0.parts.cancellation
     }
 
-    /// The runner's store, if there is one. A turn whose input named no conversation writes nothing there by itself, but
-    /// reaches what other conversations keep there.
+    /// Where conversations are stored. A turn that names no conversation writes nothing there by itself, but can read what
+    /// other conversations have.
     #[must_use]
-    pub fn store(&self) -> Option<&Arc<dyn Store>> {
-        self.setup().store.as_ref()
+    pub fn storage(&self) -> &Storage {
+        &self.setup().storage
     }
 
-    /// The store that keeps the records of this turn, if one does.
+    /// The store for the records of this turn, if it names a conversation.
     pub(crate) fn record_store(&self) -> Option<&Arc<dyn Store>> {
-        self.store().filter(|_| self.0.parts.stored)
+        self.0.parts.stored.then(|| self.storage().store())
     }
 
-    /// Where the results of this turn are kept. Of a turn whose input named no conversation that is memory, for as long as
-    /// its outcome or a reader holds them.
-    #[must_use]
-    pub fn spool(&self) -> &Arc<dyn Spool> {
+    /// The spool for the results of this turn. If it names no conversation this is memory, and a result lives for as long
+    /// as the outcome or a reader holds it.
+    pub(crate) fn spool(&self) -> &Arc<dyn Spool> {
         match self.0.parts.stored {
-            true => &self.setup().spool,
+            true => self.storage().spool(),
             false => &self.setup().unkept,
         }
     }
@@ -120,12 +123,9 @@ impl TurnContext {
     /// The secret of this turn's conversation, under which its envelopes get their codes.
     ///
     /// # Errors
-    /// The runner was given none, and the system has no randomness to give.
+    /// As [`Storage::secret`].
     pub fn secret(&self) -> io::Result<ConversationSecret> {
-        let secret = match &self.setup().secret {
-            Some(secret) => secret.clone(),
-            None => ConversationSecret::of_process()?,
-        };
+        let secret = self.storage().secret()?;
         Ok(secret.for_conversation(self.conversation_id().as_str()))
     }
 
@@ -153,15 +153,10 @@ impl TurnContext {
     #[must_use]
     pub fn taint(&self) -> Taint {
         let mut taint = self.outer_taint().unwrap_or_default();
-        for call in self.tool_calls() {
-            taint.add_tool_call(&call);
-        }
-        for found in self.retrievables() {
-            taint.add_retrievable(&found);
-        }
-        for message in self.messages() {
-            taint.add_message(&message);
-        }
+        let records = self.0.records.read();
+        (records.of_type()).for_each(|call| taint.add_tool_call(call));
+        (records.of_type()).for_each(|found| taint.add_retrievable(found));
+        (records.of_type()).for_each(|message| taint.add_message(message));
         taint
     }
 
@@ -277,7 +272,7 @@ impl TurnContext {
     pub(crate) fn next_call(&self) -> (Id, u64) {
         loop {
             let id = self.0.ids.next();
-            if !self.0.records.read().tool_calls.has(id.as_str()) {
+            if !self.0.records.read().has(RecordKind::ToolCall, id.as_str()) {
                 return (id, self.0.ordinals.fetch_add(1, Ordering::Relaxed));
             }
         }

@@ -62,7 +62,7 @@ impl Spool for Panicking {
 async fn a_reader_that_panics_costs_its_own_result_and_every_proposal_has_its_answer() {
     let bytes = tool("bytes").handler(|_: Value, _| async { vec![159_u8; 5_000] });
     let ctx = DispatchContext::builder()
-        .spool(Panicking)
+        .storage(storage_with(MemoryStore::default(), Panicking))
         .tools(ToolRegistry::new([bytes.build().unwrap()]).unwrap())
         .build();
     let calls = ctx
@@ -109,10 +109,11 @@ async fn what_waits_for_an_ack_keeps_no_turn_alive_that_was_aborted() {
             let held = ctx.clone();
             ctx.on_ack(move || drop(held)).keep();
             let held = ctx.clone();
-            ctx.events()
+            ctx.turn()
+                .events()
                 .observe(move |_| assert!(!held.turn_id().is_empty()))
                 .keep();
-            ctx.abort("enough");
+            ctx.turn().abort("enough");
             Ok(())
         }
     })
@@ -181,7 +182,7 @@ impl StoreLayer for Endless {
 #[tokio::test]
 async fn a_store_without_end_is_not_read_for_ever() {
     let runner = runner(ScriptedModel::new([Step::say("done")]))
-        .store(Layered::new(Endless, MemoryStore::default()))
+        .storage(storage_of(Layered::new(Endless, MemoryStore::default())))
         .build()
         .unwrap();
     let error = runner.run(stored("go")).await.into_answer().unwrap_err();

@@ -111,7 +111,7 @@ async fn a_sub_agent_that_fails_does_not_tell_the_outer_model_that_its_turn_fail
     for limited in [false, true] {
         let inner = runner(move |ctx: DispatchContext| async move {
             if limited {
-                ctx.reach(Limit::Iterations(1));
+                ctx.turn().reach(Limit::Iterations(1));
                 return Ok(());
             }
             Err("no".into())
@@ -205,6 +205,7 @@ fn the_codes_of_the_loop_are_fatal_where_they_are_mistakes_of_the_programmer() {
     for code in [
         "E_INVALID_INITIAL_TURN_GATE_VALUE",
         "E_INVALID_TURN_RUNNER_CONFIG",
+        "E_INVALID_STORAGE",
         "E_INVALID_TURN_CONTEXT",
         "E_INVALID_TURN_GATE_RESOLUTION",
         "E_LLM_EXECUTION_ALREADY_SIGNALLED",
@@ -233,11 +234,11 @@ fn the_codes_of_the_loop_are_fatal_where_they_are_mistakes_of_the_programmer() {
 #[tokio::test]
 async fn one_id_for_a_call_and_a_retrievable_fails_the_turn_at_the_next_forging() {
     let clash = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
-        if let Some(call) = ctx.tool_calls().first() {
+        if let Some(call) = ctx.records().tool_calls().first() {
             let reader = Arc::new(MemoryReader::new("other content"));
             let artifact = SpooledArtifact::new(reader, ArtifactKind::TEXT);
             let found = Retrievable::artifact(artifact, TrustTier::FirstParty);
-            ctx.add_retrievable(found.id(call.id()).build()?);
+            ctx.records().add(found.id(call.id()).build()?);
         }
         next.run().await
     };
@@ -275,7 +276,7 @@ async fn a_store_that_fails_or_panics_fails_the_turn_wherever_it_writes() {
             let model =
                 ScriptedModel::new([Step::say("Let me.").call("act", "{}"), Step::say("done")]);
             let runner = runner(model.clone())
-                .store(Odd::store(at, how))
+                .storage(storage_of(Odd::store(at, how)))
                 .tool(act.build())
                 .observer(observed.observer())
                 .build()

@@ -15,7 +15,10 @@ async fn an_executor_need_be_no_model_at_all() {
                 ctx.stash().set("state", "asked")?;
             }
             _ => {
-                let rooms = ctx.tool_calls()[0].text().await.unwrap_or_default();
+                let rooms = ctx.records().tool_calls()[0]
+                    .text()
+                    .await
+                    .unwrap_or_default();
                 ctx.answer(format!("Booked {rooms}.")).await?;
             }
         }
@@ -59,7 +62,7 @@ async fn tools_run_inside_of_the_iteration_that_proposed_them_and_are_stored_bef
     };
     let observed = Observed::default();
     let runner = runner(executor)
-        .store(Arc::clone(&store))
+        .storage(storage_of(Arc::clone(&store)))
         .tool(saying("act", "acted"))
         .observer(observed.observer())
         .build()

@@ -32,7 +32,7 @@ async fn without_history_a_turn_knows_nothing_of_what_was_before() {
         Step::say("second answer"),
     ]);
     let runner = runner(model.clone())
-        .store(Arc::clone(&store))
+        .storage(storage_of(Arc::clone(&store)))
         .tool(log().build())
         .history(History::none())
         .build()
@@ -65,7 +65,7 @@ async fn with_history_a_turn_knows_what_was_said_thought_called_and_remembered_i
         Step::say("second answer"),
     ]);
     let runner = runner(model.clone())
-        .store(Arc::clone(&store))
+        .storage(storage_of(Arc::clone(&store)))
         .tool(log().build())
         .build()
         .unwrap();
@@ -146,7 +146,8 @@ async fn a_conversation_remembers_from_turn_to_turn() {
 async fn middleware_fetches_tools_and_whatever_else_is_wanted() {
     let fetch_tools = |ctx: TurnContext, next: Next<TurnContext>| async move {
         ctx.tools().register(saying("fetched", "from elsewhere"))?;
-        ctx.add_memory(Memory::new("from a vector store").build()?);
+        ctx.records()
+            .add(Memory::new("from a vector store").build()?);
         next.run().await
     };
     let model = ScriptedModel::new([Step::call_tool("fetched", "{}"), Step::say("done")]);

@@ -32,7 +32,8 @@ async fn an_executor_reads_the_instructions_and_settings_of_runner_and_turn() {
 async fn instructions_are_no_record_and_standing_instructions_are_no_instructions() {
     let model = ScriptedModel::new([Step::say("Yes.")]);
     let adds = |ctx: TurnContext, next: Next<TurnContext>| async move {
-        ctx.add_instruction(StandingInstruction::new("Answer in verse.").build()?);
+        ctx.records()
+            .add(StandingInstruction::new("Answer in verse.").build()?);
         next.run().await
     };
     let runner = runner(model.clone())

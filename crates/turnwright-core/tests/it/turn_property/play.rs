@@ -12,6 +12,7 @@ use turnwright_core::runner::TurnStream;
 use turnwright_core::{
     ApprovalRequest, BoxError, DispatchContext, TurnContext, TurnInput, TurnOutcome, TurnRunner,
 };
+use turnwright_testkit::store::storage_of;
 
 use super::answers::{approve, stand_at_gates};
 use super::layers::{acting, witness};
@@ -76,7 +77,7 @@ pub(super) fn runner(world: &Arc<World>) -> TurnRunner {
         let world = Arc::clone(&executing);
         async move { execute(&world, ctx).await }
     })
-    .store(world.store.clone())
+    .storage(storage_of(world.store.clone()))
     .history(turnwright_core::History::none())
     .tools(tools::all(world))
     .observer(move |event| observing.saw(event))
@@ -190,7 +191,7 @@ async fn wait(world: &World, turn: usize, outcome: Outcome) -> Option<TurnOutcom
 }
 
 async fn execute(world: &World, ctx: DispatchContext) -> Result<(), BoxError> {
-    let turn = world.turn_of(&ctx);
+    let turn = world.turn_of(ctx.turn());
     let iteration = ctx.iteration();
     world.check_not_cancelled(turn, || "the executor was asked".to_owned());
     world.passed(turn, format!("executor {iteration}"));

@@ -17,7 +17,7 @@ use turnwright_core::spool::DiskSpool;
 use turnwright_core::store::{ConversationId, Layered, StoreExt as _};
 use turnwright_core::trust::ConversationSecret;
 use turnwright_core::{
-    BoxError, DispatchContext, Event, EventKind, Gates, Next, Turn, TurnContext, TurnGate,
+    BoxError, DispatchContext, Event, EventKind, Gates, Next, Storage, Turn, TurnContext, TurnGate,
     TurnInput, TurnRunner,
 };
 use turnwright_store::sqlite::SqliteStore;
@@ -97,13 +97,15 @@ fn runner(world: &Arc<World>, store: SqliteStore, spool: Arc<DiskSpool>) -> Turn
         let world = Arc::clone(&deciding);
         async move { decide(&world, ctx).await }
     };
+    let spool = WatchedSpool {
+        spool,
+        world: Arc::clone(world),
+    };
+    let store = Layered::new(Watched(Arc::clone(world)), store);
+    let secret = ConversationSecret::from_bytes([7; 32]);
+    let storage = Storage::builder(store, Arc::new(spool), secret).build();
     turnwright_core::runner(executor)
-        .store(Layered::new(Watched(Arc::clone(world)), store))
-        .spool(WatchedSpool {
-            spool,
-            world: Arc::clone(world),
-        })
-        .secret(ConversationSecret::from_bytes([7; 32]))
+        .storage(storage.unwrap())
         .lease(world.orders().lease)
         .tools(tools::all(world))
         .unknown_calls(tools::ask_of_unknown)

@@ -53,7 +53,7 @@ pub(super) type DyingStore = Layered<Deadly, Arc<MemoryStore>>;
 
 /// A model that knows nothing but the records.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-    let done = ctx.own_tool_calls();
+    let done = ctx.records().own_tool_calls();
     let next: &[&str] = match done.len() {
         0 => &["look"],
         1 => &["pay", "look", "pay", "alone"],
@@ -71,7 +71,7 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
 
 fn runner(world: &World, store: DyingStore) -> TurnRunner {
     turnwright_core::runner(model)
-        .store(store)
+        .storage(storage_of(store))
         .tool(world.acting("look").effects(Effects::ReadOnly).build())
         .tool(world.acting("pay").build())
         .tool(

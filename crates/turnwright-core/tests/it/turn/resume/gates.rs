@@ -68,7 +68,7 @@ fn what_was_approved_and_edited_before_counts_and_nobody_is_asked_again() {
         }
     };
     odd.layer.at = 4;
-    let first = runner(calls("pay")).store(odd).tool(pay());
+    let first = runner(calls("pay")).storage(storage_of(odd)).tool(pay());
     let first = first.build().unwrap();
     let process_one = process();
     let turn = process_one.block_on(async {
@@ -307,7 +307,7 @@ fn a_rejection_before_the_resume_counts() {
     let mut odd = Odd::store(4, How::Waits(Arc::clone(&reached), never));
     odd.store = Arc::clone(&world.store);
     let pay = || world.acting("pay").approval(always("it costs")).build();
-    let first = runner(calls("pay")).store(odd).tool(pay());
+    let first = runner(calls("pay")).storage(storage_of(odd)).tool(pay());
     let first = first.build().unwrap();
     let one = process();
     let turn = one.block_on(async {
