@@ -305,7 +305,7 @@ async fn a_model_that_is_cut_off_again_and_again_ends_the_turn() {
     let outcome = run(&script, tool).await;
     let error = outcome.error().unwrap();
     assert_eq!(error.code(), ErrorCode::MODEL_RESPONSE_INCOMPLETE);
-    assert!(error.message().contains("max_completion_tokens"), "{error}");
+    assert!(error.message().contains("max_output_tokens"), "{error}");
     assert_eq!(script.bodies().len(), 3);
     assert!(given.lock().unwrap().is_empty());
 }
