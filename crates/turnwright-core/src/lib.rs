@@ -73,7 +73,7 @@ pub use dispatch::{Executor, Reporter};
 pub use effects::{Concurrency, Effects, OnCollision};
 pub use error::{BoxError, Error, ErrorCode, ErrorKind, ToolError};
 pub use event::{Event, EventKind, TurnEvent};
-pub use gate::{Approval, Gates, TurnGate};
+pub use gate::{Approval, GateAnswer, GateKind, Gates, TurnGate};
 pub use media::{Media, MediaKind};
 pub use outcome::{Limit, TurnOutcome, TurnStatus};
 pub use pipeline::{Middleware, Next};

@@ -53,6 +53,7 @@ mod narrow;
 pub mod prelude;
 
 // By name, and not all: the module `tool` would stand beside the attribute of that name.
+pub use turnwright_core::gate::{GateAnswer, GateKind};
 pub use turnwright_core::{
     Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, Budget,
     ByteSender, ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation,

@@ -1,6 +1,5 @@
 //! What went wrong with a database, in the words of the program: what it is, and what helps.
 
-use std::error::Error as _;
 use std::io;
 use std::path::Path;
 
@@ -74,9 +73,7 @@ fn detail(error: &SqliteError) -> String {
 
 /// What went wrong with the database behind an error of a turn, if it was that.
 pub(crate) fn database_error(error: &Error) -> Option<Kind> {
-    std::iter::successors(error.source(), |&cause| cause.source())
-        .find_map(|cause| cause.downcast_ref::<SqliteError>())
-        .map(SqliteError::kind)
+    error.find_cause::<SqliteError>().map(SqliteError::kind)
 }
 
 /// What helps against it.

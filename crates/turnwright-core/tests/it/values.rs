@@ -163,7 +163,7 @@ fn at_a_gate(value: Value, answer: fn(&Gates, &str, Value) -> Result<bool, Error
         let open = gates.next().await.unwrap();
         let error = answer(&gates, &open.id, value).unwrap_err();
         assert_eq!(error.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
-        assert!(gates.resolve(&open.id, json!({ "n": [1] })).unwrap());
+        assert!(gates.answer(&open.id, json!({ "n": [1] })).unwrap());
         assert!(turn.await.is_answered());
         assert_readable(&store, "c").await;
     });
@@ -171,12 +171,16 @@ fn at_a_gate(value: Value, answer: fn(&Gates, &str, Value) -> Result<bool, Error
 
 #[test]
 fn an_answer_that_cannot_be_handled_leaves_its_gate_open() {
-    for_each_bad(|value| at_a_gate(value, |gates, id, value| gates.resolve(id, value)));
+    for_each_bad(|value| at_a_gate(value, |gates, id, value| gates.answer(id, value)));
 }
 
 #[test]
 fn an_edit_at_a_gate_that_cannot_be_handled_leaves_it_open() {
-    for_each_bad(|value| at_a_gate(value, |gates, id, value| gates.approve_edited(id, value)));
+    for_each_bad(|value| {
+        at_a_gate(value, |gates, id, value| {
+            gates.answer(id, GateAnswer::edit(value))
+        });
+    });
 }
 
 #[test]
@@ -186,7 +190,7 @@ fn an_answer_to_a_gate_that_is_not_open_is_dropped_safely() {
         let runner = runner(model).build().unwrap();
         block_on(async {
             let turn = runner.start("go");
-            let error = turn.gates().resolve("none", value).unwrap_err();
+            let error = turn.gates().answer("none", value).unwrap_err();
             assert_eq!(error.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
             assert!(turn.await.is_answered());
         });
@@ -431,9 +435,9 @@ proptest! {
             let turn = runner.start(begun);
             let mut gates = turn.gates();
             let open = gates.next().await.unwrap();
-            let taken = gates.resolve(&open.id, answer);
+            let taken = gates.answer(&open.id, answer);
             if !taken.unwrap_or(false) {
-                assert!(gates.resolve(&open.id, "short").unwrap());
+                assert!(gates.answer(&open.id, json!("short")).unwrap());
             }
             let outcome = turn.await;
             assert!(outcome.is_answered(), "{:?}", outcome.error());

@@ -141,7 +141,7 @@ async fn an_approval_brings_no_arguments_and_nobody_else_asks_by_its_name() {
     let gates = turn.gates();
     let id = opened(&gates).await[0].id.clone();
     let smuggled = json!({ "decision": "approve", "args": { "n": 1 } });
-    let error = gates.resolve(&id, smuggled).unwrap_err();
+    let error = gates.answer(&id, smuggled).unwrap_err();
     assert_eq!(error.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
     assert!(gates.approve(&id).unwrap(), "it is still open");
     let outcome = turn.await;

@@ -189,7 +189,7 @@ fn a_gate_that_is_wrong_is_refused_and_every_wrong_field_is_named() {
         .unwrap_err();
     assert_eq!(error.code().as_str(), "E_INVALID_INITIAL_TURN_GATE_VALUE");
     assert!(error.is_fatal());
-    for field in ["name", "schema", "timeout"] {
+    for field in ["kind", "schema", "timeout"] {
         assert!(error.message().contains(field), "{field}: {error}");
     }
 }

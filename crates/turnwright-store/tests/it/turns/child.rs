@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use turnwright_core::reconcile;
+use turnwright_core::gate::GateKind;
 use turnwright_core::record::TurnState;
 use turnwright_core::spool::DiskSpool;
 use turnwright_core::store::{ConversationId, Layered, StoreExt as _};
@@ -133,8 +133,8 @@ fn observe(world: &World, event: &Event) {
     match &event.kind {
         EventKind::ToolExecutionStart { .. } => world.arrive(Stage::Started, conversation),
         EventKind::ToolExecutionEnd { .. } => world.arrive(Stage::Ended, conversation),
-        EventKind::GateOpened { id, name, .. } => {
-            world.note("opened", &[&event.turn_id, id, name]);
+        EventKind::GateOpened { id, kind, .. } => {
+            world.note("opened", &[&event.turn_id, id, kind.as_str()]);
         }
         EventKind::Warning { message, .. } => world.note("warning", &[&event.turn_id, message]),
         _ => {}
@@ -200,9 +200,9 @@ async fn answer(world: &World, mut gates: Gates, conversation: &str) {
         while waits && !world.was_renewed(conversation) && is_open(&gates) {
             sleep(Duration::from_millis(3)).await;
         }
-        let taken = match &*gate.name {
-            "approval" => gates.approve(&gate.id),
-            reconcile::GATE => {
+        let taken = match gate.kind.as_str() {
+            GateKind::APPROVAL => gates.approve(&gate.id),
+            GateKind::UNKNOWN_CALL => {
                 let key = gate.question["idempotencyKey"].as_str().unwrap();
                 let found = match world.has_effect(key) {
                     true => {
@@ -210,9 +210,9 @@ async fn answer(world: &World, mut gates: Gates, conversation: &str) {
                     }
                     false => json!({ "found": "not_done" }),
                 };
-                gates.resolve(&gate.id, found)
+                gates.answer(&gate.id, found)
             }
-            _ => gates.resolve(&gate.id, true),
+            _ => gates.answer(&gate.id, json!(true)),
         };
         // Somebody who was called off waits there no more.
         if taken.unwrap() {
