@@ -72,7 +72,7 @@ pub use checksum::{checksum, checksum_of_value};
 pub use dispatch::{Executor, Reporter};
 pub use effects::{Concurrency, Effects, OnCollision};
 pub use error::{BoxError, Error, ErrorCode, ErrorKind, ToolError};
-pub use event::{Event, EventKind, TurnEvent};
+pub use event::{Event, EventKind, TurnEvent, TurnEventKind};
 pub use gate::{Approval, GateAnswer, GateKind, Gates, TurnGate};
 pub use media::{Media, MediaKind};
 pub use outcome::{Limit, TurnOutcome, TurnStatus};
@@ -86,15 +86,15 @@ pub use schema::{
 pub use settings::{Budget, ModelSettings, ReasoningEffort, ToolChoice};
 pub use spool::{Body, ByteSender, ByteStream, Spool, StreamClosed};
 pub use stash::Stash;
+pub use state::State;
 pub use storage::Storage;
 pub use store::{MemoryStore, Store, StoreExt};
 pub use tool::approval::{ApprovalPolicy, ApprovalRequest, Approver, PendingCall, Review};
 pub use tool::context::{DispatchContext, ToolContext, TurnContext};
 pub use tool::registry::{MergePolicy, ToolRegistry};
 pub use tool::{
-    Content, IntoToolOutput, IntoToolResult, Json, Meta, Tool, ToolBuilder, ToolDescription,
-    ToolOutput,
+    Content, IntoToolResult, Json, Meta, Tool, ToolBuilder, ToolDescription, ToolOutput,
 };
 pub use tool::{approval, context, reconcile, registry};
 pub use trust::TrustTier;
-pub use usage::Usage;
+pub use usage::{FinishReason, ModelUsage, Usage};

@@ -58,14 +58,14 @@ pub use turnwright_core::{
     Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, Budget,
     ByteSender, ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation,
     DispatchContext, Effects, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault,
-    Field, Gates, History, Inline, IntoSchema, IntoToolOutput, IntoToolResult, InvalidArguments,
+    Field, FinishReason, Gates, History, Inline, IntoSchema, IntoToolResult, InvalidArguments,
     Json, Limit, Limits, Media, MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware,
-    ModelSettings, Next, OnCollision, PendingCall, RawArgs, ReasoningEffort, Record, RecordKind,
-    Rejection, Repair, RepairKind, Reporter, Retrievable, Review, Schema, SchemaError,
-    SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, Storage, Store, StoreExt,
+    ModelSettings, ModelUsage, Next, OnCollision, PendingCall, RawArgs, ReasoningEffort, Record,
+    RecordKind, Rejection, Repair, RepairKind, Reporter, Retrievable, Review, Schema, SchemaError,
+    SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, State, Storage, Store, StoreExt,
     StreamClosed, Tool, ToolBuilder, ToolCall, ToolChoice, ToolContext, ToolDescription, ToolError,
-    ToolExecutor, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent, TurnGate,
-    TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum,
+    ToolExecutor, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent, TurnEventKind,
+    TurnGate, TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum,
     checksum_of_value,
 };
 pub use turnwright_core::{
@@ -88,6 +88,7 @@ pub use {async_trait::async_trait, bytes, schemars, serde, serde_json};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::narrow::{enforced_format, narrow};
+    pub use turnwright_core::tool::returned;
     pub use {schemars, serde, serde_json};
 
     /// Compiles for a type whose default can be shown to the model.

@@ -24,10 +24,12 @@ mod batch;
 mod checked;
 mod executor;
 mod guard;
+mod keep;
 mod proposed;
 mod recovery;
 mod run;
 mod settle;
+mod settle_with;
 
 #[cfg(test)]
 mod tests;

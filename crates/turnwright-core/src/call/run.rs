@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::Poll;
 
 use futures_util::FutureExt as _;
@@ -13,10 +13,10 @@ use super::admitted::AdmittedCall;
 use super::checked::CheckedCall;
 use super::guard::CallGuard;
 use super::proposed::tell_refused;
-use crate::deadline::{Cut, Waits, within};
+use crate::deadline::{Cut, within};
 use crate::effects::Effects;
 use crate::error::{Error, ErrorCode, ToolError};
-use crate::event::{EventKind, TurnEvent};
+use crate::event::{EventKind, TurnEventKind};
 use crate::lease::HeldLease;
 use crate::panic::{drop_quietly, text_of};
 use crate::record::CallState;
@@ -72,7 +72,7 @@ impl AdmittedCall {
             return self.not_run(error);
         }
         if self.call.context().turn().is_heard() {
-            Box::pin(self.call.checked.say_started()).await;
+            self.call.checked.emit_started();
         }
         // Where the process was away for long, the fence decides before anything is changed.
         if self.is_noted()
@@ -86,7 +86,7 @@ impl AdmittedCall {
             // One that fails ends the turn, which is looked at next.
             let _ = Box::pin(self.call.context().turn().renew()).await;
         }
-        // The store, or whoever reads the stream, may have taken their time.
+        // The store may have taken its time.
         if self.call.context().cancellation().is_cancelled() {
             let error = cancelled(self.call.tool(), false);
             return self.not_run(error);
@@ -127,14 +127,7 @@ impl AdmittedCall {
 
     pub(super) fn into_facts(self, start: Instant) -> (Arc<CallFacts>, BoundHandler) {
         let CheckedCall { checked, bound } = self.call;
-        let timeout = checked.tool.timeout();
-        let facts = CallFacts {
-            checked,
-            deadline: timeout.and_then(|limit| start.checked_add(limit)),
-            cancellation: OnceLock::new(),
-            waits: Waits::default(),
-        };
-        (Arc::new(facts), bound)
+        (Arc::new(CallFacts::new(checked, start)), bound)
     }
 
     /// The outcome of a call that came to nothing before its handler was reached.
@@ -155,14 +148,16 @@ impl AdmittedCall {
 }
 
 impl Checked {
-    async fn say_started(&self) {
-        let started = || TurnEvent::ToolCallStarted {
-            id: self.call.id.shared(),
-            tool: Arc::clone(&self.call.name),
-            args: Arc::new(self.args.value().clone()),
-            repairs: self.args.repairs().into(),
-        };
-        self.call.ctx.turn().emit(started).await;
+    fn emit_started(&self) {
+        self.call
+            .ctx
+            .turn()
+            .emit(|| TurnEventKind::ToolCallStarted {
+                id: self.call.id.shared(),
+                tool: Arc::clone(&self.call.name),
+                args: Arc::new(self.args.value().clone()),
+                repairs: self.args.repairs().into(),
+            });
     }
 }
 

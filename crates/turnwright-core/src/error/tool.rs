@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 
-use super::{Error, ErrorCode, ErrorKind, causes};
+use super::{BoxError, Error, ErrorCode, ErrorKind, causes};
 
 /// What a handler returns when it fails.
 ///
@@ -31,7 +31,7 @@ pub struct ToolError {
     kind: ErrorKind,
     message: String,
     model: Option<String>,
-    source: Option<Box<dyn StdError + Send + Sync + 'static>>,
+    source: Option<BoxError>,
 }
 
 /// One table makes the constructors and the neutral texts, so that a new kind cannot miss one.
@@ -77,6 +77,29 @@ impl ToolError {
         }
     }
 
+    /// Creates a failure from any error: what `?` does, also for error types that are no `std::error::Error` themselves, such as
+    /// [`BoxError`] and `anyhow::Error`. The text of the error is for operators.
+    ///
+    /// ```
+    /// use turnwright_core::{BoxError, ToolError};
+    ///
+    /// fn query() -> Result<u32, BoxError> {
+    ///     Err("connection to 10.0.0.7 refused".into())
+    /// }
+    /// let error = query().map_err(ToolError::from_error).unwrap_err();
+    /// assert_eq!(error.message(), "connection to 10.0.0.7 refused");
+    /// assert_eq!(error.model_text(), "The tool failed. Nothing more is known.");
+    /// ```
+    pub fn from_error(error: impl Into<BoxError>) -> Self {
+        let error = error.into();
+        let message = error.to_string();
+        let made = match ours(&*error) {
+            Some(ours) => ToolError::new(ours.kind(), message).for_model(ours.model_text()),
+            None => ToolError::internal(message),
+        };
+        made.with_source(error)
+    }
+
     /// What the model is to read.
     #[must_use]
     pub fn for_model(mut self, text: impl Into<String>) -> Self {
@@ -93,10 +116,7 @@ impl ToolError {
 
     /// What caused it.
     #[must_use]
-    pub fn with_source(
-        mut self,
-        source: impl Into<Box<dyn StdError + Send + Sync + 'static>>,
-    ) -> Self {
+    pub fn with_source(mut self, source: impl Into<BoxError>) -> Self {
         self.source = Some(source.into());
         self
     }
@@ -137,12 +157,30 @@ impl ToolError {
 
 impl<E: StdError + Send + Sync + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
-        let message = error.to_string();
-        let made = match ours(&error) {
-            Some(ours) => ToolError::new(ours.kind(), message).for_model(ours.model_text()),
-            None => ToolError::internal(message),
-        };
-        made.with_source(error)
+        ToolError::from_error(error)
+    }
+}
+
+/// An error that a `#[tool]` function can return: a [`ToolError`], or anything that `?` could make one from.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot fail with `{Self}`",
+    label = "the error type of this tool",
+    note = "return `Result<_, ToolError>`, or an error type that implements `std::error::Error + Send + Sync`"
+)]
+#[doc(hidden)]
+pub trait IntoToolError {
+    fn into_tool_error(self) -> ToolError;
+}
+
+impl IntoToolError for ToolError {
+    fn into_tool_error(self) -> ToolError {
+        self
+    }
+}
+
+impl<E: Into<BoxError>> IntoToolError for E {
+    fn into_tool_error(self) -> ToolError {
+        ToolError::from_error(self)
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     GateRecord, Lease, LedgerEntry, Memory, Message, Retrievable, Retrieved, StandingInstruction,
-    Thought, ToolCall, ToolResults, TurnRecord,
+    Thought, ToolCall, TurnRecord,
 };
 use crate::artifact::SpooledArtifact;
 use crate::media::Media;
@@ -204,10 +204,7 @@ impl Record {
     pub fn media(&self) -> &[Media] {
         match self {
             Record::Message(message) => message.media(),
-            Record::ToolCall(call) => match call.results() {
-                ToolResults::Media(media) => media,
-                _ => &[],
-            },
+            Record::ToolCall(call) => call.media(),
             Record::Retrievable(found) => match found.content() {
                 Retrieved::Media(media) => std::slice::from_ref(media),
                 Retrieved::Text(_) | Retrieved::Artifact(_) => &[],
@@ -233,10 +230,7 @@ impl Record {
     #[must_use]
     pub fn artifacts(&self) -> &[SpooledArtifact] {
         match self {
-            Record::ToolCall(call) => match call.results() {
-                ToolResults::Artifacts(artifacts) => artifacts,
-                _ => &[],
-            },
+            Record::ToolCall(call) => call.artifacts(),
             Record::Retrievable(found) => match found.content() {
                 Retrieved::Artifact(artifact) => std::slice::from_ref(artifact),
                 Retrieved::Text(_) | Retrieved::Media(_) => &[],

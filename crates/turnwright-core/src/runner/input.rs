@@ -129,7 +129,8 @@ impl TurnInput {
 
     /// Runs the turn under a call: a sub-agent as a tool. The inner turn has a conversation of its own, which is stored only
     /// if you name it. It is cancelled with
-    /// the call, the outer turn waits for its end, and its usage counts for the outer turn too.
+    /// the call, and when its [`Turn`](super::Turn) is dropped. The outer turn waits for its end, and its usage counts for the
+    /// outer turn too.
     ///
     /// The rules of the outer turn apply to the inner one, at any depth:
     ///
@@ -148,7 +149,7 @@ impl TurnInput {
     /// says that it is `trusted`. Do not say that of an agent that reads what others wrote.
     ///
     /// ```
-    /// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolError, TurnInput};
+    /// use turnwright_core::{DispatchContext, Tool, TurnInput};
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// # struct Task { task: String }
     ///
@@ -156,12 +157,9 @@ impl TurnInput {
     /// let librarian = turnwright_core::runner(executor).build()?;
     /// let research = Tool::typed::<Task>("research")
     ///     .description("Has a librarian look something up.")
-    ///     .handler(move |args: Task, ctx: ToolContext| {
-    ///         let librarian = librarian.clone();
-    ///         async move {
-    ///             let outcome = librarian.run(TurnInput::new(args.task).under(&ctx)).await;
-    ///             Ok::<_, ToolError>(outcome.into_answer()?)
-    ///         }
+    ///     .handler_with(librarian, async |librarian, args, ctx| {
+    ///         let outcome = librarian.run(TurnInput::new(args.task).under(&ctx)).await;
+    ///         Ok(outcome.into_answer()?)
     ///     })
     ///     .build()?;
     /// # Ok::<(), turnwright_core::Error>(())

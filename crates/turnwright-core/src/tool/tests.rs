@@ -236,7 +236,7 @@ async fn validate_says_what_the_executor_would() {
     }
     let tool = Tool::typed::<Args>("t")
         .description("Takes a number.")
-        .external("not_seven", |args| async move {
+        .check("not_seven", |args| async move {
             if args["n"] == 7 {
                 Err(Rejection::at("/n", "is seven"))
             } else {

@@ -310,7 +310,7 @@ fn without_a_runtime_a_timeout_is_an_error_and_not_a_panic() {
 async fn an_external_check_that_never_answers_is_cut_like_a_handler() {
     let tool = number("t")
         .timeout(Duration::from_secs(9))
-        .external("slow", |_| std::future::pending())
+        .check("slow", |_| std::future::pending())
         .handler(|_: Value, _| async { "" })
         .build()
         .unwrap();

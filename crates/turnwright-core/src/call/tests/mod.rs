@@ -2,6 +2,7 @@ mod approval;
 mod bounds;
 mod cut_off;
 mod ledger;
+mod results;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -13,7 +13,7 @@ use crate::cancel::Cancellation;
 use crate::checksum::{Hex, idempotency_key};
 use crate::deadline::{TimeLimit, Waits};
 use crate::error::Error;
-use crate::event::{EventKind, Level, TurnEvent};
+use crate::event::{EventKind, Level, LogEntry, TurnEventKind};
 use crate::gate::TurnGate;
 use crate::record::CallRequest;
 use crate::schema::CheckedArgs;
@@ -27,16 +27,16 @@ use crate::tool::{Meta, Tool};
 /// with `ctx.turn()`.
 ///
 /// ```
-/// use turnwright_core::{Tool, ToolContext};
-/// use serde_json::{Value, json};
+/// use turnwright_core::Tool;
+/// use serde_json::json;
 ///
 /// let tool = Tool::dynamic("pay", json!({ "type": "object" }))
 ///     .description("Pays the bill.")
-///     .handler(|_args: Value, ctx: ToolContext| async move {
+///     .handler(async |_args, ctx| {
 ///         ctx.progress("calling the bank");
 ///         ctx.stash().set("paid", true)?;
 ///         // Hand this to the bank as its idempotency key:
-///         Ok::<_, turnwright_core::ToolError>(ctx.idempotency_key())
+///         Ok(ctx.idempotency_key())
 ///     })
 ///     .build()?;
 /// # Ok::<(), turnwright_core::Error>(())
@@ -55,6 +55,17 @@ pub(crate) struct CallFacts {
 }
 
 impl CallFacts {
+    /// A call that starts now.
+    pub(crate) fn new(checked: Box<Checked>, start: Instant) -> Self {
+        let timeout = checked.tool.timeout();
+        CallFacts {
+            checked,
+            deadline: timeout.and_then(|limit| start.checked_add(limit)),
+            cancellation: OnceLock::new(),
+            waits: Waits::default(),
+        }
+    }
+
     /// How long it may take.
     pub(crate) fn time(&self, start: Instant) -> TimeLimit<'_> {
         TimeLimit {
@@ -148,7 +159,7 @@ impl ToolContext {
     /// Says how far it is.
     pub fn progress(&self, message: impl Into<String>) {
         let message = message.into();
-        self.turn().emit_now(|| TurnEvent::ToolCallProgress {
+        self.turn().emit(|| TurnEventKind::ToolCallProgress {
             id: self.0.call.id.shared(),
             message: message.clone(),
         });
@@ -216,9 +227,9 @@ impl ToolContext {
         self.turn().ensure_held().await
     }
 
-    /// Emits a log message for operators.
-    pub fn log(&self, level: Level, message: impl Into<String>) {
-        self.turn().log(level, message);
+    /// Logs a message for operators: a text, or a [`LogEntry`] with a kind and data.
+    pub fn log(&self, level: Level, entry: impl Into<LogEntry>) {
+        self.turn().log(level, entry);
     }
 
     /// Emits a warning for operators: see [`TurnContext::warn`].

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::artifact::ArtifactLimits;
 use crate::settings::TurnSettings;
 use crate::spool::Spool;
-use crate::state::State;
+use crate::state::TypeMap;
 use crate::storage::Storage;
 use crate::tool::ForgePolicy;
 use crate::tool::approval::{ApprovalPolicy, Approver};
@@ -36,7 +36,7 @@ pub(crate) struct Setup {
     pub(crate) answer_retries: u32,
     pub(crate) forge: Option<ForgePolicy>,
     pub(crate) trace_content: bool,
-    pub(crate) state: State,
+    pub(crate) state: TypeMap,
     /// Instructions, model settings and budget of every turn.
     pub(crate) settings: TurnSettings,
 }
@@ -65,7 +65,7 @@ impl Default for Setup {
             answer_retries: 3,
             forge: Some(ForgePolicy::Stable),
             trace_content: false,
-            state: State::default(),
+            state: TypeMap::default(),
             settings: TurnSettings::default(),
         }
     }

@@ -5,14 +5,14 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::meter::Meter;
 use super::outer::Outer;
 use super::setup::Setup;
 use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
-use crate::event::{EventBus, TurnEvent};
+use crate::event::{EventBus, EventHub};
 use crate::gate::{GateNumbers, RecordedGates, TurnGates};
 use crate::ids::CallIds;
 use crate::lease::HeldLease;
@@ -21,7 +21,7 @@ use crate::record_log::Records;
 use crate::render::Taint;
 use crate::settings::TurnSettings;
 use crate::stash::Stash;
-use crate::state::State;
+use crate::state::TypeMap;
 use crate::store::ConversationId;
 use crate::task::Tasks;
 use crate::tool::registry::ToolRegistry;
@@ -30,6 +30,7 @@ use crate::usage::Usage;
 /// What a turn holds.
 pub(crate) struct TurnState {
     pub(crate) parts: TurnParts,
+    pub(crate) started: Instant,
     pub(crate) records: RwLock<Records>,
     pub(crate) ids: CallIds,
     pub(crate) ordinals: AtomicU64,
@@ -39,8 +40,6 @@ pub(crate) struct TurnState {
     /// The ids of the messages that were rejected as its answer.
     pub(crate) rejected: Mutex<Vec<Arc<str>>>,
     pub(crate) gates: TurnGates,
-    /// The reader of the turn's stream, until the turn has ended.
-    pub(crate) stream: Mutex<Option<mpsc::Sender<TurnEvent>>>,
     /// What closes calls that were dropped on their way, and runs those that run side by side.
     pub(crate) tasks: Tasks,
     /// Calls that are on record and not settled, wherever they run.
@@ -54,7 +53,7 @@ pub(crate) struct TurnState {
     /// Held during a write to the store: writes keep their order.
     pub(crate) writes: tokio::sync::Mutex<()>,
     /// What executors and middleware keep for this turn.
-    pub(crate) per_turn: Mutex<State>,
+    pub(crate) per_turn: Mutex<TypeMap>,
     /// Its lease of the conversation, once it has begun under a runner.
     pub(crate) hold: OnceLock<HeldLease>,
     /// See [`TurnRecord::nonce`](crate::record::TurnRecord), once it has begun under a runner.
@@ -91,7 +90,8 @@ pub(crate) struct TurnParts {
     pub(crate) stash: Stash,
     pub(crate) events: EventBus,
     pub(crate) cancellation: Cancellation,
-    pub(crate) stream: Option<mpsc::Sender<TurnEvent>>,
+    /// The stream of the turn's events.
+    pub(crate) hub: Arc<EventHub>,
     pub(crate) answer: Option<Arc<AnswerFormat>>,
     /// The turn of the call that it runs under.
     pub(crate) outer: Option<Outer>,
@@ -104,9 +104,8 @@ pub(crate) struct TurnParts {
 }
 
 impl TurnState {
-    pub(crate) fn new(mut parts: TurnParts) -> Self {
+    pub(crate) fn new(parts: TurnParts) -> Self {
         TurnState {
-            stream: Mutex::new(parts.stream.take()),
             ids: CallIds::new(&parts.id),
             // The gates of the outer turn answer for this one.
             gates: match &parts.outer {
@@ -114,6 +113,7 @@ impl TurnState {
                 None => TurnGates::default(),
             },
             parts,
+            started: Instant::now(),
             records: RwLock::default(),
             ordinals: AtomicU64::new(0),
             usage: Mutex::default(),

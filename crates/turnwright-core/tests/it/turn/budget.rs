@@ -304,7 +304,7 @@ async fn usage_and_calls_of_turns_at_depth_two_count_for_all_turns_around_them()
 }
 
 #[tokio::test]
-async fn usage_of_turns_below_is_counted_while_they_run() {
+async fn usage_of_turns_below_is_in_the_outcome_and_emitted_by_them_alone() {
     let (runs, ended) = (Notes::default(), Notes::default());
     let observed = Observed::default();
     let none = Budget::new();
@@ -313,7 +313,7 @@ async fn usage_of_turns_below_is_counted_while_they_run() {
     let outcome = runner.run(input).await;
     assert_eq!(outcome.usage.total_tokens(), 2 + 2 + 40);
     assert_eq!(outcome.usage.requests, 2 + 2 + 4);
-    assert_eq!(observed.of("usage").len(), 8);
+    assert_eq!(observed.of("usage").len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -3,7 +3,10 @@
 mod bounds;
 mod calls;
 mod documents;
+mod keys;
 mod refusals;
+mod returns;
+mod states;
 
 use turnwright::{DispatchContext, Error, RawArgs, Tool};
 
