@@ -66,7 +66,6 @@ mod validate;
 pub use turnwright_schema as schema;
 
 pub use artifact::{ArtifactKind, Inline, SpooledArtifact};
-pub use call::ToolExecutor;
 pub use cancel::Cancellation;
 pub use checksum::{checksum, checksum_of_value};
 pub use dispatch::{Executor, Reporter};

@@ -23,11 +23,11 @@
 //! let context = DispatchContext::standalone();
 //!
 //! // Arguments are checked, repaired where that is safe, and completed.
-//! let output = tool.executor(&context).call(r#"{"city": "Paris", "days": "5"}"#).await?;
+//! let output = tool.call(&context, r#"{"city": "Paris", "days": "5"}"#).await?;
 //! assert_eq!(output.as_text(), Some("Paris: sunny for 5 days"));
 //!
 //! // What breaks the contract stops before the handler, with every fault at its place.
-//! let error = tool.executor(&context).call(r#"{"city": "", "days": 99}"#).await.unwrap_err();
+//! let error = tool.call(&context, r#"{"city": "", "days": 99}"#).await.unwrap_err();
 //! let places: Vec<&str> = error.faults().iter().map(|fault| fault.pointer.as_str()).collect();
 //! assert_eq!(places, ["/city", "/days"]);
 //! # Ok(())
@@ -64,8 +64,8 @@ pub use turnwright_core::{
     RecordKind, Rejection, Repair, RepairKind, Reporter, Retrievable, Review, Schema, SchemaError,
     SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, State, Storage, Store, StoreExt,
     StreamClosed, Tool, ToolBuilder, ToolCall, ToolChoice, ToolContext, ToolDescription, ToolError,
-    ToolExecutor, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent, TurnEventKind,
-    TurnGate, TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum,
+    ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent, TurnEventKind, TurnGate,
+    TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum,
     checksum_of_value,
 };
 pub use turnwright_core::{

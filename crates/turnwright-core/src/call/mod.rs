@@ -22,7 +22,7 @@ mod admitted;
 mod approval_gate;
 mod batch;
 mod checked;
-mod executor;
+mod direct;
 mod guard;
 mod keep;
 mod proposed;
@@ -36,7 +36,6 @@ mod tests;
 
 pub use admitted::AdmittedCall;
 pub use checked::CheckedCall;
-pub use executor::ToolExecutor;
 pub use proposed::{ProposedCall, RefusedCall};
 pub use run::RawOutcome;
 

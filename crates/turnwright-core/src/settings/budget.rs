@@ -19,7 +19,7 @@ use crate::validate::Violations;
 /// well as their own, at any depth. They stop when one of these is used up.
 ///
 /// A resumed turn goes on with what is left of its budget. The time between two runs does not count. To give it more, set a
-/// larger budget on the input of [`resume_with`](crate::TurnRunner::resume_with).
+/// larger budget on the input: `runner.resume(TurnInput::resume(id).budget(…))`.
 ///
 /// ```
 /// use std::time::Duration;

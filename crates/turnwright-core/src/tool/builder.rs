@@ -155,8 +155,8 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     ///     .build()?;
     ///
     /// let ctx = DispatchContext::standalone();
-    /// assert_eq!(who_is.executor(&ctx).call(r#"{"user": 7}"#).await?.as_text(), Some("Ada"));
-    /// assert_eq!(who_is.executor(&ctx).call(r#"{"user": 8}"#).await?.as_text(), Some("null"));
+    /// assert_eq!(who_is.call(&ctx, r#"{"user": 7}"#).await?.as_text(), Some("Ada"));
+    /// assert_eq!(who_is.call(&ctx, r#"{"user": 8}"#).await?.as_text(), Some("null"));
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
     ///
@@ -250,7 +250,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     ///     .handler(async |args, _| format!("{}: sunny", args.city))
     ///     .build()?;
     /// let ctx = DispatchContext::standalone();
-    /// let error = forecast.executor(&ctx).call(r#"{"city": "Atlantis"}"#).await.unwrap_err();
+    /// let error = forecast.call(&ctx, r#"{"city": "Atlantis"}"#).await.unwrap_err();
     /// assert_eq!(error.faults()[0].pointer, "/city");
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```

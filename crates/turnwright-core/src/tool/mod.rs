@@ -17,11 +17,11 @@
 //!     .build()?;
 //!
 //! let ctx = DispatchContext::standalone();
-//! let output = greet.executor(&ctx).call(r#"{"name": "Ada"}"#).await?;
+//! let output = greet.call(&ctx, r#"{"name": "Ada"}"#).await?;
 //! assert_eq!(output.as_text(), Some("Hello, Ada!"));
 //!
 //! // The handler never sees this one:
-//! let error = greet.executor(&ctx).call(r#"{"name": ""}"#).await.unwrap_err();
+//! let error = greet.call(&ctx, r#"{"name": ""}"#).await.unwrap_err();
 //! assert_eq!(error.faults()[0].pointer, "/name");
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```

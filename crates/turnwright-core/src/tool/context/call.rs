@@ -177,6 +177,20 @@ impl ToolContext {
 impl ToolContext {
     /// Returns the dispatch in which the call runs.
     #[must_use]
+    // The aliases lead the compiler's suggestion here when one of these methods is called on the wrong context.
+    #[doc(alias(
+        "ack",
+        "answer",
+        "call",
+        "call_tools",
+        "iteration",
+        "nack",
+        "on_ack",
+        "propose",
+        "reporter",
+        "signal",
+        "tools",
+    ))]
     pub fn dispatch(&self) -> &DispatchContext {
         &self.0.call.ctx
     }
@@ -184,6 +198,24 @@ impl ToolContext {
     /// Returns the turn in which the call runs. Its `wait_for` and `cancellation` are the turn's, not the call's: waiting there
     /// counts against the call's time limit, and the cancellation does not fire when that is over.
     #[must_use]
+    // The aliases lead the compiler's suggestion here when one of these methods is called on the wrong context.
+    #[doc(alias(
+        "abort",
+        "add_usage",
+        "answer_format",
+        "artifact_limits",
+        "events",
+        "inline_limit",
+        "input",
+        "outer_tools",
+        "per_turn",
+        "reach",
+        "secret",
+        "spool",
+        "store",
+        "taint",
+        "usage",
+    ))]
     pub fn turn(&self) -> &TurnContext {
         self.dispatch().turn()
     }
@@ -201,6 +233,16 @@ impl ToolContext {
     }
 
     /// Returns a handle to the records of the turn.
+    #[doc(alias(
+        "hydrate",
+        "memories",
+        "messages",
+        "own_tool_calls",
+        "retrievables",
+        "thoughts",
+        "timeline",
+        "tool_calls"
+    ))]
     pub fn records(&self) -> TurnRecords<'_> {
         self.turn().records()
     }

@@ -396,16 +396,16 @@ async fn a_resumed_turn_goes_on_with_what_is_left_and_with_more_if_it_is_given_m
     );
     assert_eq!(runs.all().len(), 4);
     // Without more it uses no more.
-    let tokens = TurnInput::empty().budget(Budget::new().tokens(20));
-    let outcome = runner.resume_with("t", tokens).await.unwrap().await;
+    let tokens = TurnInput::resume("t").budget(Budget::new().tokens(20));
+    let outcome = runner.resume(tokens).await.unwrap().await;
     assert!(
         matches!(outcome.ended, TurnStatus::Limit(Limit::Tokens(20))),
         "{}",
         outcome.ended
     );
     assert_eq!((model.times_asked(), runs.all().len()), (3, 4));
-    let more = TurnInput::empty().budget(Budget::new().tool_calls(5).tokens(500));
-    let outcome = runner.resume_with("t", more).await.unwrap().await;
+    let more = TurnInput::resume("t").budget(Budget::new().tool_calls(5).tokens(500));
+    let outcome = runner.resume(more).await.unwrap().await;
     assert_eq!(outcome.into_answer().unwrap(), "Done.");
     assert_eq!(runs.all().len(), 5);
 }
@@ -436,8 +436,8 @@ async fn the_time_of_all_runs_counts_and_the_time_between_them_does_not() {
         panic!("{}", outcome.ended);
     };
     assert_eq!(time, 10 * SECOND);
-    let more = TurnInput::empty().budget(Budget::new().time(15 * SECOND));
-    let outcome = runner.resume_with("t", more).await.unwrap().await;
+    let more = TurnInput::resume("t").budget(Budget::new().time(15 * SECOND));
+    let outcome = runner.resume(more).await.unwrap().await;
     assert_eq!(outcome.into_answer().unwrap(), "Done.");
 }
 

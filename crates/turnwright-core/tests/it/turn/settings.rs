@@ -65,9 +65,9 @@ async fn a_resumed_turn_has_its_own_settings_and_those_of_the_runner_that_resume
     before.run(input).await;
     before.resume("t").await.unwrap().await;
     // What is given with the resume replaces what was stored, field by field, and is stored in turn.
-    let input = TurnInput::empty().settings(ModelSettings::new().seed(3));
+    let input = TurnInput::resume("t").settings(ModelSettings::new().seed(3));
     before
-        .resume_with("t", input)
+        .resume(input)
         .await
         .unwrap()
         .await
