@@ -83,14 +83,14 @@ impl TurnInput {
     }
 
     /// The input with which a stored turn is resumed: see [`TurnRunner::resume`](crate::TurnRunner::resume). Add what is not stored
-    /// with the turn: its own tools, observers, a deadline, a cancellation. Values for the stash replace the stored ones.
+    /// with the turn: its own tools, observers, a cancellation. Values for the stash, instructions, settings and a budget replace the
+    /// stored ones.
     /// [`conversation`](Self::conversation) is needed only if several conversations have a turn of this id.
     ///
     /// ```
-    /// use std::time::Duration;
-    /// use turnwright_core::TurnInput;
+    /// use turnwright_core::{Budget, TurnInput};
     ///
-    /// let input = TurnInput::resume("turn-1").conversation("chat-1").deadline(Duration::from_secs(60));
+    /// let input = TurnInput::resume("turn-1").conversation("chat-1").budget(Budget::new().tool_calls(40));
     /// ```
     pub fn resume(turn_id: impl Into<Arc<str>>) -> Self {
         TurnInput {

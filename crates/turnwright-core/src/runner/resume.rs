@@ -63,8 +63,8 @@ impl TurnRunner {
     ///   long as somebody would have had to answer.
     /// - A turn that was answered gives its answer again, and nothing runs.
     ///
-    /// Middleware of the turn's input runs again. What the turn had in its stash when it began is there again; tools that it
-    /// alone was given are not. Give them, and whatever else is not stored, with [`TurnInput::resume`]:
+    /// Middleware of the turn's input runs again. What the turn had in its stash when it began is there again, and so are its
+    /// instructions, model settings and budget, of which it has what is left. Tools that it alone was given are not. Give them, and whatever else is not stored, with [`TurnInput::resume`]:
     /// `runner.resume(TurnInput::resume("turn-1").tool(tool))`.
     ///
     /// ```

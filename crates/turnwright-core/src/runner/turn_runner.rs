@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::handle::{Running, Turn, TurnHandle};
 use super::history::History;
