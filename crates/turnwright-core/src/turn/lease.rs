@@ -51,7 +51,7 @@ impl TurnContext {
         let mut shared = hold.record.lock();
         let record = Arc::make_mut(&mut shared);
         change(record);
-        record.usage = self.usage();
+        self.note_use(record);
         Some(Record::from(Arc::clone(&shared)))
     }
 
@@ -152,7 +152,8 @@ impl TurnContext {
                 .suspended(self.inner().gate_numbers.step().0),
             false => hold.record.lock().ended(how.state(), how.failure()),
         };
-        (record.usage, record.iterations) = (self.usage(), iterations);
+        record.iterations = iterations;
+        self.note_use(&mut record);
         // The next holder looks at a turn that is suspended, and at what was left open if something could not be written.
         let left =
             (suspended || self.inner().unwritten.is_set()).then(|| Arc::clone(self.shared_id()));

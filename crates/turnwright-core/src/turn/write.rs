@@ -124,6 +124,13 @@ impl TurnContext {
                         batch.changes.push(renewal);
                         renewed = Some((hold, since));
                     }
+                    let has_turn = |change: &Change| matches!(change, Change::Put(Record::Turn(_)));
+                    // Not along with a batch that may have to be made again: it is noted once.
+                    if unless.is_none() && !batch.changes.iter().any(has_turn) {
+                        let along = !batch.changes.is_empty();
+                        let used = turn.unnoted_use(hold, along);
+                        batch.changes.extend(used.map(Change::Put));
+                    }
                     if batch.changes.is_empty() {
                         // Another task has renewed it meanwhile.
                         return Ok(());

@@ -2,6 +2,7 @@
 
 mod approval;
 mod auto_ack;
+mod budget;
 mod buses;
 mod calls;
 mod cancel;
@@ -14,6 +15,7 @@ mod history;
 mod hostile;
 mod order;
 mod resume;
+mod settings;
 mod signals;
 mod stash;
 mod sub_agent;
