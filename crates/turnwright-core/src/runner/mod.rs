@@ -31,6 +31,7 @@ mod resume;
 mod run_loop;
 mod turn_runner;
 mod typed;
+mod typed_turn;
 
 pub use builder::{IntoTool, TurnRunnerBuilder, runner};
 pub use conversation::Conversation;
@@ -39,3 +40,4 @@ pub use history::History;
 pub use input::TurnInput;
 pub use turn_runner::TurnRunner;
 pub use typed::TypedOutcome;
+pub use typed_turn::{PartialAnswer, TypedEvent, TypedTurn};

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::handle::Turn;
 use super::input::TurnInput;
 use super::turn_runner::TurnRunner;
-use super::typed::TypedOutcome;
+use super::typed_turn::TypedTurn;
 use crate::call::OpenCalls;
 use crate::error::{Error, ErrorCode};
 use crate::record::{Message, Record, RecordKind, TurnRecord, TurnState};
@@ -111,9 +111,9 @@ impl TurnRunner {
         &self,
         turn_id: &str,
         input: TurnInput,
-    ) -> Result<TypedOutcome<T>, Error> {
+    ) -> Result<TypedTurn<T>, Error> {
         let input = self.to_resume(turn_id, input).await?;
-        Ok(self.run_typed(input).await)
+        Ok(self.start_typed(input))
     }
 
     async fn to_resume(&self, turn_id: &str, input: TurnInput) -> Result<TurnInput, Error> {

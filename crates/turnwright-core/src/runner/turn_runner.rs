@@ -89,9 +89,28 @@ impl TurnRunner {
     /// The stream is bounded: the turn waits for whoever reads it. Read it to its end and then await the turn, or await it at
     /// once.
     pub fn start(&self, input: impl Into<TurnInput>) -> Turn {
+        self.start_as(input.into(), None)
+    }
+
+    /// Starts a turn whose answer has a form. Where the form could not be made, the turn fails before it begins.
+    pub(super) fn start_with(
+        &self,
+        input: TurnInput,
+        answer: Result<Arc<AnswerFormat>, Error>,
+    ) -> Turn {
+        match answer {
+            Ok(format) => self.start_as(input, Some(format)),
+            Err(error) => Turn {
+                handle: TurnHandle::ready(self.refuse(input, error)),
+                stream: TurnStream(mpsc::channel(1).1),
+            },
+        }
+    }
+
+    fn start_as(&self, input: TurnInput, answer: Option<Arc<AnswerFormat>>) -> Turn {
         let (sender, receiver) = mpsc::channel(self.0.stream_capacity);
         Turn {
-            handle: self.launch(input.into(), None, Some(sender)),
+            handle: self.launch(input, answer, Some(sender)),
             stream: TurnStream(receiver),
         }
     }

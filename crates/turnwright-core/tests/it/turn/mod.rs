@@ -13,6 +13,7 @@ mod gates;
 mod history;
 mod hostile;
 mod order;
+mod partial;
 mod resume;
 mod signals;
 mod stash;
