@@ -10,7 +10,7 @@
 //!
 //! /// In the place of a model: it knows what it is shown.
 //! async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-//!     ctx.answer(format!("That was message {}.", ctx.messages().len())).await?;
+//!     ctx.answer(format!("That was message {}.", ctx.records().messages().len())).await?;
 //!     Ok(())
 //! }
 //!

@@ -8,7 +8,7 @@ use turnwright::record::Author;
 
 /// In the place of a model: it knows nothing but what it is shown, which is all that was said before.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-    let messages = ctx.messages();
+    let messages = ctx.records().messages();
     let by_user = messages
         .iter()
         .filter(|message| *message.author() == Author::User);

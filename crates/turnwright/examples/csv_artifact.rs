@@ -131,7 +131,7 @@ async fn main() -> Result<(), Error> {
     let call = ctx.call("orders", "{}").await;
 
     // Tools for the artifacts of the moment. They take the same path as any other, under the same contract.
-    for tool in forge_tools(&ctx)?.all() {
+    for tool in forge_tools(ctx.turn())?.all() {
         ctx.tools().register_overwriting(tool);
     }
     let all = json!({ "callId": call.id() });

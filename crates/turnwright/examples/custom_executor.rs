@@ -45,11 +45,12 @@ struct Rules;
 impl Executor for Rules {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
         let input = ctx
+            .records()
             .messages()
             .last()
             .map(|message| message.text().to_owned());
         let input = input.unwrap_or_default();
-        let calls = ctx.tool_calls();
+        let calls = ctx.records().tool_calls();
         if calls.is_empty() {
             let wishes: Vec<Value> = input.split(" and ").filter_map(conversion).collect();
             if wishes.is_empty() {

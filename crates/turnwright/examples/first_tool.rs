@@ -34,6 +34,7 @@ async fn main() -> Result<(), Error> {
         .tools(ToolRegistry::new([tool])?)
         .build();
     let _observer = ctx
+        .turn()
         .events()
         .observe(|event| println!("  · {}", event.name()));
 

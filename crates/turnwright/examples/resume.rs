@@ -15,7 +15,7 @@ use turnwright::{SqliteStore, schemars::JsonSchema, serde::Deserialize};
 
 /// In the place of a model. It knows nothing but the records, as a model does: so it can go on anywhere.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-    match ctx.own_tool_calls().last() {
+    match ctx.records().own_tool_calls().last() {
         None => drop(ctx.call("pay", r#"{"to": "Ada", "amount": 30}"#).await),
         Some(paid) => {
             let receipt = paid.text().await.unwrap_or_default();

@@ -25,7 +25,7 @@ async fn search(words: &str) -> String {
 async fn librarian(ctx: DispatchContext) -> Result<(), BoxError> {
     tokio::time::sleep(Duration::from_millis(50)).await;
     ctx.reporter().usage(Usage::tokens(900, 40));
-    let Some(found) = ctx.own_tool_calls().pop() else {
+    let Some(found) = ctx.records().own_tool_calls().pop() else {
         let asked = ctx.input();
         ctx.call(
             "search",
@@ -72,7 +72,7 @@ fn research(agent: TurnRunner) -> Result<Tool, Error> {
 /// In the place of the outer model: it hands the question on, and reads what a model reads of the answer.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     ctx.reporter().usage(Usage::tokens(500, 20));
-    let Some(found) = ctx.own_tool_calls().pop() else {
+    let Some(found) = ctx.records().own_tool_calls().pop() else {
         let asked = ctx.input();
         ctx.call(
             "research",
@@ -81,7 +81,7 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
         .await;
         return Ok(());
     };
-    for part in Renderer::new(ctx.secret()?).tool_call(&found).await {
+    for part in Renderer::new(ctx.turn().secret()?).tool_call(&found).await {
         if let Part::Text(text) = part {
             println!("  the model reads:\n{text}");
         }

@@ -32,7 +32,7 @@ enum Currency {
 
 /// In the place of a model: it gets better at each attempt, as models do once they are told what is wrong.
 async fn learner(ctx: DispatchContext) -> Result<(), BoxError> {
-    ctx.answer(match ctx.messages().len() {
+    ctx.answer(match ctx.records().messages().len() {
         1 => r#"{"from": "Acme", "cents": -1250, "currency": "euro"}"#,
         // A code block around it is taken off, a number as text is repaired: no need to ask again for that.
         _ => "```json\n{\"from\": \"Acme\", \"cents\": \"1250\", \"currency\": \"EUR\", \"items\": [\"anvil\"]}\n```",

@@ -126,7 +126,7 @@ async fn play(
     .tools(tools)
     .without_artifact_tools()
     .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
-        ctx.hydrate(before.clone());
+        ctx.records().hydrate(before.clone());
         async move { next.run().await }
     })
     .build()?;

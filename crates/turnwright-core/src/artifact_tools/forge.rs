@@ -33,7 +33,7 @@ use crate::tool::registry::ToolRegistry;
 /// let ctx = DispatchContext::builder().tools(ToolRegistry::new([log])?).build();
 /// let call = ctx.call("read_log", "{}").await;
 ///
-/// let forged = forge_tools(&ctx)?;
+/// let forged = forge_tools(ctx.turn())?;
 /// let grep = forged.get("artifact_grep").expect("there is an artifact");
 /// let answer = grep.executor(&ctx).call(json!({ "callId": call.id(), "pattern": "ERROR" })).await?;
 /// assert!(answer.as_text().unwrap().starts_with("4711:4711 ERROR disk full"));

@@ -52,7 +52,7 @@ impl CheckedCall {
     pub(super) fn is_reviewed(&self) -> bool {
         let Checked { call, tool, .. } = &*self.checked;
         let reviews = |setup: &Arc<Setup>| !setup.policies.is_empty();
-        tool.approval().is_some() || call.ctx.setups().any(reviews)
+        tool.approval().is_some() || call.ctx.turn().setups().any(reviews)
     }
 
     async fn review(self) -> Result<AdmittedCall, RefusedCall> {
@@ -134,8 +134,8 @@ fn is_granted(granted: &Option<(usize, String)>, level: usize, args: &Value) -> 
 /// and one that asks is enough for asking. Also returns the level of the policy that decided: 0 is the outermost turn.
 async fn decide(call: &PendingCall<'_>) -> (usize, Review) {
     let mut decided = (0, Review::Allow);
-    let own_level = call.ctx.setups().count().saturating_sub(1);
-    for (level, setup) in call.ctx.setups().enumerate() {
+    let own_level = call.ctx.turn().setups().count().saturating_sub(1);
+    for (level, setup) in call.ctx.turn().setups().enumerate() {
         let of_tool = call.tool.approval().filter(|_| level == own_level);
         for policy in setup.policies.iter().chain(of_tool) {
             match review(call, policy).await {
@@ -194,7 +194,7 @@ impl AdmittedCall {
             CallGuard::new(&call.ctx, record)
         });
         // Where nothing is kept, nothing need be noted either.
-        let noted = self.is_noted() && call.ctx.record_store().is_some();
+        let noted = self.is_noted() && call.ctx.turn().record_store().is_some();
         let entry = noted.then(|| Arc::new(checked.ledger_entry()));
         records.extend(entry.clone().map(Record::Ledger));
         let edited = checked.edited.then(|| checked.args.value().clone());
@@ -233,7 +233,7 @@ impl Checked {
         let Call { ctx, request, .. } = &self.call;
         LedgerEntry {
             idempotency_key: self.idempotency_key(),
-            turn_id: Arc::clone(ctx.shared_id()),
+            turn_id: Arc::clone(ctx.turn().shared_id()),
             tool_call: request.id.as_str().to_owned(),
             checksum: self.checksum.as_str().to_owned(),
             ordinal: Some(request.ordinal),

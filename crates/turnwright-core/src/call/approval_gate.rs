@@ -29,16 +29,20 @@ async fn try_ask(call: &PendingCall<'_>, level: usize, reason: String) -> Result
     let (gate, request) = question(call, level, reason)?;
     let before = call
         .ctx
+        .turn()
         .answered_before(&request.gate, &gate, Some(call.id));
     if let Some(answer) = before {
         return Ok(read(answer));
     }
-    let approver = call.ctx.approver_of(level);
-    if approver.is_none() && !call.ctx.gates().can_be_answered() {
+    let approver = call.ctx.turn().approver_of(level);
+    if approver.is_none() && !call.ctx.turn().gates().can_be_answered() {
         return Ok(denied("nobody can be asked"));
     }
     let (id, tool_call) = (request.gate.as_str().into(), Some(call.id.into()));
-    let asked = call.ctx.ask(id, gate, tool_call, approver.is_some())?;
+    let asked = call
+        .ctx
+        .turn()
+        .ask(id, gate, tool_call, approver.is_some())?;
     Ok(match approver {
         Some(approver) => Box::pin(ask_both(call.ctx, asked, approver, request)).await,
         None => {
@@ -66,7 +70,7 @@ async fn ask_both(
             });
             // By the gate like everybody else: the first answer counts, and one only.
             let settling = Settling::Resolved(approval.into_answer());
-            if let Err(error) = ctx.gates().settle(&gate, settling) {
+            if let Err(error) = ctx.turn().gates().settle(&gate, settling) {
                 let why = error.message();
                 ctx.warn(format!("the approver's answer was not taken: {why}"));
                 return denied(
@@ -96,14 +100,19 @@ fn question(
     level: usize,
     reason: String,
 ) -> Result<(TurnGate, ApprovalRequest), Error> {
-    let (setup, digest) = (call.ctx.setup(), checksum::digest_of(call.args));
-    let setup = call.ctx.setups().nth(level).map_or(setup, |asks| asks);
+    let (setup, digest) = (call.ctx.turn().setup(), checksum::digest_of(call.args));
+    let setup = call
+        .ctx
+        .turn()
+        .setups()
+        .nth(level)
+        .map_or(setup, |asks| asks);
     let request = ApprovalRequest {
         gate: gate_id(call, &digest),
         id: call.id.to_owned(),
-        turn_id: Arc::clone(call.ctx.shared_id()),
+        turn_id: Arc::clone(call.ctx.turn().shared_id()),
         conversation: call.ctx.conversation_id().as_str().into(),
-        outer_tools: call.ctx.outer_tools().to_vec(),
+        outer_tools: call.ctx.turn().outer_tools().to_vec(),
         tool: call.tool.clone(),
         args_digest: digest,
         args: call.args.clone(),

@@ -129,18 +129,20 @@ impl DispatchContext {
     }
 
     async fn finish_together(&self, steps: Vec<Step>, records: &mut Vec<Arc<ToolCall>>) {
-        let places = Arc::new(Semaphore::new(self.setup().parallel_calls));
+        let places = Arc::new(Semaphore::new(self.turn().setup().parallel_calls));
         let tasks = steps.into_iter().map(|step| {
             let (id, places) = (step.id(), Arc::clone(&places));
             let work = async move { step.finish(Some(&places)).await };
-            let work = telemetry::here().instrument(self.inner().tasks.track(work));
+            let work = telemetry::here().instrument(self.turn().inner().tasks.track(work));
             let task = tokio::spawn(work);
             let abort = task.abort_handle();
             let abort = OnDrop(move || abort.abort());
             async move {
                 let _abort = abort;
                 // A task that was lost leaves what is on record: each proposal has its answer, in its place.
-                task.await.ok().or_else(|| self.tool_call(&id))
+                task.await
+                    .ok()
+                    .or_else(|| self.records().get::<ToolCall>(&id))
             }
         });
         let tasks: Vec<_> = tasks.collect();

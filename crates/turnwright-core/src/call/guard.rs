@@ -46,8 +46,8 @@ impl CallGuard {
             edited: None,
             refusal: None,
             started: false,
-            runtime: ctx.runtime(),
-            _open: ctx.inner().open_calls.hold(),
+            runtime: ctx.turn().runtime(),
+            _open: ctx.turn().inner().open_calls.hold(),
         })))
     }
 
@@ -143,7 +143,7 @@ impl Drop for CallGuard {
             && let Some(runtime) = open.runtime.clone()
             && (open.record.is_some() || open.entry.is_some())
         {
-            let tasks = open.ctx.inner().tasks.clone();
+            let tasks = open.ctx.turn().inner().tasks.clone();
             let (settled, state) = open.cut_off();
             tasks.spawn_on(
                 here().instrument(async move { drop(open.settle(settled, state).await) }),
@@ -159,7 +159,7 @@ impl DispatchContext {
         if records.is_empty() {
             return true;
         }
-        self.write(records).await.is_ok()
+        self.turn().write(records).await.is_ok()
     }
 }
 

@@ -36,7 +36,7 @@ impl DispatchContext {
 
 impl ProposedCall {
     pub(crate) fn new(ctx: DispatchContext, name: Arc<str>, raw: RawArgs) -> Self {
-        let (id, ordinal) = ctx.next_call();
+        let (id, ordinal) = ctx.turn().next_call();
         let request = CallRequest {
             id,
             ordinal,
@@ -110,7 +110,8 @@ impl ProposedCall {
         let Call { ctx, request, .. } = self.call;
         let checksum = request.checksum();
         let record = ToolCall::open(request, checksum).cut_off();
-        ctx.write(vec![Record::ToolCall(Arc::clone(&record))])
+        ctx.turn()
+            .write(vec![Record::ToolCall(Arc::clone(&record))])
             .await?;
         Ok(record)
     }
@@ -203,7 +204,7 @@ pub(super) fn tell_refused(
     error: &Error,
 ) {
     telemetry::refused(ctx, id, tool, error.code());
-    ctx.tell(|| EventKind::ToolCallRefused {
+    ctx.turn().tell(|| EventKind::ToolCallRefused {
         id: id.into(),
         checksum: checksum.into(),
         tool: tool.into(),

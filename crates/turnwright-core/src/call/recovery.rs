@@ -98,7 +98,7 @@ impl DispatchContext {
         let findings = join_all(findings).await;
         if self.cancellation().is_cancelled() {
             // Whoever was asked had no time to say: all of it stays as it is, for the next who takes the turn up or gives it up.
-            self.inner().unwritten.set();
+            self.turn().inner().unwritten.set();
             return;
         }
         let (mut run, mut records, mut done) = (Vec::new(), Vec::new(), Vec::new());
@@ -114,7 +114,11 @@ impl DispatchContext {
                 // Whether it took effect is unknown.
                 (_, _, call, Some(line)) => {
                     records.push(Record::from(line.ended(CallState::Unknown)));
-                    let gates = self.inner().recorded_gates.closed_of(&line.tool_call);
+                    let gates = self
+                        .turn()
+                        .inner()
+                        .recorded_gates
+                        .closed_of(&line.tool_call);
                     records.extend(gates.into_iter().map(Record::from));
                     records.extend(call.map(|call| call.closed(left_open(true)).into()));
                 }
@@ -144,7 +148,7 @@ impl DispatchContext {
                 found => return found,
             }
         }
-        match &self.setup().unknown_calls {
+        match &self.turn().setup().unknown_calls {
             Some(policy) => self.ask_one(&**policy, line, TimeLimit::none()).await,
             None => Finding::Unknown,
         }

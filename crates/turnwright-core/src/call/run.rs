@@ -68,7 +68,7 @@ impl AdmittedCall {
         if let Err(error) = Box::pin(self.begin(None)).await {
             return self.not_run(error);
         }
-        if self.call.context().is_heard() {
+        if self.call.context().turn().is_heard() {
             Box::pin(self.call.checked.say_started()).await;
         }
         // Where the process was away for long, the fence decides before anything is changed.
@@ -76,11 +76,12 @@ impl AdmittedCall {
             && self
                 .call
                 .context()
+                .turn()
                 .hold()
                 .is_some_and(HeldLease::may_be_over)
         {
             // One that fails ends the turn, which is looked at next.
-            let _ = Box::pin(self.call.context().renew()).await;
+            let _ = Box::pin(self.call.context().turn().renew()).await;
         }
         // The store, or whoever reads the stream, may have taken their time.
         if self.call.context().cancellation().is_cancelled() {
@@ -152,7 +153,7 @@ impl Checked {
             args: Arc::new(self.args.value().clone()),
             repairs: self.args.repairs().into(),
         };
-        self.call.ctx.emit(started).await;
+        self.call.ctx.turn().emit(started).await;
     }
 }
 
@@ -276,15 +277,19 @@ struct Watch<'c> {
 
 impl<'c> Watch<'c> {
     fn start(facts: &'c CallFacts, start: Instant) -> Self {
-        facts.call.ctx.tell(|| EventKind::ToolExecutionStart {
-            id: facts.call.id.shared(),
-            checksum: facts.checksum.shared(),
-            tool: Arc::clone(&facts.call.name),
-            fingerprint: facts.tool.fingerprint().into(),
-            effects: facts.tool.effects(),
-            args: facts.args.value().clone(),
-            repairs: facts.args.repairs().to_vec(),
-        });
+        facts
+            .call
+            .ctx
+            .turn()
+            .tell(|| EventKind::ToolExecutionStart {
+                id: facts.call.id.shared(),
+                checksum: facts.checksum.shared(),
+                tool: Arc::clone(&facts.call.name),
+                fingerprint: facts.tool.fingerprint().into(),
+                effects: facts.tool.effects(),
+                args: facts.args.value().clone(),
+                repairs: facts.args.repairs().to_vec(),
+            });
         let (ctx, id) = (&facts.call.ctx, facts.call.id.as_str());
         Watch {
             facts,
@@ -306,7 +311,7 @@ impl<'c> Watch<'c> {
             let own = facts.cancellation.get_or_init(|| dispatch.child());
             own.cancel();
         }
-        facts.call.ctx.tell(|| EventKind::ToolExecutionEnd {
+        facts.call.ctx.turn().tell(|| EventKind::ToolExecutionEnd {
             id: facts.call.id.shared(),
             checksum: facts.checksum.shared(),
             tool: Arc::clone(&facts.call.name),

@@ -56,7 +56,7 @@ impl RawOutcome {
             Some(guard) => {
                 let settled = Box::pin(guard.settle(settled, state)).await;
                 let ctx = &facts.call.ctx;
-                if ctx.inner().taken_over.is_set()
+                if ctx.turn().inner().taken_over.is_set()
                     && let Some(record) = &settled
                 {
                     // No stored record will ever name its bytes.
@@ -65,7 +65,7 @@ impl RawOutcome {
                         .spool_ids()
                         .filter(|id| !named.iter().any(|other| other == id))
                     {
-                        let _ = ctx.spool().delete(id).await;
+                        let _ = ctx.turn().spool().delete(id).await;
                     }
                 }
                 // Where nobody wanted a record there is none.
@@ -95,13 +95,14 @@ async fn keep(
         Content::Media(media) => {
             let ids = media.iter().filter_map(Media::spool_id);
             named.extend(ids.map(str::to_owned));
-            settled.results = ToolResults::Media(in_time(facts, ctx.keep_media(media)).await?);
+            settled.results =
+                ToolResults::Media(in_time(facts, ctx.turn().keep_media(media)).await?);
             return Ok(());
         }
         Content::Body(body) => body,
     };
     let most = tool.max_result_bytes();
-    let most = most.unwrap_or(ctx.setup().max_result_bytes);
+    let most = most.unwrap_or(ctx.turn().setup().max_result_bytes);
     let (body, truncated) = body.bounded(most);
     match body {
         Body::Text(answer) if settled.from_artifact_tool => {
@@ -127,7 +128,7 @@ async fn keep(
 /// The result of a call whose output could not be stored.
 fn not_kept(facts: &CallFacts, error: &Error, settled: &mut Settled) {
     // The handler's own end was told as a good one.
-    facts.call.ctx.tell(|| EventKind::Error {
+    facts.call.ctx.turn().tell(|| EventKind::Error {
         code: error.code().as_str(),
         fatal: error.is_fatal(),
         message: format!("`{}`: {}", facts.tool.name(), error.with_causes()),
@@ -177,7 +178,7 @@ async fn store(
     let ctx = &facts.call.ctx;
     let decide = |length: usize| {
         let inline = facts.tool.inline();
-        inline.decide(ctx.inline_limit(), length as u64)
+        inline.decide(ctx.turn().inline_limit(), length as u64)
     };
     let body = match body {
         Body::Stream(stream) => begin(stream, MOST_INLINE_IN_RECORD).await?,
@@ -205,9 +206,9 @@ async fn store(
         }
         body => body,
     };
-    let spool_id = ctx.spool_id(facts.call.id.as_str());
-    let (spooled, reader) = Spooled::put(&**ctx.spool(), &spool_id, body).await?;
-    let place = match ctx.spool().reopens() {
+    let spool_id = ctx.turn().spool_id(facts.call.id.as_str());
+    let (spooled, reader) = Spooled::put(&**ctx.turn().spool(), &spool_id, body).await?;
+    let place = match ctx.turn().spool().reopens() {
         true => Place::Spool(spooled),
         false => Place::Reader,
     };

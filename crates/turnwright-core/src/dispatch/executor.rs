@@ -20,7 +20,7 @@ use crate::tool::context::DispatchContext;
 ///
 /// let executor = |ctx: DispatchContext| async move {
 ///     // Without those of earlier turns, which middleware may have loaded.
-///     match ctx.own_tool_calls().pop() {
+///     match ctx.records().own_tool_calls().pop() {
 ///         None => drop(ctx.call_tools([ctx.propose("look_up", r#"{"word": "turn"}"#)]).await),
 ///         Some(call) => drop(ctx.answer(call.text().await.unwrap_or_default()).await?),
 ///     }

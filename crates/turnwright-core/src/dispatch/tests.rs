@@ -149,12 +149,12 @@ fn observers_cannot_break_anything_and_stop_when_dropped() {
     let ctx = DispatchContext::standalone();
     let seen = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&seen);
-    let broken = ctx.events().observe(|_| panic!("on purpose"));
-    let steady = ctx.events().observe(move |_| {
+    let broken = ctx.turn().events().observe(|_| panic!("on purpose"));
+    let steady = ctx.turn().events().observe(move |_| {
         count.fetch_add(1, Ordering::Relaxed);
     });
     let tell = || {
-        ctx.tell(|| EventKind::Warning {
+        ctx.turn().tell(|| EventKind::Warning {
             message: "x".to_owned(),
         });
     };
@@ -163,5 +163,6 @@ fn observers_cannot_break_anything_and_stop_when_dropped() {
     tell();
     drop(broken);
     assert_eq!(seen.load(Ordering::Relaxed), 1);
-    ctx.tell(|| panic!("nobody listens, so nothing is made"));
+    ctx.turn()
+        .tell(|| panic!("nobody listens, so nothing is made"));
 }

@@ -7,7 +7,7 @@
 //! let ctx = DispatchContext::standalone();
 //! let names = Arc::new(Mutex::new(Vec::new()));
 //! let seen = names.clone();
-//! let observer = ctx.events().observe(move |event: &Event| seen.lock().unwrap().push(event.name()));
+//! let observer = ctx.turn().events().observe(move |event: &Event| seen.lock().unwrap().push(event.name()));
 //! // … run tools …
 //! drop(observer);
 //! assert!(names.lock().unwrap().is_empty());

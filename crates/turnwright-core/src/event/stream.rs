@@ -78,7 +78,7 @@ pub enum TurnEvent {
         how: &'static str,
     },
     /// A settled call was stored: by the call path, or by hand with
-    /// [`store_tool_call`](crate::TurnContext::store_tool_call). Calls that run together come in the order in which they end;
+    /// [`store`](crate::context::TurnRecords::store). Calls that run together come in the order in which they end;
     /// their records are in the proposed order.
     #[serde(serialize_with = "record")]
     ToolCall(Arc<ToolCall>),

@@ -89,7 +89,7 @@ impl Audit {
 #[async_trait]
 impl Middleware<TurnContext> for Audit {
     async fn handle(&self, ctx: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {
-        if !ctx.own_tool_calls().is_empty() {
+        if !ctx.records().own_tool_calls().is_empty() {
             return Err("an audit that begins after calls were made would be false: it belongs to the turn's input".into());
         }
         let watch = Watch {
@@ -215,7 +215,7 @@ impl Watch {
 
     /// Reports the calls whose records are complete.
     fn tell_settled(&self, turn: &TurnContext) {
-        for record in turn.own_tool_calls() {
+        for record in turn.records().own_tool_calls() {
             let id = Arc::<str>::from(record.id());
             let mut seen = self.seen.lock();
             if !record.is_complete() || !seen.reported.insert(Arc::clone(&id)) {

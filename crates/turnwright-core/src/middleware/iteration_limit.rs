@@ -59,12 +59,14 @@ impl Middleware<DispatchContext> for IterationLimit {
         // The runner begins no iteration beyond it.
         ctx.limit_iterations(self.most);
         if ctx.iteration() > self.most {
-            ctx.reach(Limit::Iterations(self.most));
+            ctx.turn().reach(Limit::Iterations(self.most));
             return Ok(());
         }
         if self.announced && self.most > 1 && ctx.iteration() == self.most {
             let text = "This is your last step in this turn: call no more tools, and answer with what you have.";
-            ctx.store_message(Message::framework(text).build()?).await?;
+            ctx.records()
+                .store(Message::framework(text).build()?)
+                .await?;
         }
         next.run().await
     }

@@ -82,7 +82,13 @@ macro_rules! kinds {
                     _ => None,
                 }
             }
+
+            fn into_record(self: Arc<Self>) -> Record {
+                Record::$kind(self)
+            }
         })+
+
+        $(impl sealed::Sealed for $record {})+
 
         $(impl From<Arc<$record>> for Record {
             fn from(record: Arc<$record>) -> Self {
@@ -121,13 +127,46 @@ kinds! {
     Lease(Lease) = "lease", into_lease;
 }
 
-/// The type of the records of one kind.
-pub(crate) trait RecordType: Sized {
+mod sealed {
+    /// Keeps the set of record types closed.
+    pub trait Sealed {}
+}
+
+/// A type of record, one for each [`RecordKind`]. Implemented by the record types of this crate only.
+///
+/// ```
+/// use turnwright_core::record::{Message, Record, RecordType};
+///
+/// let record = Record::from(Message::user("Hello!").build()?);
+/// assert_eq!(Message::of(&record).map(|message| message.text()), Some("Hello!"));
+/// # Ok::<(), turnwright_core::Error>(())
+/// ```
+pub trait RecordType: sealed::Sealed + Sized + 'static {
+    /// The kind of its records.
     const KIND: RecordKind;
 
-    /// The record, if it is of this type.
+    /// Returns the record, if it is of this type.
     fn of(record: &Record) -> Option<&Arc<Self>>;
+
+    /// Returns this as a record of any kind.
+    fn into_record(self: Arc<Self>) -> Record;
 }
+
+/// A type of record that a turn has on its timeline, and that a prompt can show: everything but the
+/// [bookkeeping](RecordKind::is_bookkeeping). The operations of [`TurnRecords`](crate::context::TurnRecords) take these types.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a record of a turn's timeline",
+    label = "the timeline holds no records of this type",
+    note = "these types are on the timeline: `Message`, `ToolCall`, `Memory`, `Thought`, `Retrievable`, `StandingInstruction`"
+)]
+pub trait TimelineRecord: RecordType {}
+
+impl TimelineRecord for StandingInstruction {}
+impl TimelineRecord for Memory {}
+impl TimelineRecord for Retrievable {}
+impl TimelineRecord for Message {}
+impl TimelineRecord for Thought {}
+impl TimelineRecord for ToolCall {}
 
 impl RecordKind {
     /// Whether records of this kind always hold, instead of saying what happened.

@@ -34,7 +34,7 @@ mod turn;
 mod tests;
 
 pub use crate::ids::new_id;
-pub use any::{Record, RecordKind};
+pub use any::{Record, RecordKind, RecordType, TimelineRecord};
 pub use byte_resolver::ByteResolver;
 pub use gate::{GateRecord, GateState};
 pub use lease::Lease;
@@ -49,7 +49,6 @@ pub use tool_call::{ToolCall, ToolResults};
 pub use tool_call_builder::ToolCallBuilder;
 pub use turn::{TurnFailure, TurnRecord, TurnState};
 
-pub(crate) use any::RecordType;
 pub(crate) use call_request::CallRequest;
 pub(crate) use format::time_text;
 pub(crate) use owner::{Owner, is_gone};

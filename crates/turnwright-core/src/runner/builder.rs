@@ -36,7 +36,7 @@ const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
-///     ctx.answer(format!("{} messages so far", ctx.messages().len())).await?;
+///     ctx.answer(format!("{} messages so far", ctx.records().messages().len())).await?;
 ///     Ok(())
 /// })
 /// .build()?;
@@ -150,7 +150,7 @@ impl TurnRunnerBuilder {
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
     /// let counts = |ctx: DispatchContext| async move {
-    ///     ctx.answer(ctx.messages().len().to_string()).await?;
+    ///     ctx.answer(ctx.records().messages().len().to_string()).await?;
     ///     Ok(())
     /// };
     /// let runner = turnwright_core::runner(counts).history(History::none()).build()?;
@@ -180,7 +180,7 @@ impl TurnRunnerBuilder {
 
     /// Around the other layers of the turn's input: further out the earlier it is said. It is not around the turn: how long
     /// that takes is told by `TurnEnd`. What the user said is in the turn and in the store already; a layer that is not to let
-    /// it in says `ctx.forget_message(…)` and aborts.
+    /// it in says `ctx.records().delete::<Message>(…)` and aborts.
     pub fn turn_input(mut self, layer: impl Middleware<TurnContext> + 'static) -> Self {
         self.plan.turn_input.layers().push(Arc::new(layer));
         self

@@ -20,7 +20,7 @@ use crate::outcome::TurnOutcome;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
-///     ctx.answer(format!("{} messages so far", ctx.messages().len())).await?;
+///     ctx.answer(format!("{} messages so far", ctx.records().messages().len())).await?;
 ///     Ok(())
 /// })
 /// .build()?;

@@ -10,7 +10,7 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! // An executor decides. A model is one; so is this closure.
 //! let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
-//!     let said = ctx.messages().last().map(|message| message.text().to_uppercase());
+//!     let said = ctx.records().messages().last().map(|message| message.text().to_uppercase());
 //!     ctx.answer(said.unwrap_or_default()).await?;
 //!     Ok(())
 //! })

@@ -209,7 +209,7 @@ impl TurnContext {
             let text =
                 "The process ended before all of your last message was taken in. Go on from here.";
             let message = Message::framework(text).build()?;
-            self.store_message(message).await?;
+            self.records().store(message).await?;
         }
         Ok(Some(Resumed {
             left,
@@ -220,7 +220,7 @@ impl TurnContext {
 
     /// What the model said, if nothing came after it.
     fn last_said(&self) -> Option<Arc<Message>> {
-        let mut records = self.timeline().into_iter().rev();
+        let mut records = self.records().timeline().into_iter().rev();
         let last = records.find(|record| !matches!(record, Record::Thought(_)));
         last.and_then(Record::into_message)
             .filter(|message| message.is_answer())

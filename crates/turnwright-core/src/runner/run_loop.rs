@@ -245,11 +245,11 @@ impl Play<'_> {
         // Keeps the artifact tools up to date. `None` if the runner makes none.
         let mut forge = self.turn.setup().forge.map(Forge::new);
         let _pruning = ctx.tools().bind_context(&ctx);
-        ctx.tell(|| EventKind::DispatchStart);
+        ctx.turn().tell(|| EventKind::DispatchStart);
         // However it ends.
         let _end = OnDrop(|| {
             ctx.forget_on_ack();
-            ctx.tell(|| EventKind::DispatchEnd {
+            ctx.turn().tell(|| EventKind::DispatchEnd {
                 signal: ctx.signal().map(Signal::as_str),
                 iterations: ctx.iteration(),
             });
@@ -283,10 +283,10 @@ impl Play<'_> {
         retries: &mut Retries,
     ) -> Result<(), End> {
         let iteration = ctx.begin_iteration();
-        ctx.tell(|| EventKind::IterationStart { iteration });
-        let _end = OnDrop(|| ctx.tell(|| EventKind::IterationEnd { iteration }));
+        ctx.turn().tell(|| EventKind::IterationStart { iteration });
+        let _end = OnDrop(|| ctx.turn().tell(|| EventKind::IterationEnd { iteration }));
         if let Some(forge) = forge {
-            forge.refresh(ctx).map_err(TurnStatus::Failed)?;
+            forge.refresh(ctx.turn()).map_err(TurnStatus::Failed)?;
         }
         through(&self.plan.dispatch_input, ctx).await?;
         if ctx.is_over() {

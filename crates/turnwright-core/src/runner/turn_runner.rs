@@ -197,7 +197,7 @@ impl TurnRunner {
                     outer.add_usage_below(outcome.usage);
                     outcome
                 };
-                call.inner().tasks.spawn_on(work, &runtime)
+                call.turn().inner().tasks.spawn_on(work, &runtime)
             }
         };
         TurnHandle {

@@ -28,7 +28,6 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -45,7 +44,7 @@ use crate::tool::context::DispatchContext;
 /// The name of the gate at which [`ask_operator`] asks.
 pub const GATE: &str = "unknown_call";
 
-/// A call that was begun, and whose process ended before it did. A handle; all of the [`DispatchContext`] is in it.
+/// A call that had begun when its process ended. A handle.
 #[derive(Clone, Debug)]
 pub struct UnknownCall {
     ctx: DispatchContext,
@@ -96,21 +95,28 @@ impl UnknownCall {
         self.line.begun_at
     }
 
-    /// Opens a gate of this call and waits until somebody outside of the turn settles it. Ask about the time that it was begun
+    /// Returns the runner's state of this type: see [`TurnContext::state`](crate::TurnContext::state).
+    ///
+    /// # Errors
+    /// `E_MISSING_STATE` if the runner has none.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Error> {
+        self.ctx.state()
+    }
+
+    /// Returns the dispatch that resumes the call's turn.
+    #[must_use]
+    pub fn dispatch(&self) -> &DispatchContext {
+        &self.ctx
+    }
+
+    /// Opens a gate of this call and waits until it is settled from outside of the turn. Ask about the time that it was begun
     /// at: a call that is run again may be unknown again, and then an answer to the same question counts as the answer.
     ///
     /// # Errors
     /// As [`TurnContext::wait_for`](crate::TurnContext::wait_for).
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
-        self.wait_for_call(gate, Some(self.id().into())).await
-    }
-}
-
-impl Deref for UnknownCall {
-    type Target = DispatchContext;
-
-    fn deref(&self) -> &DispatchContext {
-        &self.ctx
+        let call = Some(self.id().into());
+        self.ctx.turn().wait_for_call(gate, call).await
     }
 }
 

@@ -3,11 +3,11 @@
 mod lease;
 mod log;
 mod media;
-mod records;
 mod replay;
 mod state;
 mod stop;
 mod wait;
+mod write;
 
-pub(crate) use records::{apply_once, in_time};
 pub(crate) use wait::{Asked, REJECTED};
+pub(crate) use write::{apply_once, in_time};

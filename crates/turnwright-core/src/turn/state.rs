@@ -18,8 +18,8 @@ impl TurnContext {
     /// struct Asked(AtomicU32);
     ///
     /// let ctx = DispatchContext::standalone();
-    /// ctx.per_turn::<Asked>().0.fetch_add(1, Ordering::Relaxed);
-    /// assert_eq!(ctx.per_turn::<Asked>().0.load(Ordering::Relaxed), 1);
+    /// ctx.turn().per_turn::<Asked>().0.fetch_add(1, Ordering::Relaxed);
+    /// assert_eq!(ctx.turn().per_turn::<Asked>().0.load(Ordering::Relaxed), 1);
     /// ```
     #[must_use]
     pub fn per_turn<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {

@@ -30,7 +30,8 @@ pub(crate) struct Asked {
 }
 
 impl TurnContext {
-    /// Opens a gate and waits until somebody outside of the turn settles it.
+    /// Opens a gate and waits until it is settled from outside of the turn. A handler that waits here uses up its call's time
+    /// limit: see [`ToolContext::wait_for`](crate::ToolContext::wait_for).
     ///
     /// # Errors
     /// `E_TURN_GATE_REJECTED`, `E_TURN_GATE_TIMEOUT`, `E_TURN_GATE_ABORTED` if the turn ends before, and

@@ -20,8 +20,8 @@ fn asked_of(reader: impl ByteReader + 'static, kind: ArtifactKind) -> DispatchCo
     let call = ToolCall::builder("made_by_hand", "{}")
         .id("call-1")
         .results(ToolResults::Artifacts(vec![artifact]));
-    ctx.add_tool_call(call.build().unwrap());
-    for tool in ForgePolicy::Stable.forge(&ctx).unwrap().all() {
+    ctx.records().add(call.build().unwrap());
+    for tool in ForgePolicy::Stable.forge(ctx.turn()).unwrap().all() {
         ctx.tools().register(tool).unwrap();
     }
     ctx

@@ -63,7 +63,7 @@ impl Prompts {
 #[async_trait]
 impl Executor for ChatCompletions {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
-        let prompts = ctx.per_turn::<Prompts>();
+        let prompts = ctx.turn().per_turn::<Prompts>();
         let mut prompt = prompts.take(&self.adapter);
         let done = self.iterate(&ctx, &mut prompt).await;
         prompts.put(&self.adapter, prompt);
@@ -87,7 +87,7 @@ impl ChatCompletions {
         self.update(ctx, prompt).await?;
         let tools = adapter.tools.of(&visible, &options, ctx);
         context_window::check(adapter, &options, &tools, prompt.transcript.messages())?;
-        let format = response_format(ctx, &options, adapter.settings.typed);
+        let format = response_format(ctx.turn(), &options, adapter.settings.typed);
         let transcript = &prompt.transcript;
         let body = Body {
             options: &options,
@@ -121,7 +121,7 @@ impl ChatCompletions {
         let renderer = match &prompt.renderer {
             Some(renderer) => renderer.clone(),
             None => {
-                let secret = ctx.secret().map_err(|error| {
+                let secret = ctx.turn().secret().map_err(|error| {
                     let message = "the system has no randomness for the secret of the conversation";
                     Error::new(ErrorCode::INVALID_TURN_CONTEXT, message).with_source(error)
                 })?;
@@ -131,7 +131,7 @@ impl ChatCompletions {
         };
         let system = || {
             let mut text = adapter.settings.system.clone();
-            if let Some(instructions) = answer_instructions(ctx, adapter.settings.typed) {
+            if let Some(instructions) = answer_instructions(ctx.turn(), adapter.settings.typed) {
                 text = format!("{text}\n\n{instructions}").trim().to_owned();
             }
             Standing::new(text).explain_fences(adapter.settings.explains_fences)
@@ -144,7 +144,7 @@ impl ChatCompletions {
         };
         let transcript = &mut prompt.transcript;
         transcript
-            .update(&ctx.timeline(), system, &mut writer)
+            .update(&ctx.records().timeline(), system, &mut writer)
             .await
     }
 

@@ -288,8 +288,8 @@ async fn a_server_that_is_strict_about_who_speaks_after_whom_is_asked_in_its_way
     let script = Script::new([calls(), refused, says("One."), calls(), says("Two.")]);
     let adds = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         if ctx.iteration() == 2 {
-            ctx.add_message(Message::user("And be quick.").build()?);
-            ctx.add_message(Message::user("Please.").build()?);
+            ctx.records().add(Message::user("And be quick.").build()?);
+            ctx.records().add(Message::user("Please.").build()?);
         }
         next.run().await
     };

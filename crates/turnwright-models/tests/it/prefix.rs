@@ -134,10 +134,10 @@ async fn store_with_standing() -> Arc<MemoryStore> {
 
 /// In iteration 4 something is looked up.
 async fn looks_up(ctx: DispatchContext, next: Next<DispatchContext>) -> Result<(), BoxError> {
-    if ctx.iteration() == 4 && ctx.retrievables().is_empty() {
+    if ctx.iteration() == 4 && ctx.records().retrievables().is_empty() {
         let found =
             Retrievable::text("Tea grows in Assam.", TrustTier::ThirdPartyPublic).build()?;
-        ctx.store_retrievable(found).await?;
+        ctx.records().store(found).await?;
     }
     next.run().await
 }
@@ -295,11 +295,14 @@ async fn memories_stand_as_they_were_when_the_turn_began_and_a_change_stands_whe
         .unwrap();
     let changes = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         if ctx.iteration() == 2 {
-            ctx.store_memory(Memory::new("Likes coffee.").id("likes").build()?)
+            ctx.records()
+                .store(Memory::new("Likes coffee.").id("likes").build()?)
                 .await?;
-            ctx.store_memory(Memory::new("Lives in Bern.").build()?)
+            ctx.records()
+                .store(Memory::new("Lives in Bern.").build()?)
                 .await?;
-            ctx.add_instruction(StandingInstruction::new("Be kind.").build()?);
+            ctx.records()
+                .add(StandingInstruction::new("Be kind.").build()?);
         }
         next.run().await
     };
@@ -368,7 +371,7 @@ async fn what_changes_in_a_turn_follows_the_result_after_which_it_changed() {
     let learn = tool("learn")
         .handler(|_: Value, ctx: ToolContext| async move {
             let memory = Memory::new("Likes coffee.").id("likes").build().unwrap();
-            ctx.store_memory(memory).await.unwrap();
+            ctx.records().store(memory).await.unwrap();
             "learnt"
         })
         .build()
@@ -380,15 +383,18 @@ async fn what_changes_in_a_turn_follows_the_result_after_which_it_changed() {
     let layer = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         let n = ctx.iteration();
         let note = |text: &str| StandingInstruction::new(text);
-        ctx.add_instruction(note(&format!("step {n}")).id("r").build()?);
-        ctx.add_instruction(note("Be brief.").id("same").build()?);
+        ctx.records()
+            .add(note(&format!("step {n}")).id("r").build()?);
+        ctx.records().add(note("Be brief.").id("same").build()?);
         if n == 2 {
             // Loaded in mid-turn, from an earlier one.
-            ctx.hydrate([note("Be kind.").id("late").build()?.into()]);
+            ctx.records()
+                .hydrate([note("Be kind.").id("late").build()?.into()]);
             let found = Retrievable::text("Tea grows.", TrustTier::FirstParty).id("found");
-            ctx.add_retrievable(found.build()?);
+            ctx.records().add(found.build()?);
         }
-        ctx.add_instruction(note(&format!("other {n}")).id("s").build()?);
+        ctx.records()
+            .add(note(&format!("other {n}")).id("s").build()?);
         next.run().await
     };
     let runner = turnwright_core::runner(script.model())
@@ -434,9 +440,11 @@ async fn what_is_taken_away_on_purpose_is_not_sent_again() {
     ]);
     let forgets = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         if ctx.iteration() == 3 {
-            let first = ctx.tool_calls()[0].id().to_owned();
-            ctx.forget_tool_call(&first).await?;
-            ctx.forget_memory("secret").await?;
+            let first = ctx.records().tool_calls()[0].id().to_owned();
+            ctx.records()
+                .delete::<turnwright_core::ToolCall>(&first)
+                .await?;
+            ctx.records().delete::<Memory>("secret").await?;
         }
         next.run().await
     };

@@ -160,7 +160,7 @@ fn fourth_format(folder: &Folder) -> std::path::PathBuf {
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
     let asked = ctx.input().map(|message| message.text().to_owned());
     match asked.as_deref() {
-        Some(tool) if ctx.own_tool_calls().is_empty() => drop(ctx.call(tool, "{}").await),
+        Some(tool) if ctx.records().own_tool_calls().is_empty() => drop(ctx.call(tool, "{}").await),
         _ => drop(ctx.answer("Done.").await?),
     }
     Ok(())

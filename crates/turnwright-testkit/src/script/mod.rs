@@ -164,7 +164,7 @@ impl State {
 #[async_trait]
 impl Executor for ScriptedModel {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
-        let transcripts = ctx.per_turn::<Transcripts>();
+        let transcripts = ctx.turn().per_turn::<Transcripts>();
         let mut transcript = transcripts.take(self);
         let shown = Shown::of(&ctx, &mut transcript).await;
         transcripts.put(self, transcript);

@@ -89,7 +89,7 @@ pub(super) async fn update(
     let system = || Standing::new("").explain_fences(false);
     let mut writer = PlainWriter(renderer);
     transcript
-        .update(&ctx.timeline(), system, &mut writer)
+        .update(&ctx.records().timeline(), system, &mut writer)
         .await
 }
 

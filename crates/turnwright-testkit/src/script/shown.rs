@@ -90,22 +90,26 @@ impl Shown {
         ctx: &DispatchContext,
         transcript: &mut Transcript<ShownPart>,
     ) -> Result<Self, BoxError> {
-        let renderer = Renderer::new(ctx.secret()?);
+        let renderer = Renderer::new(ctx.turn().secret()?);
         prompt::update(transcript, ctx, &renderer).await?;
         let mut tool_calls = Vec::new();
-        for record in ctx.tool_calls() {
+        for record in ctx.records().tool_calls() {
             let rendered = text_of(&renderer.tool_call(&record).await);
             tool_calls.push(Rendered { record, rendered });
         }
         let mut retrievables = Vec::new();
-        for record in ctx.retrievables() {
+        for record in ctx.records().retrievables() {
             let rendered = text_of(&renderer.retrievable(&record).await);
             retrievables.push(Rendered { record, rendered });
         }
-        let messages = ctx.messages().into_iter().map(|message| ShownMessage {
-            author: message.author().clone(),
-            text: message.text().to_owned(),
-        });
+        let messages = ctx
+            .records()
+            .messages()
+            .into_iter()
+            .map(|message| ShownMessage {
+                author: message.author().clone(),
+                text: message.text().to_owned(),
+            });
         let visible = ctx.tools().visible();
         let tools = visible.iter().map(|tool| ShownTool {
             name: tool.name().to_owned(),
@@ -117,11 +121,13 @@ impl Shown {
             iteration: ctx.iteration(),
             tools: tools.collect(),
             instructions: ctx
-                .instructions()
+                .records()
+                .standing_instructions()
                 .iter()
                 .map(|record| record.text().to_owned())
                 .collect(),
             memories: ctx
+                .records()
                 .memories()
                 .iter()
                 .map(|record| record.text().to_owned())
@@ -129,6 +135,7 @@ impl Shown {
             retrievables,
             messages: messages.collect(),
             thoughts: ctx
+                .records()
                 .thoughts()
                 .iter()
                 .map(|record| record.text().to_owned())
@@ -136,6 +143,7 @@ impl Shown {
             tool_calls,
             prompt: transcript.messages().cloned().collect(),
             answer_schema: ctx
+                .turn()
                 .answer_format()
                 .map(|format| format.schema().document().clone()),
         })

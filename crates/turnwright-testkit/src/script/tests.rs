@@ -78,9 +78,11 @@ async fn it_shows_instructions_memories_retrievables_and_the_form_of_the_answer(
     let model = ScriptedModel::new([Step::say(r#"{"n": 1}"#)]);
     let runner = runner(model.clone())
         .turn_input(|ctx: TurnContext, next: Next<TurnContext>| async move {
-            ctx.add_instruction(StandingInstruction::new("Be brief.").build()?);
-            ctx.add_memory(Memory::new("Likes tea.").build()?);
-            ctx.add_retrievable(Retrievable::text("Found.", TrustTier::FirstParty).build()?);
+            ctx.records()
+                .add(StandingInstruction::new("Be brief.").build()?);
+            ctx.records().add(Memory::new("Likes tea.").build()?);
+            ctx.records()
+                .add(Retrievable::text("Found.", TrustTier::FirstParty).build()?);
             next.run().await
         })
         .build()
@@ -161,7 +163,7 @@ fn it_says_which_steps_were_not_played_and_which_was_not_reached() {
 /// What a tool or a layer does to the standing records of its turn.
 fn put_note(ctx: &TurnContext, id: &str, text: String) {
     let note = StandingInstruction::new(text).id(id).build().unwrap();
-    ctx.add_instruction(note);
+    ctx.records().add(note);
 }
 
 /// The prompt of a step, with the text of tool results left out.
@@ -186,9 +188,9 @@ async fn a_changed_instruction_follows_the_tool_result_after_which_it_changed() 
         .tool(echo())
         .dispatch_input(
             |ctx: DispatchContext, next: Next<DispatchContext>| async move {
-                put_note(&ctx, "r", format!("step {}", ctx.iteration()));
+                put_note(ctx.turn(), "r", format!("step {}", ctx.iteration()));
                 // One that says the same each time is no news.
-                put_note(&ctx, "same", "Be brief.".to_owned());
+                put_note(ctx.turn(), "same", "Be brief.".to_owned());
                 next.run().await
             },
         )

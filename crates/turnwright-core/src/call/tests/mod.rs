@@ -35,6 +35,7 @@ fn watch(ctx: DispatchContext) -> Watched {
     let events: Arc<Mutex<Vec<Value>>> = Arc::default();
     let seen = Arc::clone(&events);
     let observer = ctx
+        .turn()
         .events()
         .observe(move |event| seen.lock().push(serde_json::to_value(event).unwrap()));
     Watched {
@@ -200,7 +201,7 @@ async fn an_unknown_tool_is_an_answer_with_the_names_that_exist() {
         .await
         .unwrap();
     assert!(!text.contains('\u{202e}') && text.len() < 1000, "{text}");
-    assert_eq!(watched.ctx.tool_calls().len(), 2);
+    assert_eq!(watched.ctx.records().tool_calls().len(), 2);
 }
 
 #[tokio::test]
@@ -446,7 +447,7 @@ async fn equal_calls_have_equal_checksums_and_ids_of_their_own() {
     );
     assert_eq!(a.checksum(), b.checksum());
     assert_ne!(a.id(), b.id());
-    assert_eq!(ctx.tool_call(b.id()).unwrap().id(), b.id());
+    assert_eq!(ctx.records().get::<ToolCall>(b.id()).unwrap().id(), b.id());
 }
 
 #[tokio::test]

@@ -208,7 +208,7 @@ async fn calls_are_told_when_the_executor_fails_panics_or_refuses() {
                 "fails" => return Err("the model is gone".into()),
                 "panics" => panic!("on purpose"),
                 "refuses" => ctx.nack("no")?,
-                _ => ctx.abort("enough"),
+                _ => ctx.turn().abort("enough"),
             }
             Ok(())
         })

@@ -25,7 +25,7 @@ impl History {
     pub(crate) async fn hydrate(&self, ctx: &TurnContext) -> Result<(), Error> {
         if let Some(store) = ctx.store() {
             let records = self.load(ctx, &**store).await?;
-            ctx.hydrate(records);
+            ctx.records().hydrate(records);
         }
         Ok(())
     }
@@ -115,7 +115,7 @@ enum Cut {
 
 impl Window {
     fn new(ctx: &TurnContext, exchanges: usize, most: usize) -> Self {
-        let here = ctx.timeline();
+        let here = ctx.records().timeline();
         let here = here
             .iter()
             .map(|record| (record.kind(), record.id().to_owned()));

@@ -42,7 +42,7 @@ type MemoriesFrom = Arc<dyn Fn(&TurnContext) -> Option<ConversationId> + Send + 
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
-///     let said: Vec<String> = ctx.messages().iter().map(|it| it.text().to_owned()).collect();
+///     let said: Vec<String> = ctx.records().messages().iter().map(|it| it.text().to_owned()).collect();
 ///     ctx.answer(said.join(", ")).await?;
 ///     Ok(())
 /// })

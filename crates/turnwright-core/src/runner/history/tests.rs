@@ -87,7 +87,7 @@ async fn seen(store: &AskedStore, history: History) -> (Vec<String>, TurnOutcome
     let ids: Arc<Mutex<Vec<String>>> = Arc::default();
     let into = Arc::clone(&ids);
     let runner = runner(move |ctx: DispatchContext| {
-        let timeline = ctx.timeline();
+        let timeline = ctx.records().timeline();
         *into.lock() = timeline
             .iter()
             .map(|record| record.id().to_owned())
@@ -229,11 +229,12 @@ async fn memories_come_from_another_scope_too_and_the_conversations_own_count_mo
     let from = |ctx: &TurnContext| Some(ConversationId::new(ctx.stash().get_as::<String>("user")?));
     let runner = runner(|ctx: DispatchContext| async move {
         let texts: Vec<String> = ctx
+            .records()
             .memories()
             .iter()
             .map(|message| message.text().to_owned())
             .collect();
-        let count = ctx.messages().len();
+        let count = ctx.records().messages().len();
         ctx.answer(format!("{} ({count})", texts.join(", ")))
             .await?;
         Ok(())
@@ -288,7 +289,7 @@ async fn middleware_of_the_turn_input_sees_the_history() {
     })
     .store(store)
     .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
-        *into.lock() = ctx.messages().len();
+        *into.lock() = ctx.records().messages().len();
         next.run()
     })
     .build()

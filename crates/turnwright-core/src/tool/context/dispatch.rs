@@ -1,14 +1,29 @@
 //! The handle that executors, middleware and tools work with.
 
-use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
+use serde_json::Value;
+
 use super::signal::Signals;
 use super::turn::TurnContext;
+use super::turn_records::TurnRecords;
+use crate::cancel::Cancellation;
+use crate::error::Error;
+use crate::event::Level;
+use crate::gate::TurnGate;
+use crate::record::Message;
+use crate::render::Taint;
+use crate::stash::Stash;
+use crate::store::ConversationId;
+use crate::tool::registry::ToolRegistry;
+use crate::usage::Usage;
 
-/// One dispatch: all of its [`TurnContext`], the signal that ends it, and the calls that it proposes. A handle: clones
-/// share it.
+/// The context of one dispatch, given to executors and middleware: the signal that ends it, the calls that it proposes, and
+/// what they need every day of its turn. A handle: clones share it.
+///
+/// [`turn`](Self::turn) leads to the [`TurnContext`] with everything else. A function that takes `&TurnContext` is called with
+/// `ctx.turn()`.
 ///
 /// Usable by itself, to try and to test tools without a model:
 ///
@@ -32,7 +47,7 @@ use super::turn::TurnContext;
 /// // All of the way that a model's call goes:
 /// let record = ctx.call("add", r#"{"a": "2", "b": 3}"#).await;
 /// assert_eq!(record.text().await.as_deref(), Some("5"));
-/// assert_eq!(ctx.tool_calls().len(), 1);
+/// assert_eq!(ctx.records().tool_calls().len(), 1);
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
 #[derive(Clone)]
@@ -96,15 +111,89 @@ impl DispatchContext {
     /// The most iterations that the runner and middleware allow.
     pub(crate) fn most_iterations(&self) -> u32 {
         let most = self.0.most_iterations.load(Ordering::Acquire);
-        most.min(self.setup().iteration_limit)
+        most.min(self.0.turn.setup().iteration_limit)
     }
 }
 
-impl Deref for DispatchContext {
-    type Target = TurnContext;
+/// What executors and middleware need every day of their turn. The rest is behind [`DispatchContext::turn`].
+impl DispatchContext {
+    /// Returns the turn's id.
+    #[must_use]
+    pub fn turn_id(&self) -> &str {
+        self.0.turn.turn_id()
+    }
 
-    fn deref(&self) -> &TurnContext {
-        &self.0.turn
+    /// Returns the conversation that the turn belongs to.
+    #[must_use]
+    pub fn conversation_id(&self) -> &ConversationId {
+        self.0.turn.conversation_id()
+    }
+
+    /// Returns the turn's tools. Changes to them are not seen by other turns.
+    #[must_use]
+    pub fn tools(&self) -> &ToolRegistry {
+        self.0.turn.tools()
+    }
+
+    /// Returns a handle to the records of the turn.
+    pub fn records(&self) -> TurnRecords<'_> {
+        self.0.turn.records()
+    }
+
+    /// Returns the message that the turn began with, if it began with one.
+    #[must_use]
+    pub fn input(&self) -> Option<Arc<Message>> {
+        self.0.turn.input()
+    }
+
+    /// Returns the runner's state of this type: see [`TurnContext::state`].
+    ///
+    /// # Errors
+    /// `E_MISSING_STATE` if the runner has none.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Result<Arc<T>, Error> {
+        self.0.turn.state()
+    }
+
+    /// Returns the turn's stash.
+    #[must_use]
+    pub fn stash(&self) -> &Stash {
+        self.0.turn.stash()
+    }
+
+    /// Returns the cancellation of the dispatch, which is the turn's.
+    #[must_use]
+    pub fn cancellation(&self) -> &Cancellation {
+        self.0.turn.cancellation()
+    }
+
+    /// Opens a gate and waits until it is settled from outside of the turn.
+    ///
+    /// # Errors
+    /// As [`TurnContext::wait_for`].
+    pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
+        self.0.turn.wait_for(gate).await
+    }
+
+    /// Returns the taint of the prompt: see [`TurnContext::taint`].
+    #[must_use]
+    pub fn taint(&self) -> Taint {
+        self.0.turn.taint()
+    }
+
+    /// Returns what the turn has used of models so far: see [`TurnContext::usage`].
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.0.turn.usage()
+    }
+
+    /// Emits a log message for operators.
+    pub fn log(&self, level: Level, message: impl Into<String>) {
+        self.0.turn.log(level, message);
+    }
+
+    /// Emits a warning for operators: see [`TurnContext::warn`].
+    pub fn warn(&self, message: impl Into<String>) {
+        self.0.turn.warn(message);
     }
 }
 

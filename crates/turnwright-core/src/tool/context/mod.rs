@@ -7,6 +7,7 @@ mod proposal;
 mod setup;
 mod signal;
 mod turn;
+mod turn_records;
 mod turn_state;
 
 pub use call::ToolContext;
@@ -14,6 +15,7 @@ pub use dispatch::{DispatchContext, WeakDispatchContext};
 pub use proposal::ProposedAnswer;
 pub use signal::{AckGuard, Signal};
 pub use turn::{TurnContext, WeakTurnContext};
+pub use turn_records::TurnRecords;
 
 pub(crate) use call::{Call, CallFacts, Checked};
 pub(crate) use outer::Outer;

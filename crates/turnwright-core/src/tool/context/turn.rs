@@ -19,6 +19,7 @@ use crate::event::{EventBus, EventKind, TurnEvent};
 use crate::gate::GateTable;
 use crate::ids::Id;
 use crate::lease::HeldLease;
+use crate::record::RecordKind;
 use crate::render::Taint;
 use crate::spool::Spool;
 use crate::stash::Stash;
@@ -29,7 +30,8 @@ use crate::usage::Usage;
 
 /// One turn: its records, tools, stash, events, gates and cancellation. A handle: clones share it.
 ///
-/// Middleware of a turn gets it; a [`DispatchContext`](crate::DispatchContext) is one too, and more.
+/// Middleware of a turn gets it. Executors and middleware of a dispatch reach it by
+/// [`DispatchContext::turn`](crate::DispatchContext::turn), handlers by [`ToolContext::turn`](crate::ToolContext::turn).
 #[derive(Clone)]
 pub struct TurnContext(Arc<TurnState>);
 
@@ -74,7 +76,8 @@ impl TurnContext {
         &self.0.parts.events
     }
 
-    /// What calls the turn off.
+    /// Returns the turn's cancellation. A handler that works with this one does not notice its own deadline: see
+    /// [`ToolContext::cancellation`](crate::ToolContext::cancellation).
     #[must_use]
     pub fn cancellation(&self) -> &Cancellation {
         &self.0.parts.cancellation
@@ -153,15 +156,10 @@ impl TurnContext {
     #[must_use]
     pub fn taint(&self) -> Taint {
         let mut taint = self.outer_taint().unwrap_or_default();
-        for call in self.tool_calls() {
-            taint.add_tool_call(&call);
-        }
-        for found in self.retrievables() {
-            taint.add_retrievable(&found);
-        }
-        for message in self.messages() {
-            taint.add_message(&message);
-        }
+        let records = self.0.records.read();
+        (records.of_type()).for_each(|call| taint.add_tool_call(call));
+        (records.of_type()).for_each(|found| taint.add_retrievable(found));
+        (records.of_type()).for_each(|message| taint.add_message(message));
         taint
     }
 
@@ -279,7 +277,7 @@ impl TurnContext {
     pub(crate) fn next_call(&self) -> (Id, u64) {
         loop {
             let id = self.0.ids.next();
-            if !self.0.records.read().tool_calls.has(id.as_str()) {
+            if !self.0.records.read().has(RecordKind::ToolCall, id.as_str()) {
                 return (id, self.0.ordinals.fetch_add(1, Ordering::Relaxed));
             }
         }

@@ -76,7 +76,7 @@ async fn a_turn_that_is_refused_or_aborted_tells_its_reason_to_nobody_who_traces
         let traced = Collector::start();
         let executor = move |ctx: DispatchContext| async move {
             match aborts {
-                true => ctx.abort(CANARY),
+                true => ctx.turn().abort(CANARY),
                 false => ctx.nack(CANARY)?,
             }
             Ok(())

@@ -288,20 +288,22 @@ fn by_hand(id: &str) -> Arc<ToolCall> {
 #[tokio::test]
 async fn what_is_stored_by_hand_is_on_the_stream_once_like_everything_else() {
     let storing = |ctx: TurnContext, next: Next<TurnContext>| async move {
-        ctx.store_tool_call(by_hand("of-middleware")).await?;
+        ctx.records().store(by_hand("of-middleware")).await?;
         // Not the model's.
-        ctx.store_message(Message::user("More.").build()?).await?;
+        ctx.records().store(Message::user("More.").build()?).await?;
         next.run().await
     };
     let model = ScriptedModel::new([
         Step::run(|ctx| async move {
-            ctx.store_thought(record::Thought::new("Hm.").id("thought").build()?)
+            ctx.records()
+                .store(record::Thought::new("Hm.").id("thought").build()?)
                 .await?;
-            ctx.store_message(Message::assistant("Hello").id("message").build()?)
+            ctx.records()
+                .store(Message::assistant("Hello").id("message").build()?)
                 .await?;
-            ctx.store_tool_call(by_hand("of-executor")).await?;
+            ctx.records().store(by_hand("of-executor")).await?;
             // For this turn alone: nothing is stored, and nothing is on the stream.
-            ctx.add_tool_call(by_hand("added"));
+            ctx.records().add(by_hand("added"));
             ctx.call("act", "{}").await;
             Ok(())
         })

@@ -109,10 +109,11 @@ async fn what_waits_for_an_ack_keeps_no_turn_alive_that_was_aborted() {
             let held = ctx.clone();
             ctx.on_ack(move || drop(held)).keep();
             let held = ctx.clone();
-            ctx.events()
+            ctx.turn()
+                .events()
                 .observe(move |_| assert!(!held.turn_id().is_empty()))
                 .keep();
-            ctx.abort("enough");
+            ctx.turn().abort("enough");
             Ok(())
         }
     })

@@ -226,7 +226,7 @@ async fn a_limit_of_ones_own_is_told_as_a_limit() {
     let observed = Observed::default();
     let budget = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
         if ctx.usage().total_tokens() > 100 {
-            ctx.reach(Limit::Tokens(100));
+            ctx.turn().reach(Limit::Tokens(100));
         }
         next.run().await
     };
@@ -251,9 +251,9 @@ async fn a_limit_of_ones_own_is_told_as_a_limit() {
 #[tokio::test]
 async fn the_first_reason_to_stop_counts() {
     let model = ScriptedModel::new([Step::run(|ctx| async move {
-        ctx.abort("first");
-        ctx.reach(Limit::Tokens(1));
-        ctx.abort("third");
+        ctx.turn().abort("first");
+        ctx.turn().reach(Limit::Tokens(1));
+        ctx.turn().abort("third");
         Err("a failure after that".into())
     })]);
     let runner = runner(model).build().unwrap();
@@ -311,7 +311,7 @@ async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
             words.push("stored").await;
             let words = words.finish().await?;
             // What is changed in this turn alone is not what the store has.
-            ctx.add_message(
+            ctx.records().add(
                 Message::assistant("for this turn only")
                     .id(words.id())
                     .build()?,
@@ -320,8 +320,9 @@ async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
             let mut removed = removed;
             removed.push("taken away again").await;
             let removed = removed.finish().await?;
-            ctx.remove_thought(removed.id());
-            ctx.add_message(Message::assistant("never stored").build()?);
+            ctx.records().remove::<record::Thought>(removed.id());
+            ctx.records()
+                .add(Message::assistant("never stored").build()?);
             Ok(())
         }),
     ]);

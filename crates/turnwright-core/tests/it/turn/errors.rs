@@ -111,7 +111,7 @@ async fn a_sub_agent_that_fails_does_not_tell_the_outer_model_that_its_turn_fail
     for limited in [false, true] {
         let inner = runner(move |ctx: DispatchContext| async move {
             if limited {
-                ctx.reach(Limit::Iterations(1));
+                ctx.turn().reach(Limit::Iterations(1));
                 return Ok(());
             }
             Err("no".into())
@@ -233,11 +233,11 @@ fn the_codes_of_the_loop_are_fatal_where_they_are_mistakes_of_the_programmer() {
 #[tokio::test]
 async fn one_id_for_a_call_and_a_retrievable_fails_the_turn_at_the_next_forging() {
     let clash = |ctx: DispatchContext, next: Next<DispatchContext>| async move {
-        if let Some(call) = ctx.tool_calls().first() {
+        if let Some(call) = ctx.records().tool_calls().first() {
             let reader = Arc::new(MemoryReader::new("other content"));
             let artifact = SpooledArtifact::new(reader, ArtifactKind::TEXT);
             let found = Retrievable::artifact(artifact, TrustTier::FirstParty);
-            ctx.add_retrievable(found.id(call.id()).build()?);
+            ctx.records().add(found.id(call.id()).build()?);
         }
         next.run().await
     };

@@ -15,7 +15,10 @@ async fn an_executor_need_be_no_model_at_all() {
                 ctx.stash().set("state", "asked")?;
             }
             _ => {
-                let rooms = ctx.tool_calls()[0].text().await.unwrap_or_default();
+                let rooms = ctx.records().tool_calls()[0]
+                    .text()
+                    .await
+                    .unwrap_or_default();
                 ctx.answer(format!("Booked {rooms}.")).await?;
             }
         }

@@ -146,7 +146,8 @@ async fn a_conversation_remembers_from_turn_to_turn() {
 async fn middleware_fetches_tools_and_whatever_else_is_wanted() {
     let fetch_tools = |ctx: TurnContext, next: Next<TurnContext>| async move {
         ctx.tools().register(saying("fetched", "from elsewhere"))?;
-        ctx.add_memory(Memory::new("from a vector store").build()?);
+        ctx.records()
+            .add(Memory::new("from a vector store").build()?);
         next.run().await
     };
     let model = ScriptedModel::new([Step::call_tool("fetched", "{}"), Step::say("done")]);

@@ -76,7 +76,7 @@ async fn whoever_keeps_a_context_beyond_its_turn_can_do_nothing_more_with_it() {
     );
     assert_eq!(runs.all(), Vec::<String>::new());
     let late = Message::user("late").build().unwrap();
-    let error = ctx.store_message(late).await.unwrap_err();
+    let error = ctx.records().store(late).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::INVALID_TURN_CONTEXT);
     let held = store.records(&ConversationId::new("c")).await.unwrap();
     let held = held.iter().filter(|record| !record.kind().is_bookkeeping());
@@ -92,7 +92,7 @@ async fn a_call_that_somebody_took_elsewhere_is_cut_off_and_closed_before_the_en
     let runner = runner(|ctx: DispatchContext| async move {
         let elsewhere = ctx.clone();
         tokio::spawn(async move { elsewhere.call("act", "{}").await });
-        while ctx.tool_calls().is_empty() {
+        while ctx.records().tool_calls().is_empty() {
             tokio::task::yield_now().await;
         }
         ctx.answer("done").await?;

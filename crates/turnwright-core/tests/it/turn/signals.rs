@@ -18,7 +18,7 @@ fn give(what: Give, ctx: &DispatchContext) {
     match what {
         Give::Ack => ctx.ack().unwrap(),
         Give::Nack => ctx.nack("no more").unwrap(),
-        Give::Abort => ctx.abort("enough"),
+        Give::Abort => ctx.turn().abort("enough"),
     }
 }
 
@@ -179,9 +179,9 @@ async fn of_handlers_that_race_the_first_signal_counts_and_the_others_are_told()
             async move {
                 meet.wait().await;
                 let given = if args["ack"] == true {
-                    ctx.ack()
+                    ctx.dispatch().ack()
                 } else {
-                    ctx.nack("other")
+                    ctx.dispatch().nack("other")
                 };
                 if let Err(error) = given {
                     assert_eq!(error.code().as_str(), "E_LLM_EXECUTION_ALREADY_SIGNALLED");

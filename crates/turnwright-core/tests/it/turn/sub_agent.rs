@@ -14,7 +14,7 @@ fn agent(tool: &'static str, args: Value) -> TurnRunnerBuilder {
     runner(move |ctx: DispatchContext| {
         let args = args.clone();
         async move {
-            let Some(call) = ctx.own_tool_calls().pop() else {
+            let Some(call) = ctx.records().own_tool_calls().pop() else {
                 ctx.call(tool, args).await;
                 return Ok(());
             };
@@ -55,7 +55,7 @@ fn same(input: TurnInput) -> TurnInput {
 fn noting(notes: &Notes, name: &'static str) -> impl ApprovalPolicy + use<> {
     let notes = notes.clone();
     policy(move |call| {
-        let path = call.context().outer_tools().join("/");
+        let path = call.context().turn().outer_tools().join("/");
         notes.note(format!("{name}: {} in [{path}]", call.tool().name()));
         Review::Allow
     })
@@ -224,7 +224,8 @@ async fn arguments_that_an_inner_approver_wrote_are_asked_for_further_outside() 
 fn reading(tier: Option<TrustTier>) -> impl Middleware<TurnContext> {
     move |ctx: TurnContext, next: Next<TurnContext>| async move {
         if let Some(tier) = tier {
-            ctx.add_retrievable(Retrievable::text("Of somebody.", tier).build()?);
+            ctx.records()
+                .add(Retrievable::text("Of somebody.", tier).build()?);
         }
         next.run().await
     }

@@ -69,7 +69,7 @@ async fn a_turn_without_a_conversation_leaves_nothing_in_the_store_or_the_spool(
         Step::call_tool("log", "{}").call("pay", "{}"),
         Step::run(|ctx: DispatchContext| async move {
             // The result can be read by artifact tools while the turn runs.
-            let id = ctx.own_tool_calls()[0].id().to_owned();
+            let id = ctx.records().own_tool_calls()[0].id().to_owned();
             let head = ctx.propose("artifact_head", json!({ "callId": id, "n": 1 }));
             let text = ctx.call_tools([head]).await[0].text().await.unwrap();
             assert!(
@@ -266,7 +266,7 @@ async fn nothing_is_written_for_a_turn_without_a_conversation_that_has_ended() {
     let outcome = runner.run("go").await;
     let ctx = held.lock().take().unwrap();
     let late = Message::user("late").build().unwrap();
-    let error = ctx.store_message(late).await.unwrap_err();
+    let error = ctx.records().store(late).await.unwrap_err();
     assert_eq!(error.code().as_str(), "E_INVALID_TURN_CONTEXT");
     assert_eq!(outcome.messages().count(), 2);
 }

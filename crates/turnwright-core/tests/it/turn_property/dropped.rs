@@ -231,7 +231,7 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
             .build();
         ctx.stash().set("turn", 0).unwrap();
         let seen = Arc::clone(&reported);
-        let observer = ctx.events().observe(move |event| match &event.kind {
+        let observer = ctx.turn().events().observe(move |event| match &event.kind {
             EventKind::ToolExecutionStart { id, .. } => seen.lock().push((id.to_string(), true)),
             EventKind::ToolExecutionEnd { id, .. } => seen.lock().push((id.to_string(), false)),
             _ => {}
@@ -314,15 +314,16 @@ fn writes_that_are_pending_when_they_are_dropped_are_brought_to_their_end_in_ord
                 .build();
             for id in ids {
                 let message = Message::user(id).id(id).build().unwrap();
-                let mut work = Box::pin(ctx.store_message(message));
+                let mut work = Box::pin(ctx.records().store(message));
                 assert!(poll_once(work.as_mut()).is_pending());
             }
             assert!(
-                ctx.messages().is_empty(),
+                ctx.records().messages().is_empty(),
                 "nothing is there before it is stored"
             );
             all_ended().await;
             let held: Vec<String> = ctx
+                .records()
                 .messages()
                 .iter()
                 .map(|message| message.id().to_owned())

@@ -190,7 +190,7 @@ async fn wait(world: &World, turn: usize, outcome: Outcome) -> Option<TurnOutcom
 }
 
 async fn execute(world: &World, ctx: DispatchContext) -> Result<(), BoxError> {
-    let turn = world.turn_of(&ctx);
+    let turn = world.turn_of(ctx.turn());
     let iteration = ctx.iteration();
     world.check_not_cancelled(turn, || "the executor was asked".to_owned());
     world.passed(turn, format!("executor {iteration}"));

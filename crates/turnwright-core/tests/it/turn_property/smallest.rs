@@ -48,7 +48,8 @@ async fn a_call_that_is_called_off_while_it_is_put_on_record_does_not_start() {
         .build();
     let reported = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&reported);
-    ctx.events()
+    ctx.turn()
+        .events()
         .observe(move |_| {
             count.fetch_add(1, Ordering::SeqCst);
         })

@@ -80,7 +80,7 @@ fn hydrating(
     history: Vec<Record>,
 ) -> impl turnwright_core::pipeline::Middleware<TurnContext> + 'static {
     move |ctx: TurnContext, next: Next<TurnContext>| {
-        ctx.hydrate(history.clone());
+        ctx.records().hydrate(history.clone());
         async move { next.run().await }
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 
 /// A model that knows nothing but the records: each answer is one better.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-    let said = ctx.messages();
+    let said = ctx.records().messages();
     let rejected = said
         .iter()
         .filter(|message| message.text().starts_with("Your answer was rejected"));

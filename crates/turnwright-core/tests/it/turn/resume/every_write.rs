@@ -53,7 +53,7 @@ pub(super) type DyingStore = Layered<Deadly, Arc<MemoryStore>>;
 
 /// A model that knows nothing but the records.
 async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
-    let done = ctx.own_tool_calls();
+    let done = ctx.records().own_tool_calls();
     let next: &[&str] = match done.len() {
         0 => &["look"],
         1 => &["pay", "look", "pay", "alone"],

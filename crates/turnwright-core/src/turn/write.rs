@@ -1,4 +1,4 @@
-//! The records of a turn, as they are now.
+//! Writing the records of a turn to its store.
 
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
@@ -12,121 +12,40 @@ use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::TurnEvent;
 use crate::panic::text_of;
-use crate::record::{
-    Memory, Message, Record, RecordKind, Retrievable, StandingInstruction, Thought, ToolCall,
-};
+use crate::record::{Record, TimelineRecord};
 use crate::record_log::Origin;
 use crate::store::{Batch, Change, Revision, Store, StoreError};
 use crate::telemetry::here;
-use crate::tool::context::TurnContext;
+use crate::tool::context::{TurnContext, TurnRecords};
 
-/// The methods of a context for each kind of record.
-macro_rules! record_methods {
-    ($($field:ident: $kind:ident($record:ident), $add:ident, $store:ident, $forget:ident, $remove:ident, $what:literal;)+) => {
-        impl TurnContext {
-            $(
-                #[doc = concat!("The ", $what, " of this turn, in order, as they are now: those of earlier turns first.")]
-                #[must_use]
-                pub fn $field(&self) -> Vec<Arc<$record>> {
-                    let records = self.inner().records.read();
-                    records.$field.all().map(|one| Arc::clone(&one.record)).collect()
-                }
+impl TurnRecords<'_> {
+    /// Stores a record in the turn's conversation and adds it to this turn, or replaces the one with the same id.
+    ///
+    /// # Errors
+    /// `E_STORE_ERROR`: the turn does not have the record either. A store that fails ends the turn.
+    ///
+    /// # Cancel safety
+    /// Once begun, the write is completed also if the future is dropped.
+    pub async fn store<T: TimelineRecord>(self, record: Arc<T>) -> Result<(), Error> {
+        self.turn().write(vec![record.into_record()]).await
+    }
 
-                #[doc = concat!("Adds to the ", $what, " of this turn, or replaces that of the same id. Nothing is stored.")]
-                pub fn $add(&self, record: Arc<$record>) {
-                    // What was replaced ends after the lock: that may be foreign code.
-                    let _replaced = self.inner().records.write().put(&Record::$kind(record), Origin::Now);
-                }
-
-                #[doc = concat!("Stores one of the ", $what, " and adds it to this turn, or replaces that of the same id.")]
-                ///
-                /// # Errors
-                /// `E_STORE_ERROR`: the turn does not have it either then.
-                pub async fn $store(&self, record: Arc<$record>) -> Result<(), Error> {
-                    self.write(vec![Record::$kind(record)]).await
-                }
-
-                #[doc = concat!("Takes one of the ", $what, " out of this turn and out of the store. `false` if there is none of that id.")]
-                ///
-                /// # Errors
-                /// `E_STORE_ERROR`: it is still there then.
-                pub async fn $forget(&self, id: &str) -> Result<bool, Error> {
-                    let known = self.inner().records.read().$field.has(id);
-                    let change = Change::Delete(RecordKind::$kind, id.to_owned());
-                    self.apply(vec![change]).await?;
-                    Ok(known)
-                }
-
-                #[doc = concat!("Takes one of the ", $what, " out of this turn. The store keeps what it has.")]
-                pub fn $remove(&self, id: &str) -> Option<Arc<$record>> {
-                    self.inner().records.write().$field.remove(id)
-                }
-            )+
-        }
-    };
-}
-
-record_methods! {
-    instructions: Instruction(StandingInstruction), add_instruction, store_instruction, forget_instruction, remove_instruction, "standing instructions";
-    memories: Memory(Memory), add_memory, store_memory, forget_memory, remove_memory, "memories";
-    retrievables: Retrievable(Retrievable), add_retrievable, store_retrievable, forget_retrievable, remove_retrievable, "retrievables";
-    messages: Message(Message), add_message, store_message, forget_message, remove_message, "messages";
-    thoughts: Thought(Thought), add_thought, store_thought, forget_thought, remove_thought, "thoughts";
-    tool_calls: ToolCall(ToolCall), add_tool_call, store_tool_call, forget_tool_call, remove_tool_call, "calls";
+    /// Deletes a record from this turn and from the store. Returns whether the turn had it.
+    ///
+    /// # Errors
+    /// `E_STORE_ERROR`: the record is still there. A store that fails ends the turn.
+    ///
+    /// # Cancel safety
+    /// Once begun, the write is completed also if the future is dropped.
+    pub async fn delete<T: TimelineRecord>(self, id: &str) -> Result<bool, Error> {
+        let known = self.turn().inner().records.read().has(T::KIND, id);
+        let change = Change::Delete(T::KIND, id.to_owned());
+        self.turn().apply(vec![change]).await?;
+        Ok(known)
+    }
 }
 
 impl TurnContext {
-    /// Every record of this turn as it is now, of all kinds, in the order in which they came: those of earlier turns first.
-    /// A standing instruction or a memory that was replaced in this turn is listed where it was last replaced.
-    #[must_use]
-    pub fn timeline(&self) -> Vec<Record> {
-        self.inner().records.read().all()
-    }
-
-    /// What the turn began with, if somebody said something.
-    #[must_use]
-    pub fn input(&self) -> Option<Arc<Message>> {
-        let records = self.inner().records.read();
-        let mut came = records.messages.all().filter(|one| one.place.in_this_turn);
-        let input = came.next().map(|one| Arc::clone(&one.record));
-        input.filter(|message| !message.is_answer())
-    }
-
-    /// The calls that were made in this turn, in order: without those of earlier turns.
-    #[must_use]
-    pub fn own_tool_calls(&self) -> Vec<Arc<ToolCall>> {
-        let records = self.inner().records.read();
-        let came = records
-            .tool_calls
-            .all()
-            .filter(|one| one.place.in_this_turn);
-        came.map(|one| Arc::clone(&one.record)).collect()
-    }
-
-    /// The call of that id, if it is one of this turn's.
-    #[must_use]
-    pub fn tool_call(&self, id: &str) -> Option<Arc<ToolCall>> {
-        self.inner().records.read().tool_calls.get(id).cloned()
-    }
-
-    /// The retrievable of that id, if it is one of this turn's.
-    #[must_use]
-    pub fn retrievable(&self, id: &str) -> Option<Arc<Retrievable>> {
-        self.inner().records.read().retrievables.get(id).cloned()
-    }
-
-    /// Adds records of earlier turns, in their order: they stand before everything that came in this turn, and count as
-    /// this turn's. One that the turn has already stays as it is.
-    pub fn hydrate(&self, records: impl IntoIterator<Item = Record>) {
-        // Collected first: the iterator is foreign code and may look at this turn.
-        let found: Vec<Record> = records.into_iter().collect();
-        let mut records = self.inner().records.write();
-        for record in &found {
-            // Nothing is replaced by what was there before.
-            let _nothing = records.put(record, Origin::Before);
-        }
-    }
-
     /// Stores records, all or none, adds them to this turn, and then emits the events that they have on its stream.
     pub(crate) async fn write(&self, records: Vec<Record>) -> Result<(), Error> {
         self.apply(records.into_iter().map(Change::Put).collect())
