@@ -26,6 +26,7 @@ mod executor;
 mod guard;
 mod proposed;
 mod recovery;
+mod result_hooks;
 mod run;
 mod settle;
 

@@ -197,6 +197,8 @@ impl DispatchContext {
         checked
             .admitted()
             .was_done(call, line, output)
+            .through_hooks()
+            .await
             .settle()
             .await;
     }

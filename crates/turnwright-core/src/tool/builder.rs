@@ -19,6 +19,7 @@ use crate::artifact::{ArtifactKind, Inline};
 use crate::effects::{Concurrency, Effects, OnCollision};
 use crate::error::{Error, ErrorCode};
 use crate::schema::{IntoSchema, Limits, Rejection, Schema, SchemaError, escape};
+use crate::tool::ResultHook;
 use crate::tool::approval::ApprovalPolicy;
 use crate::tool::context::ToolContext;
 use crate::tool::reconcile::Reconcile;
@@ -83,6 +84,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
             concurrency: Concurrency::Parallel,
             approval: None,
             reconcile: None,
+            result_hooks: Vec::new(),
             fingerprint: OnceLock::new(),
         };
         ToolBuilder {
@@ -219,6 +221,13 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     /// [`unknown`](crate::tool::reconcile).
     pub fn reconcile(mut self, reconcile: impl Reconcile + 'static) -> Self {
         self.facts.reconcile = Some(Arc::new(reconcile));
+        self
+    }
+
+    /// Adds a hook that changes results of this tool before anything of them is kept or shown: see [`ResultHook`]. It runs before
+    /// the hooks of the runner.
+    pub fn on_result(mut self, hook: impl ResultHook + 'static) -> Self {
+        self.facts.result_hooks.push(Arc::new(hook));
         self
     }
 

@@ -35,6 +35,7 @@ mod meta;
 mod output;
 pub mod reconcile;
 pub mod registry;
+mod result_hook;
 
 #[cfg(test)]
 mod tests;
@@ -48,6 +49,7 @@ use serde_json::{Value, json};
 pub use builder::ToolBuilder;
 pub use meta::Meta;
 pub use output::{Content, IntoToolOutput, IntoToolResult, Json, ToolOutput};
+pub use result_hook::ResultHook;
 
 pub(crate) use builder::LONGEST_NAME;
 pub(crate) use handler::{BoundHandler, Handler, HandlerResult, Work};
@@ -90,6 +92,7 @@ struct Facts {
     concurrency: Concurrency,
     approval: Option<Arc<dyn ApprovalPolicy>>,
     reconcile: Option<Arc<dyn Reconcile>>,
+    result_hooks: Vec<Arc<dyn ResultHook>>,
     fingerprint: OnceLock<String>,
 }
 
@@ -219,6 +222,11 @@ impl Tool {
     #[must_use]
     pub fn concurrency(&self) -> Concurrency {
         self.0.facts.concurrency
+    }
+
+    /// The hooks for its results.
+    pub(crate) fn result_hooks(&self) -> &[Arc<dyn ResultHook>] {
+        &self.0.facts.result_hooks
     }
 
     /// What finds out what became of a call of it, if anything does.

@@ -7,9 +7,9 @@ use crate::artifact::ArtifactLimits;
 use crate::spool::{MemorySpool, Spool};
 use crate::state::State;
 use crate::store::Store;
-use crate::tool::ForgePolicy;
 use crate::tool::approval::{ApprovalPolicy, Approver};
 use crate::tool::reconcile::Reconcile;
+use crate::tool::{ForgePolicy, ResultHook};
 use crate::trust::ConversationSecret;
 
 #[derive(Clone)]
@@ -26,6 +26,7 @@ pub(crate) struct Setup {
     pub(crate) unkept: Arc<dyn Spool>,
     pub(crate) secret: Option<ConversationSecret>,
     pub(crate) policies: Vec<Arc<dyn ApprovalPolicy>>,
+    pub(crate) result_hooks: Vec<Arc<dyn ResultHook>>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) approval_timeout: Duration,
     pub(crate) inline_limit: u64,
@@ -57,6 +58,7 @@ impl Default for Setup {
             unkept,
             secret: None,
             policies: Vec::new(),
+            result_hooks: Vec::new(),
             approver: None,
             approval_timeout: Duration::from_secs(15 * 60),
             inline_limit: 4 * 1024,
@@ -110,6 +112,13 @@ macro_rules! setup_methods {
             policy: impl crate::tool::approval::ApprovalPolicy + 'static,
         ) -> Self {
             self.setup().policies.push(std::sync::Arc::new(policy));
+            self
+        }
+
+        /// Adds a hook that changes the results of tools before anything of them is stored, shown in events or sent to the
+        /// model: see [`ResultHook`](crate::tool::ResultHook). Several hooks run in the order in which they are added.
+        pub fn on_result(mut self, hook: impl crate::tool::ResultHook + 'static) -> Self {
+            self.setup().result_hooks.push(std::sync::Arc::new(hook));
             self
         }
 

@@ -12,6 +12,7 @@ mod executor;
 mod gates;
 mod history;
 mod hostile;
+mod on_result;
 mod order;
 mod partial;
 mod resume;

@@ -73,7 +73,14 @@ async fn an_invalid_answer_resets_it_when_it_is_rejected() {
     names.retain(|name| !["messageDelta", "started", "usage", "ended"].contains(&&**name));
     assert_eq!(
         names,
-        [r#""many""#, "message", "reset", "answerRejected", "7", "message"]
+        [
+            r#""many""#,
+            "message",
+            "reset",
+            "answerRejected",
+            "7",
+            "message"
+        ]
     );
     assert_eq!(turn.await.into_answer().unwrap(), 7);
 }
@@ -81,7 +88,7 @@ async fn an_invalid_answer_resets_it_when_it_is_rejected() {
 #[tokio::test]
 async fn another_message_resets_it() {
     let model = ScriptedModel::new([
-        Step::say(r#"{"looks": "like an answer"}"#).and_call("look", "{}"),
+        Step::say(r#"{"looks": "like an answer"}"#).call("look", "{}"),
         Step::say(r#"{"value": true}"#),
     ]);
     let look = tool("look").handler(|_: Value, _: ToolContext| async { "seen" });
