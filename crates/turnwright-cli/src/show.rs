@@ -255,10 +255,8 @@ impl Show {
         if interrupted {
             self.screen.painted(style::WARN, "called off")?;
         } else if let Some(error) = error {
-            // Who met it first matters to whoever reads a log; what it was, to whoever sits here.
-            let cause = error.cause().unwrap_or(&error);
-            let why = plain(&cause.with_causes()).into_owned();
-            let sentence = format!("no answer: {why} ({})", cause.code());
+            let why = plain(&error.with_causes()).into_owned();
+            let sentence = format!("no answer: {why} ({})", error.code());
             self.screen.quoting(style::BAD, "", MARGIN, &sentence)?;
         } else if outcome.text.trim().is_empty() {
             self.screen

@@ -72,7 +72,7 @@ async fn open(folder: &Path) -> Result<(SqliteStore, TurnRunner), BoxError> {
     // Large results are stored beside the database, in `turns.db.results`.
     let store = SqliteStore::open(folder.join("turns.db")).await?;
     let runner = turnwright::runner(model)
-        .store(store.clone())
+        .storage(store.storage().await?)
         .tool(pay(folder)?)
         .lease(Duration::from_secs(1))
         .build()?;

@@ -53,6 +53,7 @@ mod narrow;
 pub mod prelude;
 
 // By name, and not all: the module `tool` would stand beside the attribute of that name.
+pub use turnwright_core::gate::{GateAnswer, GateKind};
 pub use turnwright_core::{
     Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, ByteSender,
     ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation, DispatchContext,
@@ -61,15 +62,15 @@ pub use turnwright_core::{
     Media, MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware, Next, OnCollision,
     PendingCall, RawArgs, Record, RecordKind, Rejection, Repair, RepairKind, Reporter, Retrievable,
     Review, Schema, SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash,
-    Store, StoreExt, StreamClosed, Tool, ToolBuilder, ToolCall, ToolContext, ToolDescription,
-    ToolError, ToolExecutor, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent,
-    TurnGate, TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum,
-    checksum_of_value,
+    Storage, Store, StoreExt, StreamClosed, Tool, ToolBuilder, ToolCall, ToolContext,
+    ToolDescription, ToolError, ToolExecutor, ToolOutput, ToolRegistry, TrustTier, Turn,
+    TurnContext, TurnEvent, TurnGate, TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome,
+    Usage, checksum, checksum_of_value,
 };
 pub use turnwright_core::{
     answer, approval, artifact, artifact_tools, call, context, dispatch, error, event, gate, media,
     middleware, outcome, pipeline, reconcile, record, registry, render, runner, schema, spool,
-    stash, store, telemetry, transcript, trust,
+    stash, storage, store, telemetry, transcript, trust,
 };
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]

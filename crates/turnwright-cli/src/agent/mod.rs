@@ -138,8 +138,7 @@ pub(crate) async fn with_storage(
             .unknown_calls(ask_operator())
             // A file of another person approves nothing.
             .recall_answers(!storage.place.named)
-            .secret(storage.secret().await?)
-            .store(storage.store.clone()),
+            .storage(storage.of_runner().await?),
     };
     Ok(runner.build()?)
 }

@@ -15,12 +15,11 @@ fn advice(error: &Error) -> Option<&'static str> {
     if let Some(kind) = storage::database_error(error) {
         return storage::remedy(kind);
     }
-    let cause = error.cause().unwrap_or(error);
-    Some(match cause.code() {
+    Some(match error.code() {
         ErrorCode::CONTEXT_WINDOW_EXCEEDED => {
             "/new begins anew; --last N sends the last N exchanges alone"
         }
-        ErrorCode::MODEL_SERVER_ERROR if cause.kind() == ErrorKind::Denied => {
+        ErrorCode::MODEL_SERVER_ERROR if error.kind() == ErrorKind::Denied => {
             "the key is what OPENAI_API_KEY holds"
         }
         ErrorCode::MODEL_UNREACHABLE => "--base-url names the server",

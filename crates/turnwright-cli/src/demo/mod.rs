@@ -116,9 +116,7 @@ async fn runner(server: &Server, storage: Option<&Storage>) -> anyhow::Result<Tu
         ));
     let runner = match storage {
         None => runner,
-        Some(storage) => runner
-            .secret(storage.secret().await?)
-            .store(storage.store.clone()),
+        Some(storage) => runner.storage(storage.of_runner().await?),
     };
     Ok(runner.build()?)
 }

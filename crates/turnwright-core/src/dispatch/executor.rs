@@ -55,7 +55,8 @@ pub trait Executor: Send + Sync {
     /// Does one iteration.
     ///
     /// # Errors
-    /// Whatever went wrong: the turn fails with `E_LLM_EXECUTION_EXECUTOR_ERROR`, which keeps it.
+    /// The turn fails with this error if it is an [`Error`](crate::Error), and otherwise with `E_LLM_EXECUTION_EXECUTOR_ERROR`,
+    /// whose source it is.
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError>;
 
     /// What it is called in traces and logs: the provider, such as `openai`.

@@ -162,6 +162,8 @@ codes! {
     LLM_EXECUTION_ALREADY_SIGNALLED, true, Internal, "The tool is misconfigured; do not call it again.";
     /// A runner whose parts do not fit together.
     INVALID_TURN_RUNNER_CONFIG, true, Internal, "The tool is misconfigured; do not call it again.";
+    /// A store, a spool and a secret that do not fit together.
+    INVALID_STORAGE, true, Internal, "The tool is misconfigured; do not call it again.";
     /// A turn that cannot be begun as it was asked for, or that has ended already.
     INVALID_TURN_CONTEXT, true, Internal, "The tool is misconfigured; do not call it again.";
     /// State was asked for that the runner was not given.
@@ -208,7 +210,7 @@ codes! {
     DISPATCH_PIPELINE_ERROR, false, Internal, "The task could not be completed.";
     /// Middleware ended without calling the next and without aborting.
     PIPELINE_SHORT_CIRCUITED, false, Internal, "The task could not be completed.";
-    /// The executor failed or panicked.
+    /// The executor panicked, or failed with an error that is not one of ours.
     LLM_EXECUTION_EXECUTOR_ERROR, false, Internal, "The task could not be completed.";
     /// A model server that is not well described: a bad address, a parameter that does not exist.
     INVALID_MODEL_CONFIG, true, Internal, "The tool is misconfigured; do not call it again.";
@@ -420,23 +422,18 @@ impl Error {
         &self.0.problems
     }
 
-    /// The error of ours that caused it, if one did: where an executor failed, why it did.
+    /// Returns the first error of this type among the causes, so that no text has to be parsed.
     ///
     /// ```
-    /// use turnwright_core::{DispatchContext, Error, ErrorCode};
+    /// use turnwright_core::{Error, ErrorCode};
     ///
-    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-    /// let runner = turnwright_core::runner(|_: DispatchContext| async {
-    ///     Err(Error::new(ErrorCode::CONTEXT_WINDOW_EXCEEDED, "too much").into())
-    /// })
-    /// .build()?;
-    /// let error = runner.run("Hello").await.into_answer().unwrap_err();
-    /// assert_eq!(error.code(), ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR);
-    /// assert_eq!(error.cause().map(Error::code), Some(ErrorCode::CONTEXT_WINDOW_EXCEEDED));
-    /// # Ok::<(), Error>(()) }).unwrap();
+    /// let io = std::io::Error::from(std::io::ErrorKind::StorageFull);
+    /// let error = Error::new(ErrorCode::STORE_ERROR, "the batch was not written").with_source(io);
+    /// let cause = error.find_cause::<std::io::Error>();
+    /// assert_eq!(cause.map(std::io::Error::kind), Some(std::io::ErrorKind::StorageFull));
     /// ```
     #[must_use]
-    pub fn cause(&self) -> Option<&Error> {
+    pub fn find_cause<T: StdError + 'static>(&self) -> Option<&T> {
         causes(self).find_map(|error| error.downcast_ref())
     }
 

@@ -31,6 +31,7 @@ pub use stream::{Delta, TurnEvent};
 pub(crate) use stream::{send, send_now};
 
 use crate::effects::Effects;
+use crate::record::GateKind;
 use crate::schema::{Fault, Repair};
 use crate::usage::Usage;
 
@@ -112,8 +113,9 @@ pub enum EventKind {
     GateOpened {
         /// Which gate: what an answer names.
         id: Arc<str>,
-        /// What sort of question.
-        name: Arc<str>,
+        /// What it asks for.
+        #[serde(rename = "name")]
+        kind: GateKind,
         /// Which call waits, where one does.
         tool_call: Option<Arc<str>>,
         /// What is asked.

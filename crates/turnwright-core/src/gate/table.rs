@@ -1,24 +1,16 @@
-//! The open gates of a turn.
+//! The open gates of a running turn.
 
-use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use indexmap::IndexMap;
 use parking_lot::Mutex;
-use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 
+use super::check::admitted;
 use super::{OpenGate, TurnGate};
-use crate::error::{Error, ErrorCode};
-use crate::schema::admit;
-
-/// How somebody settled a gate.
-pub(crate) enum Settling {
-    Resolved(Value),
-    Rejected(String),
-}
+use crate::error::Error;
+use crate::record::GateAnswer;
 
 /// A gate where a turn waits.
 pub(crate) struct Waiting {
@@ -26,7 +18,7 @@ pub(crate) struct Waiting {
     pub(crate) tool_call: Option<Arc<str>>,
     /// Somebody inside was asked too: it stays open when nobody is left outside.
     asked_inside: bool,
-    settle: oneshot::Sender<Settling>,
+    settle: oneshot::Sender<GateAnswer>,
 }
 
 #[derive(Default)]
@@ -43,8 +35,6 @@ struct State {
     /// In the order in which they were opened, each with its number.
     open: IndexMap<Arc<str>, (u64, Waiting)>,
     opened: u64,
-    /// How many gates of a name there were.
-    named: HashMap<Arc<str>, u64>,
 }
 
 /// The gates of one turn. A turn that runs under a call shares the table of the outer turn, and ends on its own.
@@ -79,27 +69,6 @@ impl TurnGates {
 }
 
 impl GateTable {
-    /// An id for a gate of this name: unlike any in the turn, and the same whenever the same turn is played again.
-    pub(crate) fn next_id(&self, name: &Arc<str>, tool_call: Option<&str>) -> Arc<str> {
-        let key: Arc<str> = match tool_call {
-            Some(call) => format!("{name}-{call}").into(),
-            None => Arc::clone(name),
-        };
-        let mut state = self.state.lock();
-        let count = state.named.entry(Arc::clone(&key)).or_default();
-        *count += 1;
-        format!("{key}-{count}").into()
-    }
-
-    /// Goes on counting from these, where it is not further already.
-    pub(crate) fn count_on(&self, counts: HashMap<Arc<str>, u64>) {
-        let mut state = self.state.lock();
-        for (name, passed) in counts {
-            let count = state.named.entry(name).or_default();
-            *count = (*count).max(passed);
-        }
-    }
-
     /// Opens a gate. `None` if one of its id is open already.
     pub(crate) fn open(
         &self,
@@ -107,7 +76,7 @@ impl GateTable {
         gate: Arc<TurnGate>,
         tool_call: Option<Arc<str>>,
         asked_inside: bool,
-    ) -> Option<oneshot::Receiver<Settling>> {
+    ) -> Option<oneshot::Receiver<GateAnswer>> {
         let (settle, settled) = oneshot::channel();
         let mut state = self.state.lock();
         if state.open.contains_key(id) {
@@ -131,28 +100,18 @@ impl GateTable {
         Some(settled)
     }
 
-    /// Settles a gate: once, and only with an answer that it takes. `false` if it is not open.
-    pub(crate) fn settle(&self, id: &str, mut settling: Settling) -> Result<bool, Error> {
-        let not_taken = |why: &dyn fmt::Display| {
-            let message = format!("the gate does not take this answer: {why}");
-            Error::new(ErrorCode::INVALID_TURN_GATE_RESOLUTION, message)
-        };
+    /// Answers at a gate: once, and only with an answer that it takes. `false` if it is not open.
+    pub(crate) fn answer(&self, id: &str, answer: GateAnswer) -> Result<bool, Error> {
         // First of all, so that a value of any depth is dropped safely whatever becomes of it.
-        if let Settling::Resolved(answer) = &mut settling {
-            let admitted = admit(answer.take());
-            *answer = admitted.map_err(|why| not_taken(&format_args!("it {why}")))?;
-        }
+        let answer = admitted(answer)?;
         let gate = match self.state.lock().open.get(id) {
             Some((_, waiting)) => Arc::clone(&waiting.gate),
             None => return Ok(false),
         };
-        if let Settling::Resolved(answer) = &mut settling {
-            let checked = gate.check(answer.take());
-            *answer = checked.map_err(|error| not_taken(&error.message()).with_source(error))?;
-        }
-        // Somebody else may have been quicker: then this one is ignored.
+        let answer = gate.check(answer)?;
+        // Another answer may have been quicker: then this one is ignored.
         let taken = self.state.lock().open.shift_remove(id);
-        Ok(taken.is_some_and(|(_, waiting)| waiting.settle.send(settling).is_ok()))
+        Ok(taken.is_some_and(|(_, waiting)| waiting.settle.send(answer).is_ok()))
     }
 
     /// Forgets a gate where nobody waits any more.

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::audited_call::AuditedCall;
 use crate::error::BoxError;
 use crate::event::{Event, EventKind};
-use crate::gate::APPROVAL;
+use crate::gate::GateKind;
 use crate::panic::text_of;
 use crate::pipeline::{Middleware, Next};
 use crate::tool::context::{TurnContext, WeakTurnContext};
@@ -133,10 +133,10 @@ impl Watch {
         match &event.kind {
             EventKind::GateOpened {
                 id,
-                name,
+                kind: GateKind::Approval,
                 tool_call: Some(call),
                 ..
-            } if &**name == APPROVAL => self.note(call, |call| call.gate = Some(Arc::clone(id))),
+            } => self.note(call, |call| call.gate = Some(Arc::clone(id))),
             EventKind::ToolCallRefused {
                 id,
                 checksum,

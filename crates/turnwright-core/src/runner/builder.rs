@@ -5,18 +5,19 @@ use std::time::Duration;
 
 use super::history::History;
 use super::turn_runner::{Plan, TurnRunner};
+use crate::artifact::ArtifactLimits;
 use crate::artifact_tools::ForgePolicy;
 use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, EventBus};
 use crate::pipeline::{Middleware, Pipeline};
 use crate::record::Lease;
-use crate::store::{MemoryStore, Store};
-use crate::tool::Tool;
-use crate::tool::context::{DispatchContext, Setup, TurnContext, setup_methods};
+use crate::storage::Storage;
+use crate::tool::approval::{ApprovalPolicy, Approver};
+use crate::tool::context::{DispatchContext, Setup, TurnContext};
 use crate::tool::reconcile::Reconcile;
 use crate::tool::registry::ToolRegistry;
-use crate::trust::ConversationSecret;
+use crate::tool::{ResultHook, Tool};
 use crate::validate::Violations;
 
 /// Events that a started turn may be ahead of its reader, unless told.
@@ -58,10 +59,6 @@ pub struct TurnRunnerBuilder {
 
 impl TurnRunnerBuilder {
     pub(crate) fn new(executor: Arc<dyn Executor>) -> Self {
-        let setup = Setup {
-            store: Some(Arc::new(MemoryStore::default())),
-            ..Setup::default()
-        };
         let (input, output) = (
             ErrorCode::INPUT_PIPELINE_ERROR,
             ErrorCode::OUTPUT_PIPELINE_ERROR,
@@ -71,7 +68,7 @@ impl TurnRunnerBuilder {
         let over = DispatchContext::is_over;
         let plan = Plan {
             executor,
-            setup: Arc::new(setup),
+            setup: Arc::new(Setup::default()),
             tools: ToolRegistry::default(),
             history: History::all(),
             turn_input: Pipeline::new("turn-input", input, cancelled),
@@ -92,14 +89,70 @@ impl TurnRunnerBuilder {
         Arc::make_mut(&mut self.plan.setup)
     }
 
-    setup_methods!();
-
-    /// Sets the store for the records of conversations. Results go to its spool, if it has one; a persistent store without one
-    /// needs a persistent [`spool`](Self::spool). Default: a [`MemoryStore`].
+    /// Sets where conversations are stored.
     ///
-    /// A turn without [`TurnInput::conversation`](crate::TurnInput::conversation) writes nothing here.
-    pub fn store(mut self, store: impl Store + 'static) -> Self {
-        self.setup().store = Some(Arc::new(store));
+    /// Default: [`Storage::memory`]. A turn that names no conversation
+    /// ([`TurnInput::conversation`](crate::TurnInput::conversation)) writes nothing there.
+    pub fn storage(mut self, storage: Storage) -> Self {
+        self.setup().storage = storage;
+        self
+    }
+
+    /// Adds a value that handlers and middleware get by its type: see
+    /// [`TurnContext::state`](crate::TurnContext::state). One of each type.
+    pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.setup().state.put(value);
+        self
+    }
+
+    /// Adds a policy that decides whether a call may run. Policies of the runner are asked before the tool's own. If a policy
+    /// asks for approval and there is neither an approver nor a holder of the turn's gates, the call is denied.
+    ///
+    /// Default: none, so that every call may run.
+    pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
+        self.setup().policies.push(Arc::new(policy));
+        self
+    }
+
+    /// Adds a hook that changes the results of tools before anything of them is stored, shown in events or sent to the model: see
+    /// [`ResultHook`]. Several hooks run in the order in which they are added.
+    pub fn on_result(mut self, hook: impl ResultHook + 'static) -> Self {
+        self.setup().result_hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// Sets who answers when a policy asks for approval. Default: none.
+    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
+        self.setup().approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Sets how long an approver has to answer. Default: 15 minutes.
+    pub fn approval_timeout(mut self, limit: Duration) -> Self {
+        self.setup().approval_timeout = limit;
+        self
+    }
+
+    /// Sets how many bytes of text a result may have to be part of the prompt. Longer results are shown as a handle for artifact
+    /// tools. A tool can have a limit of its own. Default: 4 KiB.
+    pub fn inline_limit(mut self, bytes: u64) -> Self {
+        self.setup().inline_limit = bytes;
+        self
+    }
+
+    /// Sets how many bytes of one result are stored. Text, bytes and streams are cut off there, up to three bytes earlier so
+    /// that no character is split. The record says so
+    /// ([`ToolCall::is_truncated`](crate::record::ToolCall::is_truncated)), the model is told, and operators get a warning.
+    /// The sender of a stream finds it closed. A tool can have a limit of its own
+    /// ([`ToolBuilder::max_result_bytes`](crate::tool::ToolBuilder::max_result_bytes)). Default: 64 MiB.
+    pub fn max_result_bytes(mut self, bytes: u64) -> Self {
+        self.setup().max_result_bytes = bytes;
+        self
+    }
+
+    /// Sets the limits for queries of artifacts.
+    pub fn artifact_limits(mut self, limits: ArtifactLimits) -> Self {
+        self.setup().artifact_limits = limits;
         self
     }
 
@@ -130,13 +183,6 @@ impl TurnRunnerBuilder {
     /// [`unknown`](crate::tool::reconcile). Default: none, and the model reads that the result is unknown.
     pub fn unknown_calls(mut self, policy: impl Reconcile + 'static) -> Self {
         self.setup().unknown_calls = Some(Arc::new(policy));
-        self
-    }
-
-    /// The secret under which envelopes get their codes, each conversation its own. A random one of this process unless
-    /// told: give one that you keep if a conversation goes on in another process and its prompts are to stay as they were.
-    pub fn secret(mut self, secret: ConversationSecret) -> Self {
-        self.setup().secret = Some(secret);
         self
     }
 
@@ -306,7 +352,6 @@ impl TurnRunnerBuilder {
     /// `E_INVALID_TURN_RUNNER_CONFIG`, which names every wrong field; the error of a tool that is not well defined;
     /// `E_TOOL_ALREADY_REGISTERED` if two have one name.
     pub fn build(mut self) -> Result<TurnRunner, Error> {
-        self.setup().take_spool_of_store();
         let (plan, setup) = (&self.plan, &self.plan.setup);
         let mut wrong = Violations::default();
         let begins = setup.iteration_limit > 0;
@@ -332,14 +377,11 @@ impl TurnRunnerBuilder {
         wrong.check("lease", holds, "must be from 100 milliseconds to an hour");
         let lasts = plan.deadline.is_none_or(|limit| !limit.is_zero());
         wrong.check("deadline", lasts, "is zero: no turn could end in time");
-        check_spool(setup, &mut wrong);
         wrong.finish(ErrorCode::INVALID_TURN_RUNNER_CONFIG, "runner")?;
-        if setup.secret.is_none() {
-            ConversationSecret::of_process().map_err(|error| {
-                let message = "the system has no randomness to give: give the runner a secret";
-                Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message).with_source(error)
-            })?;
-        }
+        setup.storage.secret().map_err(|error| {
+            let message = "the operating system provides no randomness: set `.storage(…)` with a secret that you stored";
+            Error::new(ErrorCode::INVALID_TURN_RUNNER_CONFIG, message).with_source(error)
+        })?;
         let tools = self
             .tools
             .into_iter()
@@ -347,28 +389,6 @@ impl TurnRunnerBuilder {
         self.plan.tools = ToolRegistry::new(tools)?;
         Ok(TurnRunner::new(self.plan))
     }
-}
-
-/// Checks that results can be read for as long as the records that name them.
-fn check_spool(setup: &Setup, wrong: &mut Violations) {
-    let Some(store) = &setup.store else { return };
-    let of_store = store.spool().is_some();
-    wrong.check(
-        "spool",
-        !(of_store && setup.spool_given),
-        "the store has its own spool, and reads results from it: remove `.spool(…)`, and pass the spool to the store instead",
-    );
-    let lasts = !store.is_persistent() || setup.spool.is_persistent();
-    let why = match of_store {
-        true => {
-            "the store is persistent but its spool is not, so results would be lost on restart: open the store with a `DiskSpool`"
-        }
-        false => {
-            "the store is persistent but the spool is not, so results would be lost on restart: add \
-             `.spool(DiskSpool::open(\"results\").await?)`, and open the store with the same spool"
-        }
-    };
-    wrong.check("spool", lasts, why);
 }
 
 /// What can be given as a tool: a [`Tool`], or what making one gave.

@@ -11,6 +11,7 @@ use super::turn_runner::TurnRunner;
 use super::typed_turn::TypedTurn;
 use crate::call::OpenCalls;
 use crate::error::{Error, ErrorCode};
+use crate::gate::Step;
 use crate::record::{Message, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::escape;
 use crate::store::{
@@ -24,6 +25,8 @@ pub(crate) struct Resumed {
     pub(crate) left: OpenCalls,
     /// It had its answer, and ended before that was noted.
     pub(crate) answered: bool,
+    /// The step in which it waited, if it can continue there.
+    pub(crate) step: Option<Step>,
     /// Its last message was proposed as its answer, and not decided on.
     pub(crate) proposed: bool,
 }
@@ -118,9 +121,7 @@ impl TurnRunner {
 
     async fn to_resume(&self, turn_id: &str, input: TurnInput) -> Result<TurnInput, Error> {
         let input = input.resuming(turn_id)?;
-        let Some(store) = self.store() else {
-            return Err(unstored(turn_id));
-        };
+        let store = self.storage().store();
         if let Some(conversation) = &input.conversation {
             let conversation_id = ConversationId::new(Arc::clone(conversation));
             let found = store
@@ -197,7 +198,7 @@ impl TurnContext {
         self.inner().usage.lock().itself += found.turn.usage;
         let rejected = found.turn.rejected.iter().cloned();
         self.inner().rejected.lock().extend(rejected);
-        let left = self.load_own(&**store, &found).await?;
+        let (left, step) = self.load_own(&**store, &found).await?;
         let last = self.last_said();
         let is_last = |id: &Option<Arc<str>>| {
             let last = last.as_ref().map(|last| last.id());
@@ -214,6 +215,7 @@ impl TurnContext {
         Ok(Some(Resumed {
             left,
             answered,
+            step,
             proposed,
         }))
     }
@@ -268,16 +270,22 @@ impl TurnContext {
         }
     }
 
-    /// Loads what the turn stored: it has it again.
-    async fn load_own(&self, store: &dyn Store, found: &Found) -> Result<OpenCalls, Error> {
+    /// Loads what the turn stored. Returns the calls that it left open, and the step in which it waited, if it stored nothing
+    /// after it came to a gate there.
+    async fn load_own(
+        &self,
+        store: &dyn Store,
+        found: &Found,
+    ) -> Result<(OpenCalls, Option<Step>), Error> {
         let loaded = self.read(store, &found.own()).await?;
         self.warn_of(&loaded.damaged);
         let mut left = OpenCalls::default();
-        let mut own = Vec::new();
+        let (mut own, mut step) = (Vec::new(), None);
         for record in loaded.into_records() {
             match record {
                 Record::Ledger(line) if *line.turn_id == *self.turn_id() => left.add_line(line),
                 Record::Gate(gate) if *gate.turn_id == *self.turn_id() => {
+                    step = gate.step.map(Step).or(step);
                     self.inner().recorded_gates.recall(gate);
                 }
                 Record::Ledger(_) | Record::Gate(_) | Record::Lease(_) | Record::Turn(_) => {}
@@ -285,13 +293,14 @@ impl TurnContext {
                     if let Record::ToolCall(call) = &record {
                         left.add_call(call);
                     }
+                    step = None;
                     own.push(Change::Put(record));
                 }
             }
         }
         self.keep_changes(&own);
         self.count_calls_from(left.next_ordinal());
-        Ok(left)
+        Ok((left, step))
     }
 }
 

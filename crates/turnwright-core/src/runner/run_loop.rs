@@ -15,8 +15,9 @@ use super::turn_runner::Plan;
 use crate::artifact_tools::Forge;
 use crate::call::OpenCalls;
 use crate::deadline::{Cut, TimeLimit, within};
-use crate::error::{Error, ErrorCode, ErrorKind};
+use crate::error::{BoxError, Error, ErrorCode};
 use crate::event::EventKind;
+use crate::gate::Step;
 use crate::outcome::{Limit, TurnOutcome, TurnStatus};
 use crate::panic::text_of;
 use crate::pipeline::{Broken, Pipeline};
@@ -42,6 +43,7 @@ pub(crate) async fn drive(
         plan: &plan,
         turn: &turn,
         iterations: &mut iterations,
+        before: 0,
     };
     // Apart, so that it is held once.
     let steps = Box::pin(play.steps(begins));
@@ -116,6 +118,8 @@ enum First {
     Settle(OpenCalls),
     /// It decides on the answer that a resumed turn had proposed.
     Decide,
+    /// It runs its output layers alone: a resumed turn waited there, and its executor was done.
+    Output,
 }
 
 impl From<Option<Resumed>> for First {
@@ -123,6 +127,7 @@ impl From<Option<Resumed>> for First {
         match resumed {
             Some(resumed) if resumed.proposed || resumed.answered => First::Decide,
             Some(resumed) if !resumed.left.is_empty() => First::Settle(resumed.left),
+            Some(resumed) if resumed.step.is_some_and(Step::is_output) => First::Output,
             _ => First::Execute,
         }
     }
@@ -204,6 +209,20 @@ pub(super) struct Play<'t> {
     pub(super) plan: &'t Plan,
     pub(super) turn: &'t TurnContext,
     iterations: &'t mut u32,
+    /// The iterations of earlier runs, of which none runs again.
+    before: u32,
+}
+
+/// The number of iterations before the first of this run, which continues in the step where the turn waited. Without one it is
+/// a new iteration: no gate of it has the id of an earlier one.
+fn iterations_before(turn: &TurnContext, resumed: Option<&Resumed>) -> u32 {
+    match resumed.and_then(|resumed| resumed.step) {
+        Some(step) if step != Step::TURN_OUTPUT => step.iteration().saturating_sub(1),
+        _ => {
+            let last = turn.inner().recorded_gates.last_iteration();
+            last.unwrap_or_default()
+        }
+    }
 }
 
 impl Play<'_> {
@@ -224,16 +243,14 @@ impl Play<'_> {
         let loaded = part(turn, Box::pin(plan.history.hydrate(turn))).await?;
         loaded.map_err(TurnStatus::Failed)?;
         through(&plan.turn_input, turn).await?;
-        // From here on nothing is played as it was before: gates are counted on from where the turn was left, so that the one
-        // where it waited has its id again, and no later one that of another.
-        let recorded = &turn.inner().recorded_gates;
-        turn.gates().count_on(recorded.counts());
+        self.before = iterations_before(turn, resumed.as_ref());
         let answered = resumed.as_ref().is_some_and(|resumed| resumed.answered);
         let how = match answered && turn.answer_format().is_none() {
             // Its answer is there already. One that must be of a type is checked again.
             true => TurnStatus::Answered,
             false => Box::pin(self.dispatch(resumed.into())).await?,
         };
+        turn.inner().gate_numbers.enter(Step::TURN_OUTPUT);
         through(&plan.turn_output, turn).await?;
         Ok(how)
     }
@@ -282,15 +299,21 @@ impl Play<'_> {
         first: First,
         retries: &mut Retries,
     ) -> Result<(), End> {
+        let numbers = &self.turn.inner().gate_numbers;
+        let number = self.before.saturating_add(*self.iterations);
         let iteration = ctx.begin_iteration();
         ctx.turn().tell(|| EventKind::IterationStart { iteration });
         let _end = OnDrop(|| ctx.turn().tell(|| EventKind::IterationEnd { iteration }));
         if let Some(forge) = forge {
             forge.refresh(ctx.turn()).map_err(TurnStatus::Failed)?;
         }
-        through(&self.plan.dispatch_input, ctx).await?;
-        if ctx.is_over() {
-            return Ok(());
+        if !matches!(first, First::Output) {
+            numbers.enter(Step::input(number));
+            through(&self.plan.dispatch_input, ctx).await?;
+            if ctx.is_over() {
+                return Ok(());
+            }
+            numbers.enter(Step::execute(number));
         }
         let proposed = match first {
             First::Settle(open) => {
@@ -299,7 +322,9 @@ impl Play<'_> {
             }
             First::Decide => true,
             First::Execute => self.execute(ctx).await?,
+            First::Output => false,
         };
+        numbers.enter(Step::output(number));
         match proposed {
             true => Box::pin(self.decide(ctx, retries)).await,
             false if ctx.is_over() => Ok(()),
@@ -317,25 +342,30 @@ impl Play<'_> {
         }
         let ended = part(self.turn, span.instrument(run)).await;
         let proposed = ctx.signals().end_proposing();
-        let ended = ended?;
-        let fine = matches!(ended, Ok(Ok(())));
-        span.end((!fine).then_some(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR.as_str()));
-        let error = match ended {
-            Ok(Ok(())) => return Ok(proposed),
-            Ok(Err(source)) => {
-                // Whether to try again, ask or give up is for whoever failed to say.
-                let kind = source.downcast_ref::<Error>().map(Error::kind);
-                let message = format!("the executor failed: {source}");
-                Error::new(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR, message)
-                    .with_kind(kind.unwrap_or(ErrorKind::Internal))
-                    .with_source(source)
-            }
+        let failed = match ended? {
+            Ok(done) => done.err().map(executor_failed),
             Err(panic) => {
                 let message = format!("the executor panicked: {}", text_of(panic));
-                Error::new(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR, message)
+                let code = ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR;
+                Some(Error::new(code, message))
             }
         };
-        Err(TurnStatus::Failed(error).into())
+        span.end(failed.as_ref().map(|error| error.code().as_str()));
+        match failed {
+            Some(error) => Err(TurnStatus::Failed(error).into()),
+            None => Ok(proposed),
+        }
+    }
+}
+
+/// The error of a turn whose executor failed. An error of ours says best what failed, so that its code is the turn's.
+fn executor_failed(error: BoxError) -> Error {
+    match error.downcast::<Error>() {
+        Ok(ours) => *ours,
+        Err(other) => {
+            let message = format!("the executor failed: {other}");
+            Error::new(ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR, message).with_source(other)
+        }
     }
 }
 

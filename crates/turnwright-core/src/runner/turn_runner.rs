@@ -20,7 +20,8 @@ use crate::ids::new_id;
 use crate::outcome::TurnOutcome;
 use crate::pipeline::Pipeline;
 use crate::stash::Stash;
-use crate::store::{ConversationId, Store};
+use crate::storage::Storage;
+use crate::store::ConversationId;
 use crate::task::OnDrop;
 use crate::telemetry::TurnSpan;
 use crate::tool::context::{DispatchContext, Outer, Setup, TurnContext, TurnParts};
@@ -60,16 +61,15 @@ impl TurnRunner {
     ///
     /// ```
     /// use turnwright_core::store::{ConversationFilter, Store as _};
-    /// use turnwright_core::{DispatchContext, MemoryStore, TurnInput};
+    /// use turnwright_core::{DispatchContext, TurnInput};
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-    /// let store = MemoryStore::default();
     /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
     ///     ctx.answer("Hello.").await?;
     ///     Ok(())
     /// })
-    /// .store(store.clone())
     /// .build()?;
+    /// let store = runner.storage().store();
     ///
     /// let outcome = runner.run("Hello!").await;
     /// assert_eq!(outcome.messages().count(), 2);
@@ -115,8 +115,10 @@ impl TurnRunner {
         }
     }
 
-    pub(crate) fn store(&self) -> Option<&Arc<dyn Store>> {
-        self.0.setup.store.as_ref()
+    /// Where this runner stores conversations.
+    #[must_use]
+    pub fn storage(&self) -> &Storage {
+        &self.0.setup.storage
     }
 
     /// The outcome of a turn that cannot be begun.

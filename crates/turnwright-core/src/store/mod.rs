@@ -31,30 +31,7 @@
 //! [`Record::from_value`](crate::record::Record::from_value). The testkit's `store::conformance` checks everything that is
 //! promised here. A store that wraps another one is a [`StoreLayer`].
 //!
-//! # A conversation that outlives its process
-//!
-//! Three things must persist, and be passed to the runner that continues it: the **store**; the **spool** with large results and
-//! media, the same one from which the store reopens records ([`ByteResolver`](crate::record::ByteResolver)); and the **secret**, if
-//! prompts must stay the same, byte for byte, for a provider's cache. A runner uses the spool of its store
-//! ([`Store::spool`]). Set one only if the store has none.
-//!
-//! ```no_run
-//! use turnwright_core::spool::DiskSpool;
-//! use turnwright_core::trust::ConversationSecret;
-//! use turnwright_core::{Conversation, DispatchContext, Store};
-//!
-//! # async fn go_on(store: impl Store + 'static, secret: [u8; 32]) -> Result<(), Box<dyn std::error::Error>> {
-//! # let executor = |_: DispatchContext| async { Ok(()) };
-//! let runner = turnwright_core::runner(executor)
-//!     .store(store)
-//!     .spool(DiskSpool::open("results").await?)
-//!     .secret(ConversationSecret::from_bytes(secret))
-//!     .build()?;
-//! let mut chat = Conversation::new(&runner, "chat-1");
-//! chat.say("Where were we?").await.into_answer()?;
-//! # Ok(())
-//! # }
-//! ```
+//! A runner takes a store as part of a [`Storage`](crate::Storage), together with the spool and the secret.
 
 mod batch;
 mod changes;
@@ -172,12 +149,12 @@ pub trait Store: Send + Sync {
         since: Revision,
     ) -> Result<Changes, StoreError>;
 
-    /// Whether records survive the end of the process. A runner with a persistent store needs a persistent spool.
+    /// Whether records survive the end of the process. A [`Storage`](crate::Storage) with a persistent store needs a persistent spool.
     fn is_persistent(&self) -> bool;
 
     /// The spool from which loaded records read their results and media, if the store has one: the spool of its
-    /// [`ByteResolver`](crate::record::ByteResolver). Runners write results to it. `None` if records are never encoded, or if the runner is
-    /// given the same spool separately.
+    /// [`ByteResolver`](crate::record::ByteResolver). A [`Storage`](crate::Storage) with this store must have the same spool. `None` if records
+    /// are never encoded.
     fn spool(&self) -> Option<Arc<dyn Spool>>;
 }
 

@@ -227,8 +227,8 @@ where
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
-    /// The gate that is open for it.
-    pub gate: String,
+    /// The id of the gate that is open for it.
+    pub gate: Arc<str>,
     /// Which call.
     pub id: String,
     /// The turn.

@@ -35,14 +35,11 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::error::{BoxError, Error};
-use crate::gate::TurnGate;
+use crate::gate::{GateKind, TurnGate};
 use crate::record::{LedgerEntry, time_text};
 use crate::schema::{object, string};
 use crate::tool::ToolOutput;
 use crate::tool::context::DispatchContext;
-
-/// The name of the gate at which [`ask_operator`] asks.
-pub const GATE: &str = "unknown_call";
 
 /// A call that had begun when its process ended. A handle.
 #[derive(Clone, Debug)]
@@ -170,7 +167,7 @@ pub struct AskOperator {
     timeout: Option<Duration>,
 }
 
-/// Asks at a gate of the turn named [`GATE`]. The question is `{"tool", "args", "idempotencyKey", "begunAt"}`, an answer
+/// Asks at a gate of the turn, of kind [`GateKind::UnknownCall`]. The question is `{"tool", "args", "idempotencyKey", "begunAt"}`, an answer
 /// `{"found": "done", "result": text}` (`result` may be left out), `{"found": "not_done"}` or `{"found": "unknown"}`. Where nobody
 /// is there, or nobody answers, it stays unknown.
 pub fn ask_operator() -> AskOperator {
@@ -190,10 +187,12 @@ impl AskOperator {
         let answer = object()
             .field("found", found.required())
             .field("result", result);
-        let gate = TurnGate::new(GATE).schema(answer).question(json!({
-            "tool": call.tool_name(), "args": call.args(),
-            "idempotencyKey": call.idempotency_key(), "begunAt": time_text(call.begun_at()),
-        }));
+        let gate = TurnGate::new(GateKind::UnknownCall)
+            .schema(answer)
+            .question(json!({
+                "tool": call.tool_name(), "args": call.args(),
+                "idempotencyKey": call.idempotency_key(), "begunAt": time_text(call.begun_at()),
+            }));
         match self.timeout {
             Some(limit) => gate.timeout(limit).build(),
             None => gate.build(),

@@ -370,6 +370,7 @@ fn every_code_has_its_own_name_and_the_pattern() {
             "E_TOOL_ALREADY_REGISTERED",
             "E_LLM_EXECUTION_ALREADY_SIGNALLED",
             "E_INVALID_TURN_RUNNER_CONFIG",
+            "E_INVALID_STORAGE",
             "E_INVALID_TURN_CONTEXT",
             "E_MISSING_STATE",
             "E_INVALID_INITIAL_TURN_GATE_VALUE",

@@ -105,7 +105,7 @@ impl TurnContext {
     /// # Errors
     /// `E_TURN_TAKEN_OVER`: do nothing more. `E_STORE_ERROR` if the store cannot say.
     pub async fn ensure_held(&self) -> Result<(), Error> {
-        let (Some(hold), Some(store)) = (self.hold(), self.store()) else {
+        let (Some(hold), Some(store)) = (self.hold(), self.record_store()) else {
             return Ok(());
         };
         if !self.inner().taken_over.is_set() {

@@ -9,5 +9,5 @@ mod stop;
 mod wait;
 mod write;
 
-pub(crate) use wait::{Asked, REJECTED};
+pub(crate) use wait::Asked;
 pub(crate) use write::{apply_once, in_time};

@@ -3,19 +3,16 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::{EventKind, TurnEvent};
-use crate::gate::{APPROVAL, OpenGate, Settling, TurnGate};
+use crate::gate::{GateAnswer, GateKind, GatePlace, OpenGate, TurnGate, gate_id};
 use crate::record::{GateRecord, GateState, Record};
 use crate::schema::escape;
 use crate::tool::context::TurnContext;
-
-/// Opens the text for the model; the reason follows.
-pub(crate) const REJECTED: &str = "The request was rejected. Reason: ";
 
 /// A gate that is open, seen from inside of the turn. Dropping it closes the gate.
 pub(crate) struct Asked {
@@ -23,19 +20,21 @@ pub(crate) struct Asked {
     id: Arc<str>,
     gate: Arc<TurnGate>,
     tool_call: Option<Arc<str>>,
-    settled: Option<oneshot::Receiver<Settling>>,
+    /// The step of the turn, for a gate outside of calls.
+    step: Option<u32>,
+    settled: Option<oneshot::Receiver<GateAnswer>>,
     how: &'static str,
     /// The turns whose readers know of it: its own, and those around it.
     heard_by: Vec<TurnContext>,
 }
 
 impl TurnContext {
-    /// Opens a gate and waits until it is settled from outside of the turn. A handler that waits here uses up its call's time
-    /// limit: see [`ToolContext::wait_for`](crate::ToolContext::wait_for).
+    /// Opens a gate and waits for an external answer. Returns the value of the answer, checked against the gate's schema. A
+    /// handler that waits here uses up its call's time limit: see [`ToolContext::wait_for`](crate::ToolContext::wait_for).
     ///
     /// # Errors
     /// `E_TURN_GATE_REJECTED`, `E_TURN_GATE_TIMEOUT`, `E_TURN_GATE_ABORTED` if the turn ends before, and
-    /// `E_LLM_EXECUTION_GATE_NOT_SUPPORTED` if nobody is there who could answer.
+    /// `E_LLM_EXECUTION_GATE_NOT_SUPPORTED` if nobody could answer.
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
         self.wait_for_call(gate, None).await
     }
@@ -45,21 +44,30 @@ impl TurnContext {
         gate: TurnGate,
         tool_call: Option<Arc<str>>,
     ) -> Result<Value, Error> {
-        if &*gate.name == APPROVAL {
-            let message = "`approval` is the framework's own name for a gate: take another";
+        if gate.kind == GateKind::Approval {
+            let message = "`approval` is the kind of the framework's own gates: take another name";
             return Err(Error::new(
                 ErrorCode::INVALID_INITIAL_TURN_GATE_VALUE,
                 message,
             ));
         }
-        let id = self.gates().next_id(&gate.name, tool_call.as_deref());
-        if let Some(answer) = self.answered_before(&id, &gate, tool_call.as_deref()) {
-            return answer;
+        let numbers = &self.inner().gate_numbers;
+        let GatePlace { step, number } = numbers.next(&gate.kind, tool_call.as_ref());
+        let step = step.map(|step| step.0);
+        let key = json!([tool_call, step, number]);
+        let id = gate_id(self.turn_id(), &gate.kind, &key);
+        let kind = gate.kind.clone();
+        let answer = match self.answered_before(&id, &gate, tool_call.as_deref()) {
+            Some(answer) => answer,
+            None if !self.gates().can_be_answered() => return Err(nobody(&kind)),
+            None => self.ask(id, gate, tool_call, step, false)?.answer().await?,
+        };
+        match answer {
+            GateAnswer::Value { value } => Ok(value),
+            GateAnswer::Reject { reason } => Err(rejected(&kind, &reason)),
+            // The gate took none of these.
+            other => Err(rejected(&kind, other.decision())),
         }
-        if !self.gates().can_be_answered() {
-            return Err(nobody(&gate));
-        }
-        self.ask(id, gate, tool_call, false)?.answer().await
     }
 
     /// Opens a gate under an id. `asked_inside` says that somebody inside of the turn may answer as well.
@@ -68,6 +76,7 @@ impl TurnContext {
         id: Arc<str>,
         gate: TurnGate,
         tool_call: Option<Arc<str>>,
+        step: Option<u32>,
         asked_inside: bool,
     ) -> Result<Asked, Error> {
         let gate = Arc::new(gate);
@@ -83,7 +92,7 @@ impl TurnContext {
         };
         self.tell(|| EventKind::GateOpened {
             id: Arc::clone(&id),
-            name: Arc::clone(&gate.name),
+            kind: gate.kind.clone(),
             tool_call: tool_call.clone(),
             question: Value::clone(&gate.question),
         });
@@ -92,6 +101,7 @@ impl TurnContext {
             id,
             gate,
             tool_call,
+            step,
             settled: Some(settled),
             how: "aborted",
             heard_by: Vec::new(),
@@ -100,47 +110,46 @@ impl TurnContext {
 }
 
 impl Asked {
-    /// Waits until somebody settles the gate.
-    pub(crate) async fn answer(mut self) -> Result<Value, Error> {
+    /// Waits for an answer. A rejection is one.
+    pub(crate) async fn answer(mut self) -> Result<GateAnswer, Error> {
         let Some(settled) = self.settled.take() else {
-            return Err(nobody(&self.gate));
+            return Err(nobody(&self.gate.kind));
         };
         if self.turn.and_outer().any(TurnContext::is_heard) {
             Box::pin(self.say_opened()).await;
         }
-        // Writing is kept apart: one who waits does not carry the room for it.
+        // Boxed: a future that waits does not carry the state of a write.
         let noted = Box::pin(self.note_open()).await;
         let time = TimeLimit::from_now(self.gate.timeout);
         let settled = within(time, self.turn.cancellation(), settled).await;
-        let name = &self.gate.name;
+        let kind = &self.gate.kind;
         let (how, state, answer) = match settled {
-            Ok(Ok(Settling::Resolved(answer))) => {
-                let state = GateState::Resolved(answer.clone());
-                ("resolved", Some(state), Ok(answer))
+            Ok(Ok(answer)) => {
+                let how = match answer {
+                    GateAnswer::Reject { .. } => "rejected",
+                    _ => "resolved",
+                };
+                (how, Some(GateState::Answered(answer.clone())), Ok(answer))
             }
-            Ok(Ok(Settling::Rejected(reason))) => {
-                let error = rejected(&self.gate, &reason);
-                ("rejected", Some(GateState::Rejected(reason)), Err(error))
-            }
-            // Whoever could answer has gone.
+            // The last holder of the turn's gates has gone.
             Ok(Err(_)) => {
-                let error = nobody(&self.gate);
+                let error = nobody(kind);
                 ("aborted", Some(GateState::Unanswered), Err(error))
             }
             Err(Cut::Timeout(limit)) => {
-                let message = format!("nobody answered at `{name}` within {limit:?}");
+                let message = format!("no answer came at the gate `{kind}` within {limit:?}");
                 let error = Error::new(ErrorCode::TURN_GATE_TIMEOUT, message);
                 ("timedOut", Some(GateState::Unanswered), Err(error))
             }
             // The turn still waits here if it is resumed.
             Err(Cut::Cancelled) => {
-                let message = format!("the turn ended while it waited at `{name}`");
+                let message = format!("the turn ended while it waited at `{kind}`");
                 let error = Error::new(ErrorCode::TURN_GATE_ABORTED, message);
                 ("aborted", None, Err(error))
             }
             Err(Cut::NoTimer) => {
                 let message = format!(
-                    "`{name}` has a timeout, which needs a tokio runtime with its timer enabled"
+                    "`{kind}` has a timeout, which needs a tokio runtime with its timer enabled"
                 );
                 let error = Error::new(ErrorCode::LLM_EXECUTION_GATE_NOT_SUPPORTED, message);
                 ("aborted", Some(GateState::Unanswered), Err(error))
@@ -160,12 +169,14 @@ impl Asked {
         self.turn.inner().recorded_gates.waits_again(&self.id);
         let turn_id = Arc::clone(self.turn.shared_id());
         let record = Arc::new(GateRecord {
-            id: GateRecord::id_of(&turn_id, &self.id),
+            id: Arc::clone(&self.id),
             turn_id,
-            gate_id: Arc::clone(&self.id),
-            name: Arc::clone(&self.gate.name),
+            kind: self.gate.kind.clone(),
             tool_call: self.tool_call.clone(),
             question: Arc::clone(&self.gate.question),
+            schema: self.gate.document.clone(),
+            timeout: self.gate.timeout,
+            step: self.step,
             state: GateState::Open,
             opened_at: SystemTime::now(),
             closed_at: None,
@@ -183,10 +194,10 @@ impl Asked {
     async fn say_opened(&mut self) {
         let gate = Arc::new(OpenGate {
             id: Arc::clone(&self.id),
-            name: Arc::clone(&self.gate.name),
+            kind: self.gate.kind.clone(),
             tool_call: self.tool_call.clone(),
             question: Arc::clone(&self.gate.question),
-            schema: self.gate.schema.clone(),
+            schema: self.gate.document.clone(),
         });
         for turn in self.turn.and_outer() {
             // Only if it was: a reader is not to hear of the end of what it did not hear of.
@@ -214,17 +225,15 @@ impl Drop for Asked {
     }
 }
 
-/// The error of a rejected gate.
-pub(crate) fn rejected(gate: &TurnGate, reason: &str) -> Error {
-    let message = format!("`{}` was rejected: {reason}", gate.name);
-    let for_model = format!("{REJECTED}{reason}");
+fn rejected(kind: &GateKind, reason: &str) -> Error {
+    let message = format!("the gate `{kind}` was rejected: {reason}");
+    let for_model = format!("The request was rejected. Reason: {reason}");
     Error::new(ErrorCode::TURN_GATE_REJECTED, message).with_model_text(for_model)
 }
 
-fn nobody(gate: &TurnGate) -> Error {
+fn nobody(kind: &GateKind) -> Error {
     let message = format!(
-        "nobody can answer at `{}`: start the turn with `start` and answer by its `gates()`, or give the runner an approver",
-        gate.name
+        "nobody can answer at the gate `{kind}`: start the turn with `start` and answer by its `gates()`, or give the runner an approver"
     );
     Error::new(ErrorCode::LLM_EXECUTION_GATE_NOT_SUPPORTED, message)
 }

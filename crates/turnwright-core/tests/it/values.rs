@@ -15,6 +15,7 @@ use turnwright_core::spool::{MemoryReader, MemorySpool};
 use turnwright_core::store::{ConversationId, MemoryStore, Query, Store as _};
 use turnwright_core::trust::TrustTier;
 use turnwright_core::*;
+use turnwright_testkit::store::storage_of;
 
 use crate::turn::{ScriptedModel, Step};
 
@@ -86,7 +87,7 @@ fn arguments_given_as_a_value_are_refused_and_their_record_can_be_read() {
         let store = MemoryStore::default();
         let model = ScriptedModel::new([Step::call_tool("take", args), Step::say("done")]);
         let runner = runner(model).tool(take("take").build());
-        let runner = runner.store(store.clone()).build().unwrap();
+        let runner = runner.storage(storage_of(store.clone())).build().unwrap();
         block_on(async {
             let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
             assert!(outcome.is_answered());
@@ -108,7 +109,11 @@ fn a_rewrite_that_cannot_be_handled_is_refused() {
         let store = MemoryStore::default();
         let model = ScriptedModel::new([Step::call_tool("take", "{}"), Step::say("done")]);
         let runner = runner(model).tool(take("take").build());
-        let runner = runner.policy(policy).store(store.clone()).build().unwrap();
+        let runner = runner
+            .policy(policy)
+            .storage(storage_of(store.clone()))
+            .build()
+            .unwrap();
         block_on(async {
             let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
             assert!(outcome.tool_calls().next().unwrap().is_error());
@@ -129,7 +134,7 @@ fn an_edit_by_an_approver_that_cannot_be_handled_is_refused() {
         let model = ScriptedModel::new([Step::call_tool("take", "{}"), Step::say("done")]);
         let runner = runner(model).tool(take("take").build());
         let runner = runner.policy(always("a test")).approver(approver);
-        let runner = runner.store(store.clone()).build().unwrap();
+        let runner = runner.storage(storage_of(store.clone())).build().unwrap();
         block_on(async {
             let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
             assert!(outcome.tool_calls().next().unwrap().is_error());
@@ -151,14 +156,14 @@ fn at_a_gate(value: Value, answer: fn(&Gates, &str, Value) -> Result<bool, Error
     let store = MemoryStore::default();
     let model = ScriptedModel::new([Step::call_tool("ask", "{}"), Step::say("done")]);
     let runner = runner(model).tool(ask.build());
-    let runner = runner.store(store.clone()).build().unwrap();
+    let runner = runner.storage(storage_of(store.clone())).build().unwrap();
     block_on(async {
         let turn = runner.start(TurnInput::new("go").conversation("c"));
         let mut gates = turn.gates();
         let open = gates.next().await.unwrap();
         let error = answer(&gates, &open.id, value).unwrap_err();
         assert_eq!(error.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
-        assert!(gates.resolve(&open.id, json!({ "n": [1] })).unwrap());
+        assert!(gates.answer(&open.id, json!({ "n": [1] })).unwrap());
         assert!(turn.await.is_answered());
         assert_readable(&store, "c").await;
     });
@@ -166,12 +171,16 @@ fn at_a_gate(value: Value, answer: fn(&Gates, &str, Value) -> Result<bool, Error
 
 #[test]
 fn an_answer_that_cannot_be_handled_leaves_its_gate_open() {
-    for_each_bad(|value| at_a_gate(value, |gates, id, value| gates.resolve(id, value)));
+    for_each_bad(|value| at_a_gate(value, |gates, id, value| gates.answer(id, value)));
 }
 
 #[test]
 fn an_edit_at_a_gate_that_cannot_be_handled_leaves_it_open() {
-    for_each_bad(|value| at_a_gate(value, |gates, id, value| gates.approve_edited(id, value)));
+    for_each_bad(|value| {
+        at_a_gate(value, |gates, id, value| {
+            gates.answer(id, GateAnswer::edit(value))
+        });
+    });
 }
 
 #[test]
@@ -181,7 +190,7 @@ fn an_answer_to_a_gate_that_is_not_open_is_dropped_safely() {
         let runner = runner(model).build().unwrap();
         block_on(async {
             let turn = runner.start("go");
-            let error = turn.gates().resolve("none", value).unwrap_err();
+            let error = turn.gates().answer("none", value).unwrap_err();
             assert_eq!(error.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
             assert!(turn.await.is_answered());
         });
@@ -341,7 +350,7 @@ async fn the_question_of_an_approval_holds_the_deepest_arguments() {
     let runner = runner(model).tool(take("take").build());
     let yes = |_: ApprovalRequest| async { Approval::Granted };
     let runner = runner.policy(always("a test")).approver(yes);
-    let runner = runner.store(store.clone()).build().unwrap();
+    let runner = runner.storage(storage_of(store.clone())).build().unwrap();
     let outcome = runner.run(TurnInput::new("go").conversation("c")).await;
     assert!(outcome.is_answered(), "{:?}", outcome.error());
     assert!(!outcome.tool_calls().next().unwrap().is_error());
@@ -410,7 +419,7 @@ proptest! {
             Step::call_tool("take", args).call("ask", "{}"), Step::say("done"),
         ]);
         let runner = runner(model).tool(take("take").build()).tool(ask);
-        let runner = runner.policy(policy).store(store.clone()).build().unwrap();
+        let runner = runner.policy(policy).storage(storage_of(store.clone())).build().unwrap();
         let input = |text: &str| TurnInput::new(text).conversation("c");
         // A turn does not begin with a value that a stash refuses.
         let stash = Stash::new();
@@ -426,9 +435,9 @@ proptest! {
             let turn = runner.start(begun);
             let mut gates = turn.gates();
             let open = gates.next().await.unwrap();
-            let taken = gates.resolve(&open.id, answer);
+            let taken = gates.answer(&open.id, answer);
             if !taken.unwrap_or(false) {
-                assert!(gates.resolve(&open.id, "short").unwrap());
+                assert!(gates.answer(&open.id, json!("short")).unwrap());
             }
             let outcome = turn.await;
             assert!(outcome.is_answered(), "{:?}", outcome.error());

@@ -1,8 +1,11 @@
 //! A conversation that was recorded, played again.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
+use turnwright_core::spool::MemorySpool;
 use turnwright_core::trust::ConversationSecret;
-use turnwright_core::{ErrorCode, Tool, ToolContext, TurnOutcome};
+use turnwright_core::{ErrorCode, MemoryStore, Storage, Tool, ToolContext, TurnOutcome};
 use turnwright_models::ChatCompletions;
 use turnwright_models::http::{Client, Transport};
 use turnwright_testkit::cassette::Cassette;
@@ -22,8 +25,11 @@ async fn run(transport: impl Transport + 'static, base: &str, question: &str) ->
         .build()
         .unwrap();
     // Another secret each time, as in another process.
+    let secret = ConversationSecret::random().unwrap();
+    let spool = Arc::new(MemorySpool::transient());
+    let storage = Storage::builder(MemoryStore::default(), spool, secret);
     let runner = turnwright_core::runner(model)
-        .secret(ConversationSecret::random().unwrap())
+        .storage(storage.build().unwrap())
         .tool(weather.build())
         .build()
         .unwrap();

@@ -260,11 +260,8 @@ async fn the_window_of_a_well_known_model_need_not_be_told() {
         .await
         .into_answer()
         .unwrap_err();
-    assert_eq!(
-        error.cause().unwrap().code(),
-        ErrorCode::CONTEXT_WINDOW_EXCEEDED
-    );
-    assert!(error.cause().unwrap().message().contains("8192"), "{error}");
+    assert_eq!(error.code(), ErrorCode::CONTEXT_WINDOW_EXCEEDED);
+    assert!(error.message().contains("8192"), "{error}");
     assert!(script.bodies().is_empty());
     runner("a-model-that-nobody-knows")
         .run(words.as_str())

@@ -12,6 +12,7 @@ use turnwright_core::{
     BoxError, DispatchContext, Media, MediaKind, MemoryStore, Next, StoreExt as _, Tool,
     ToolBuilder, ToolContext, TrustTier, TurnInput,
 };
+use turnwright_testkit::store::storage_of;
 
 use crate::script::{Answer, Script, calls, says};
 
@@ -149,7 +150,7 @@ async fn each_prompt_begins_with_all_of_the_one_before_also_in_the_next_turn() {
     let script = Script::new(answers);
     let runner =
         turnwright_core::runner(script.builder().system_prompt("You help.").build().unwrap())
-            .store(store_with_standing().await)
+            .storage(storage_of(store_with_standing().await))
             .tools([log(Inline::Never), word(), picture()])
             .dispatch_input(looks_up)
             .build()
@@ -205,7 +206,7 @@ async fn each_prompt_begins_with_all_of_the_one_before_also_in_the_next_turn() {
 async fn the_first_handle_of_a_kind_changes_the_list_of_tools_once() {
     let script = Script::new(ten_iterations());
     let runner = turnwright_core::runner(script.model())
-        .store(store_with_standing().await)
+        .storage(storage_of(store_with_standing().await))
         .tools([log(Inline::ByLimit), word(), picture()])
         .build()
         .unwrap();
@@ -250,7 +251,7 @@ async fn a_tool_that_middleware_adds_on_purpose_changes_the_list_of_tools_once()
         }
     };
     let runner = turnwright_core::runner(script.model())
-        .store(store_with_standing().await)
+        .storage(storage_of(store_with_standing().await))
         .tools([log(Inline::Never), word(), picture()])
         .dispatch_input(adds)
         .build()
@@ -307,7 +308,7 @@ async fn memories_stand_as_they_were_when_the_turn_began_and_a_change_stands_whe
         next.run().await
     };
     let runner = turnwright_core::runner(script.model())
-        .store(store)
+        .storage(storage_of(store))
         .tool(word())
         .dispatch_input(changes)
         .build()
@@ -398,7 +399,7 @@ async fn what_changes_in_a_turn_follows_the_result_after_which_it_changed() {
         next.run().await
     };
     let runner = turnwright_core::runner(script.model())
-        .store(store)
+        .storage(storage_of(store))
         .tools([learn, word()])
         .dispatch_input(layer)
         .build()
@@ -461,7 +462,7 @@ async fn what_is_taken_away_on_purpose_is_not_sent_again() {
         .await
         .unwrap();
     let runner = turnwright_core::runner(script.model())
-        .store(store)
+        .storage(storage_of(store))
         .tool(word())
         .dispatch_input(forgets)
         .build()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use turnwright_core::{MemoryStore, Tool, ToolContext, TurnInput};
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::ReturnReasoning;
+use turnwright_testkit::store::storage_of;
 
 use crate::script::{Answer, Script, says};
 
@@ -104,7 +105,7 @@ async fn another_server_gets_neither_thoughts_nor_state_nor_foreign_ids() {
     ]);
     let runner = |model: ChatCompletions| {
         turnwright_core::runner(model)
-            .store(Arc::clone(&store))
+            .storage(storage_of(Arc::clone(&store)))
             .tool(noop())
             .build()
             .unwrap()

@@ -13,6 +13,7 @@ use turnwright_core::{
     Approval, ApprovalRequest, BoxError, DispatchContext, Tool, ToolContext, TurnInput,
 };
 use turnwright_store::sqlite::{Retention, SqliteErrorKind, SqliteStore};
+use turnwright_testkit::store::storage_of;
 
 use crate::folder::Folder;
 use crate::{kind, line, note};
@@ -208,7 +209,7 @@ async fn a_conversation_of_the_fourth_format_is_found_and_resumed() {
         .build()
         .unwrap();
     let runner = turnwright_core::runner(model)
-        .store(store.clone())
+        .storage(storage_of(store.clone()))
         .tool(pay)
         .approver(|_: ApprovalRequest| async { Approval::Granted })
         .build()

@@ -87,7 +87,8 @@ async fn shown(call: &ToolCall) -> String {
 async fn an_endless_stream_is_cut_off_at_the_bound_and_its_producer_is_stopped() {
     let spool = Counting::default();
     let ctx = DispatchContext::builder()
-        .spool(spool.clone())
+        .storage(Storage::of_spool(spool.clone()))
+        .conversation("c")
         .max_result_bytes(1_000_000)
         .build();
     let watched = watch(ctx);
@@ -193,7 +194,8 @@ async fn a_stream_that_fails_is_no_result_that_was_cut_off() {
 #[tokio::test]
 async fn a_spool_in_memory_that_is_full_fails_the_call_and_stops_the_producer() {
     let ctx = DispatchContext::builder()
-        .spool(MemorySpool::with_capacity(10_000))
+        .storage(Storage::of_spool(MemorySpool::with_capacity(10_000)))
+        .conversation("c")
         .build();
     let watched = watch(ctx);
     let (tool, stopped) = endless(&[b'x'; 999]);

@@ -48,7 +48,8 @@ impl Book {
 
 fn kept_in(book: &Arc<BookStore>, tools: impl IntoIterator<Item = Tool>) -> DispatchContext {
     DispatchContext::builder()
-        .store(Arc::clone(book), ConversationId::new("c"))
+        .storage(Storage::of(Arc::clone(book)))
+        .conversation("c")
         .tools(ToolRegistry::new(tools).unwrap())
         .build()
 }

@@ -169,7 +169,7 @@ async fn arguments_are_told_on_request_as_they_ran() {
             (false, false, false, Some("E_UNKNOWN_TOOL")),
         ]
     );
-    assert!(calls[0].gate.as_deref().unwrap().contains(&*calls[0].id));
+    assert!(calls[0].gate.as_deref().unwrap().starts_with("approval-"));
     assert!(!format!("{calls:?}").contains("amount"));
 }
 
@@ -232,7 +232,7 @@ async fn a_call_whose_record_the_store_does_not_take_is_told_all_the_same() {
     store.layer.refuses.store(true, Ordering::Relaxed);
     let runner = calling("look", 9)
         .tool(plain("look"))
-        .store(store)
+        .storage(Storage::of(store))
         .turn_input(audit)
         .build()
         .unwrap();

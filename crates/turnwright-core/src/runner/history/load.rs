@@ -23,10 +23,8 @@ const TIMELINE: [RecordKind; 4] = [
 impl History {
     /// Loads the history into the turn. If the store fails, nothing is loaded.
     pub(crate) async fn hydrate(&self, ctx: &TurnContext) -> Result<(), Error> {
-        if let Some(store) = ctx.store() {
-            let records = self.load(ctx, &**store).await?;
-            ctx.records().hydrate(records);
-        }
+        let records = self.load(ctx, &**ctx.storage().store()).await?;
+        ctx.records().hydrate(records);
         Ok(())
     }
 

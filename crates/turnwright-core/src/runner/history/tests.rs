@@ -97,7 +97,7 @@ async fn seen(store: &AskedStore, history: History) -> (Vec<String>, TurnOutcome
             Ok(())
         }
     })
-    .store(store.clone())
+    .storage(Storage::of(store.clone()))
     .history(history)
     .build()
     .unwrap();
@@ -239,7 +239,7 @@ async fn memories_come_from_another_scope_too_and_the_conversations_own_count_mo
             .await?;
         Ok(())
     })
-    .store(store)
+    .storage(Storage::of(store))
     .history(History::all().memories_from(from).page_size(1))
     .build()
     .unwrap();
@@ -262,7 +262,7 @@ async fn a_store_that_cannot_be_read_fails_the_turn_before_its_middleware_runs()
         let ran: Arc<Mutex<bool>> = Arc::default();
         let into = Arc::clone(&ran);
         let runner = runner(|_: DispatchContext| async { Ok(()) })
-            .store(store)
+            .storage(Storage::of(store))
             .turn_input(move |_: TurnContext, next: Next<TurnContext>| {
                 *into.lock() = true;
                 next.run()
@@ -287,7 +287,7 @@ async fn middleware_of_the_turn_input_sees_the_history() {
         ctx.ack()?;
         Ok(())
     })
-    .store(store)
+    .storage(Storage::of(store))
     .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {
         *into.lock() = ctx.records().messages().len();
         next.run()
@@ -315,7 +315,7 @@ async fn a_turn_without_a_conversation_reads_nothing() {
         ctx.ack()?;
         Ok(())
     })
-    .store(store.clone())
+    .storage(Storage::of(store.clone()))
     .build()
     .unwrap();
     assert!(runner.run("now").await.is_answered());

@@ -20,5 +20,5 @@ pub use turn_records::TurnRecords;
 pub(crate) use call::{Call, CallFacts, Checked};
 pub(crate) use outer::Outer;
 pub(crate) use proposal::Decision;
-pub(crate) use setup::{Setup, setup_methods};
+pub(crate) use setup::Setup;
 pub(crate) use turn_state::TurnParts;

@@ -23,6 +23,7 @@ use crate::record::RecordKind;
 use crate::render::Taint;
 use crate::spool::Spool;
 use crate::stash::Stash;
+use crate::storage::Storage;
 use crate::store::{ConversationId, Store};
 use crate::tool::registry::ToolRegistry;
 use crate::trust::ConversationSecret;
@@ -83,24 +84,23 @@ impl TurnContext {
         &self.0.parts.cancellation
     }
 
-    /// The runner's store, if there is one. A turn whose input named no conversation writes nothing there by itself, but
-    /// reaches what other conversations keep there.
+    /// Where conversations are stored. A turn that names no conversation writes nothing there by itself, but can read what
+    /// other conversations have.
     #[must_use]
-    pub fn store(&self) -> Option<&Arc<dyn Store>> {
-        self.setup().store.as_ref()
+    pub fn storage(&self) -> &Storage {
+        &self.setup().storage
     }
 
-    /// The store that keeps the records of this turn, if one does.
+    /// The store for the records of this turn, if it names a conversation.
     pub(crate) fn record_store(&self) -> Option<&Arc<dyn Store>> {
-        self.store().filter(|_| self.0.parts.stored)
+        self.0.parts.stored.then(|| self.storage().store())
     }
 
-    /// Where the results of this turn are kept. Of a turn whose input named no conversation that is memory, for as long as
-    /// its outcome or a reader holds them.
-    #[must_use]
-    pub fn spool(&self) -> &Arc<dyn Spool> {
+    /// The spool for the results of this turn. If it names no conversation this is memory, and a result lives for as long
+    /// as the outcome or a reader holds it.
+    pub(crate) fn spool(&self) -> &Arc<dyn Spool> {
         match self.0.parts.stored {
-            true => &self.setup().spool,
+            true => self.storage().spool(),
             false => &self.setup().unkept,
         }
     }
@@ -123,12 +123,9 @@ impl TurnContext {
     /// The secret of this turn's conversation, under which its envelopes get their codes.
     ///
     /// # Errors
-    /// The runner was given none, and the system has no randomness to give.
+    /// As [`Storage::secret`].
     pub fn secret(&self) -> io::Result<ConversationSecret> {
-        let secret = match &self.setup().secret {
-            Some(secret) => secret.clone(),
-            None => ConversationSecret::of_process()?,
-        };
+        let secret = self.storage().secret()?;
         Ok(secret.for_conversation(self.conversation_id().as_str()))
     }
 

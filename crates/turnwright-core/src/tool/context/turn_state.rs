@@ -12,7 +12,7 @@ use super::setup::Setup;
 use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
 use crate::event::{EventBus, TurnEvent};
-use crate::gate::{RecordedGates, TurnGates};
+use crate::gate::{GateNumbers, RecordedGates, TurnGates};
 use crate::ids::CallIds;
 use crate::lease::HeldLease;
 use crate::outcome::Stop;
@@ -62,6 +62,8 @@ pub(crate) struct TurnState {
     pub(crate) taken_over: Flag,
     /// The gates at which it waited before it was resumed.
     pub(crate) recorded_gates: RecordedGates,
+    /// Counts its gates.
+    pub(crate) gate_numbers: GateNumbers,
     /// The taint that came from outside when the turn was begun, once it is resumed.
     pub(crate) taint_before: OnceLock<Taint>,
 }
@@ -122,6 +124,7 @@ impl TurnState {
             unwritten: Flag::default(),
             taken_over: Flag::default(),
             recorded_gates: RecordedGates::default(),
+            gate_numbers: GateNumbers::default(),
             taint_before: OnceLock::new(),
         }
     }

@@ -259,7 +259,7 @@ async fn a_rejected_approval_gives_its_reason_once() {
     let gates = turn.gates();
     let answer = async {
         let id = opened(&gates).await[0].id.clone();
-        assert!(gates.reject(&id, "not today"));
+        assert!(gates.answer(&id, GateAnswer::reject("not today")).unwrap());
     };
     let (outcome, ()) = tokio::join!(turn.outcome(), answer);
     let text = "The call was not approved; nothing was run. Reason: not today";
@@ -279,15 +279,11 @@ async fn an_answer_that_is_none_leaves_the_approval_open() {
         let id = opened(&gates).await[0].id.clone();
         for bad in [json!("yes"), json!({ "decision": "maybe" }), json!({})] {
             assert_eq!(
-                gates.resolve(&id, bad).unwrap_err().code(),
+                gates.answer(&id, bad).unwrap_err().code(),
                 ErrorCode::INVALID_TURN_GATE_RESOLUTION
             );
         }
-        assert!(
-            gates
-                .resolve(&id, json!({ "decision": "approve" }))
-                .unwrap()
-        );
+        assert!(gates.answer(&id, json!({ "decision": "approve" })).unwrap());
     };
     let (outcome, ()) = tokio::join!(turn.outcome(), answer);
     assert_eq!(texts(&outcome).await, [r#"{"n":1,"mode":"fast"}"#]);
@@ -419,7 +415,11 @@ async fn of_the_approver_and_the_gate_the_first_answer_counts() {
     let gates = turn.gates();
     let answer = async {
         let id = opened(&gates).await[0].id.clone();
-        assert!(gates.approve_edited(&id, json!({ "n": 9 })).unwrap());
+        assert!(
+            gates
+                .answer(&id, GateAnswer::edit(json!({ "n": 9 })))
+                .unwrap()
+        );
     };
     let (outcome, ()) = tokio::join!(turn.outcome(), answer);
     assert_eq!(texts(&outcome).await, [r#"{"n":9,"mode":"fast"}"#]);

@@ -200,7 +200,7 @@ async fn records_keep_the_proposed_order_in_the_turn_the_store_and_the_outcome()
         Step::say("done"),
     ]);
     let runner = runner(model.clone())
-        .store(Arc::clone(&store))
+        .storage(storage_of(Arc::clone(&store)))
         .tool(after.build())
         .build()
         .unwrap();
@@ -455,7 +455,7 @@ async fn calls_that_start_together_are_begun_in_one_batch_before_any_runs() {
         Step::say("done"),
     ]);
     let runner = runner(model)
-        .store(store.clone())
+        .storage(storage_of(store.clone()))
         .tools([act.build(), look.build()])
         .build()
         .unwrap();

@@ -62,7 +62,7 @@ impl Spool for Panicking {
 async fn a_reader_that_panics_costs_its_own_result_and_every_proposal_has_its_answer() {
     let bytes = tool("bytes").handler(|_: Value, _| async { vec![159_u8; 5_000] });
     let ctx = DispatchContext::builder()
-        .spool(Panicking)
+        .storage(storage_with(MemoryStore::default(), Panicking))
         .tools(ToolRegistry::new([bytes.build().unwrap()]).unwrap())
         .build();
     let calls = ctx
@@ -141,7 +141,7 @@ async fn an_approval_brings_no_arguments_and_nobody_else_asks_by_its_name() {
     let gates = turn.gates();
     let id = opened(&gates).await[0].id.clone();
     let smuggled = json!({ "decision": "approve", "args": { "n": 1 } });
-    let error = gates.resolve(&id, smuggled).unwrap_err();
+    let error = gates.answer(&id, smuggled).unwrap_err();
     assert_eq!(error.code(), ErrorCode::INVALID_TURN_GATE_RESOLUTION);
     assert!(gates.approve(&id).unwrap(), "it is still open");
     let outcome = turn.await;
@@ -182,7 +182,7 @@ impl StoreLayer for Endless {
 #[tokio::test]
 async fn a_store_without_end_is_not_read_for_ever() {
     let runner = runner(ScriptedModel::new([Step::say("done")]))
-        .store(Layered::new(Endless, MemoryStore::default()))
+        .storage(storage_of(Layered::new(Endless, MemoryStore::default())))
         .build()
         .unwrap();
     let error = runner.run(stored("go")).await.into_answer().unwrap_err();

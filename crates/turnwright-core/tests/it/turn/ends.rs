@@ -327,7 +327,7 @@ async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
         }),
     ]);
     let runner = runner(model)
-        .store(Arc::clone(&store))
+        .storage(storage_of(Arc::clone(&store)))
         .tool(saying("act", "acted"))
         .build()
         .unwrap();
@@ -347,4 +347,20 @@ async fn what_the_outcome_says_was_stored_is_what_the_store_holds() {
     let words: Vec<String> = outcome.records.iter().map(say).collect();
     assert_eq!(words, held.map(say).collect::<Vec<_>>());
     assert_eq!(words.len(), 7, "{words:?}");
+}
+
+#[tokio::test]
+async fn the_code_of_an_error_of_ours_is_the_code_of_the_outcome() {
+    let executor = |_: DispatchContext| async {
+        let error = Error::new(ErrorCode::MODEL_UNREACHABLE, "no connection");
+        Err(BoxError::from(error))
+    };
+    let error = error_of(&runner(executor).build().unwrap().run("go").await);
+    assert_eq!(error.code(), ErrorCode::MODEL_UNREACHABLE);
+    assert_eq!(error.message(), "no connection");
+
+    let executor = |_: DispatchContext| async { Err(BoxError::from("no connection")) };
+    let error = error_of(&runner(executor).build().unwrap().run("go").await);
+    assert_eq!(error.code(), ErrorCode::LLM_EXECUTION_EXECUTOR_ERROR);
+    assert!(std::error::Error::source(&error).is_some());
 }

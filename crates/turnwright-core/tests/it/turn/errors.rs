@@ -189,7 +189,7 @@ fn a_gate_that_is_wrong_is_refused_and_every_wrong_field_is_named() {
         .unwrap_err();
     assert_eq!(error.code().as_str(), "E_INVALID_INITIAL_TURN_GATE_VALUE");
     assert!(error.is_fatal());
-    for field in ["name", "schema", "timeout"] {
+    for field in ["kind", "schema", "timeout"] {
         assert!(error.message().contains(field), "{field}: {error}");
     }
 }
@@ -205,6 +205,7 @@ fn the_codes_of_the_loop_are_fatal_where_they_are_mistakes_of_the_programmer() {
     for code in [
         "E_INVALID_INITIAL_TURN_GATE_VALUE",
         "E_INVALID_TURN_RUNNER_CONFIG",
+        "E_INVALID_STORAGE",
         "E_INVALID_TURN_CONTEXT",
         "E_INVALID_TURN_GATE_RESOLUTION",
         "E_LLM_EXECUTION_ALREADY_SIGNALLED",
@@ -275,7 +276,7 @@ async fn a_store_that_fails_or_panics_fails_the_turn_wherever_it_writes() {
             let model =
                 ScriptedModel::new([Step::say("Let me.").call("act", "{}"), Step::say("done")]);
             let runner = runner(model.clone())
-                .store(Odd::store(at, how))
+                .storage(storage_of(Odd::store(at, how)))
                 .tool(act.build())
                 .observer(observed.observer())
                 .build()

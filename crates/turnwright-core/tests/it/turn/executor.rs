@@ -62,7 +62,7 @@ async fn tools_run_inside_of_the_iteration_that_proposed_them_and_are_stored_bef
     };
     let observed = Observed::default();
     let runner = runner(executor)
-        .store(Arc::clone(&store))
+        .storage(storage_of(Arc::clone(&store)))
         .tool(saying("act", "acted"))
         .observer(observed.observer())
         .build()

@@ -32,7 +32,7 @@ async fn without_history_a_turn_knows_nothing_of_what_was_before() {
         Step::say("second answer"),
     ]);
     let runner = runner(model.clone())
-        .store(Arc::clone(&store))
+        .storage(storage_of(Arc::clone(&store)))
         .tool(log().build())
         .history(History::none())
         .build()
@@ -65,7 +65,7 @@ async fn with_history_a_turn_knows_what_was_said_thought_called_and_remembered_i
         Step::say("second answer"),
     ]);
     let runner = runner(model.clone())
-        .store(Arc::clone(&store))
+        .storage(storage_of(Arc::clone(&store)))
         .tool(log().build())
         .build()
         .unwrap();

@@ -28,8 +28,7 @@ async fn turns_of_two_conversations_that_were_given_the_same_id_keep_their_resul
         Step::say("done"),
     ]);
     let runner = runner(model)
-        .store(store.clone())
-        .spool(spool.clone())
+        .storage(storage_with(store.clone(), spool.clone()))
         .tool(secret.build())
         .build()
         .unwrap();
@@ -63,7 +62,7 @@ async fn whoever_keeps_a_context_beyond_its_turn_can_do_nothing_more_with_it() {
         ctx.answer("done").await?;
         Ok(())
     })
-    .store(store.clone())
+    .storage(storage_of(store.clone()))
     .tool(act.build())
     .build()
     .unwrap();
@@ -98,7 +97,7 @@ async fn a_call_that_somebody_took_elsewhere_is_cut_off_and_closed_before_the_en
         ctx.answer("done").await?;
         Ok(())
     })
-    .store(store.clone())
+    .storage(storage_of(store.clone()))
     .observer(observed.observer())
     .tool(act)
     .build()
@@ -143,7 +142,7 @@ async fn a_store_that_never_answers_ends_the_turn_when_its_time_is_over() {
     });
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
     let runner = runner(model)
-        .store(Layered::new(Hangs, MemoryStore::default()))
+        .storage(storage_of(Layered::new(Hangs, MemoryStore::default())))
         .store_timeout(Duration::from_secs(5))
         .tool(act.build())
         .build()
@@ -192,7 +191,7 @@ async fn a_spool_that_panics_has_failed_and_stops_no_other_call() {
         Step::say("done"),
     ]);
     let runner = runner(model)
-        .spool(Panics)
+        .storage(storage_with(MemoryStore::default(), Panics))
         // Small results are in no spool.
         .tool(
             tool("act")
@@ -386,7 +385,7 @@ async fn an_executor_that_passes_over_a_store_that_failed_does_not_go_on() {
         ctx.ack()?;
         Ok(())
     })
-    .store(failing)
+    .storage(storage_of(failing))
     .tool(act.build())
     .build()
     .unwrap();
@@ -448,7 +447,7 @@ async fn a_lost_answer_of_the_store_does_not_end_the_turn() {
     });
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
     let runner = runner(model)
-        .store(Arc::clone(&store))
+        .storage(storage_of(Arc::clone(&store)))
         .tool(act.build().unwrap())
         .build()
         .unwrap();

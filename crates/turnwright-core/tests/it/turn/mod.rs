@@ -34,6 +34,7 @@ use turnwright_core::store::{
 use turnwright_core::*;
 
 pub(crate) use turnwright_testkit::script::{ScriptedModel, Step};
+pub(crate) use turnwright_testkit::store::{storage_of, storage_with};
 
 /// What happened, in the words of the test.
 #[derive(Clone, Default)]

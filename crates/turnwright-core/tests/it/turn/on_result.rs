@@ -28,7 +28,10 @@ async fn traces(builder: runner::TurnRunnerBuilder) -> (TurnOutcome, String) {
     let observed = Observed::default();
     let store = Arc::new(MemoryStore::default());
     let runner = builder.observer(observed.observer());
-    let runner = runner.store(Arc::clone(&store)).build().unwrap();
+    let runner = runner
+        .storage(storage_of(Arc::clone(&store)))
+        .build()
+        .unwrap();
     let mut turn = runner.start(TurnInput::new("x").conversation("talk"));
     let mut all = String::new();
     while let Some(event) = turn.next().await {
@@ -219,7 +222,7 @@ async fn a_result_that_was_found_out_about_passes_too() {
             .build()
     };
     let build = |waits| {
-        let builder = runner(model.clone()).store(Arc::clone(&store));
+        let builder = runner(model.clone()).storage(storage_of(Arc::clone(&store)));
         builder.tool(pay(waits)).on_result(redact).build().unwrap()
     };
     let first = build(true);

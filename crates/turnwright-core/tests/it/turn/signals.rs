@@ -311,7 +311,7 @@ async fn what_was_stored_stays_stored_after_a_nack() {
         Step::nack("I give up"),
     ]);
     let runner = runner(model)
-        .store(Arc::clone(&store))
+        .storage(storage_of(Arc::clone(&store)))
         .tool(saying("act", "acted"))
         .build()
         .unwrap();

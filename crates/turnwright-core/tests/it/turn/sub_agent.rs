@@ -298,7 +298,10 @@ async fn a_sub_agents_answer_taints_the_outer_prompt_unless_the_tool_is_trusted(
         });
         let ctx = DispatchContext::builder()
             .tools(ToolRegistry::new([delegating.build().unwrap()]).unwrap())
-            .spool(spool::MemorySpool::default())
+            .storage(storage_with(
+                MemoryStore::default(),
+                spool::MemorySpool::default(),
+            ))
             .build();
         let call = ctx.call("inner", "{}").await;
         assert_eq!(call.text().await.as_deref(), Some("done"));
@@ -414,7 +417,7 @@ struct TurnRunnerParts {
 impl TurnRunnerParts {
     fn build(&self) -> TurnRunner {
         agent("look", json!({}))
-            .store(Arc::clone(&self.store))
+            .storage(storage_of(Arc::clone(&self.store)))
             .tool(self.look.clone())
             .turn_input(noting_taint(&self.seen))
             .lease(std::time::Duration::from_millis(100))

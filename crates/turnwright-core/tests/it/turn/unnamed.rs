@@ -85,8 +85,7 @@ async fn a_turn_without_a_conversation_leaves_nothing_in_the_store_or_the_spool(
         Step::say("done"),
     ]);
     let runner = runner(model)
-        .store(store.clone())
-        .spool(spool.clone())
+        .storage(storage_with(store.clone(), spool.clone()))
         .tool(log)
         .tool(
             tool("pay")
@@ -112,7 +111,8 @@ async fn a_turn_without_a_conversation_leaves_nothing_in_the_store_or_the_spool(
 #[tokio::test]
 async fn streams_typed_answers_failures_and_sub_agents_leave_nothing_either() {
     let (store, spool) = (MemoryStore::default(), MemorySpool::default());
-    let runner = |model: ScriptedModel| runner(model).store(store.clone()).spool(spool.clone());
+    let runner =
+        |model: ScriptedModel| runner(model).storage(storage_with(store.clone(), spool.clone()));
     let inner = runner(ScriptedModel::new([
         Step::call_tool("log", "{}"),
         Step::say("found"),
@@ -181,7 +181,7 @@ async fn deleting_a_conversation_in_memory_releases_its_results() {
     let store = MemoryStore::default();
     let runner = runner(call_log)
         .tool(log)
-        .store(store.clone())
+        .storage(storage_of(store.clone()))
         .build()
         .unwrap();
     let outcome = runner.run(TurnInput::new("go").conversation("chat")).await;
@@ -235,7 +235,7 @@ async fn a_turn_without_a_conversation_reads_what_other_conversations_keep() {
     store.put(&ConversationId::new("ada"), likes).await.unwrap();
     let model = ScriptedModel::new([Step::say("hello")]);
     let runner = runner(model.clone())
-        .store(store.clone())
+        .storage(storage_of(store.clone()))
         .history(History::all().memories_from(|_: &TurnContext| ConversationId::new("ada")))
         .build()
         .unwrap();

@@ -15,6 +15,7 @@ use turnwright_core::record::{CallState, Message};
 use turnwright_core::{
     Approval, ApprovalRequest, DispatchContext, EventKind, Record, ToolRegistry,
 };
+use turnwright_testkit::store::storage_of;
 
 use super::judge::judge;
 use super::play::{self, Played, all_ended};
@@ -218,7 +219,8 @@ fn drop_call_after(call: Call, writes: bool, pace: Pace, polls: usize) -> bool {
         let ctx = DispatchContext::builder()
             .turn_id("turn-0")
             .tools(ToolRegistry::new(tools::all(&world)).unwrap())
-            .store(world.store.clone(), conversation_id.clone())
+            .storage(storage_of(world.store.clone()))
+            .conversation(conversation_id.as_str())
             .approver(move |request: ApprovalRequest| {
                 let world = Arc::clone(&approving);
                 async move {
@@ -310,7 +312,8 @@ fn writes_that_are_pending_when_they_are_dropped_are_brought_to_their_end_in_ord
         let ids = ["a", "b", "c", "d", "e"];
         let puts = runtime.block_on(async {
             let ctx = DispatchContext::builder()
-                .store(world.store.clone(), conversation_id.clone())
+                .storage(storage_of(world.store.clone()))
+                .conversation(conversation_id.as_str())
                 .build();
             for id in ids {
                 let message = Message::user(id).id(id).build().unwrap();

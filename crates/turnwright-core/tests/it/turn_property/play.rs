@@ -12,6 +12,7 @@ use turnwright_core::runner::TurnStream;
 use turnwright_core::{
     ApprovalRequest, BoxError, DispatchContext, TurnContext, TurnInput, TurnOutcome, TurnRunner,
 };
+use turnwright_testkit::store::storage_of;
 
 use super::answers::{approve, stand_at_gates};
 use super::layers::{acting, witness};
@@ -76,7 +77,7 @@ pub(super) fn runner(world: &Arc<World>) -> TurnRunner {
         let world = Arc::clone(&executing);
         async move { execute(&world, ctx).await }
     })
-    .store(world.store.clone())
+    .storage(storage_of(world.store.clone()))
     .history(turnwright_core::History::none())
     .tools(tools::all(world))
     .observer(move |event| observing.saw(event))

@@ -14,6 +14,7 @@ use turnwright_core::{
     Approval, ApprovalRequest, Cancellation, DispatchContext, EventKind, Next, Record, Tool,
     ToolContext, ToolRegistry, TurnContext, TurnEvent, TurnGate, TurnInput, TurnStatus,
 };
+use turnwright_testkit::store::storage_of;
 
 use super::play::poll_times;
 use super::script::{Fault, Pace, StoreScript};
@@ -43,7 +44,8 @@ async fn a_call_that_is_called_off_while_it_is_put_on_record_does_not_start() {
     let cancellation = Cancellation::new();
     let ctx = DispatchContext::builder()
         .tools(ToolRegistry::new([counting(&runs)]).unwrap())
-        .store(slow.clone(), conversation_id.clone())
+        .storage(storage_of(slow.clone()))
+        .conversation(conversation_id.as_str())
         .cancellation(cancellation.clone())
         .build();
     let reported = Arc::new(AtomicUsize::new(0));
@@ -187,7 +189,7 @@ async fn a_store_that_panics_has_failed_whether_it_does_so_at_once_or_later() {
                 Ok(())
             })
             .tool(counting(&runs))
-            .store(store)
+            .storage(storage_of(store))
             .build()
             .unwrap();
             let outcome = runner.run(TurnInput::new("go").conversation("c")).await;

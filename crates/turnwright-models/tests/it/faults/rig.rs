@@ -18,6 +18,7 @@ use turnwright_models::http::{Body, Client, Request, Response, Transport};
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::fault::{Fault, TOOL, Where};
 use turnwright_testkit::server::{Answer, ReceivedRequest, Server};
+use turnwright_testkit::store::storage_of;
 
 use super::{BOUND, Ends};
 
@@ -86,7 +87,7 @@ impl Rig {
         let (store, (tool, runs)) = (Arc::new(MemoryStore::default()), weather());
         let runner = turnwright_core::runner(model.build().unwrap())
             .tool(tool)
-            .store(Arc::clone(&store))
+            .storage(storage_of(Arc::clone(&store)))
             .build()
             .unwrap();
         let ended = timeout(BOUND, runner.run(TurnInput::new("Go.").conversation("c"))).await;

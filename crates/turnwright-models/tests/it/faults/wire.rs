@@ -14,6 +14,7 @@ use turnwright_core::{ErrorCode, Limit, MemoryStore, TurnEvent, TurnInput, TurnS
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::Server;
 use turnwright_testkit::server::fault::{Fault, HUGE, Where};
+use turnwright_testkit::store::storage_of;
 
 use super::BOUND;
 use super::rig::{builder, cause, held, weather};
@@ -137,7 +138,7 @@ async fn calling_a_turn_off_closes_the_connection_of_a_response_that_hangs() {
         let (store, (tool, runs)) = (Arc::new(MemoryStore::default()), weather());
         let runner = turnwright_core::runner(builder(&relay.url()).build().unwrap())
             .tool(tool)
-            .store(Arc::clone(&store))
+            .storage(storage_of(Arc::clone(&store)))
             .build()
             .unwrap();
         let mut turn = runner.start(TurnInput::new("Go.").conversation("c"));

@@ -13,6 +13,7 @@ use crate::error::ErrorCode;
 use crate::media::{Media, MediaDescriptor, MediaKind, MediaReader};
 use crate::record::{ByteResolver, Message, Record, ToolCall, ToolResults};
 use crate::spool::{Body, ByteReader, ByteStream, DiskSpool, MemoryReader, MemorySpool, Spool};
+use crate::storage::Storage;
 use crate::tool::context::DispatchContext;
 use crate::tool::{Tool, ToolOutput};
 
@@ -43,7 +44,10 @@ async fn a_result_is_stored_by_its_place_in_the_spool_and_found_there_again() {
         .handler(|_: serde_json::Value, _| async { "a\nb\n".repeat(5_000) })
         .build()
         .unwrap();
-    let ctx = DispatchContext::builder().spool(spool.clone()).build();
+    let ctx = DispatchContext::builder()
+        .storage(Storage::of_spool(spool.clone()))
+        .conversation("c")
+        .build();
     let call = tool.executor(&ctx).settle("{}").await;
     let record = Record::from(Arc::clone(&call));
     let in_spool = record
@@ -244,7 +248,10 @@ async fn settled(spool: &Arc<dyn Spool>, inline: Inline, output: Body) -> Record
         })
         .build()
         .unwrap();
-    let ctx = DispatchContext::builder().spool(Arc::clone(spool)).build();
+    let ctx = DispatchContext::builder()
+        .storage(Storage::of_spool(Arc::clone(spool)))
+        .conversation("c")
+        .build();
     tool.executor(&ctx).settle("{}").await.into()
 }
 

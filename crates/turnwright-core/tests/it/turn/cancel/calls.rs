@@ -170,7 +170,7 @@ async fn a_call_whose_turn_is_called_off_while_it_is_put_on_record_is_not_run() 
     // The second write is the begun call.
     let store = Odd::store(1, How::Cancels(token.clone()));
     let runner = runner(ScriptedModel::new([Step::call_tool("act", "{}")]))
-        .store(store.clone())
+        .storage(storage_of(store.clone()))
         .tool(saying("act", "acted"))
         .observer(observed.observer())
         .build()
@@ -199,7 +199,7 @@ fn only_the_end_of_the_process_leaves_a_call_open_and_then_the_ledger_says_so() 
         "act",
         json!({ "n": 1 }),
     )]))
-    .store(Arc::clone(&store))
+    .storage(storage_of(Arc::clone(&store)))
     .tool(endless("act", &reached).build())
     .build()
     .unwrap();
@@ -235,7 +235,7 @@ fn a_call_that_was_left_begun_is_told_to_the_model_as_unknown() {
     let (store, reached) = (Arc::new(MemoryStore::default()), Arc::new(Notify::new()));
     let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("I see.")]);
     let runner = runner(model.clone())
-        .store(Arc::clone(&store))
+        .storage(storage_of(Arc::clone(&store)))
         .tool(endless("act", &reached).build())
         .build()
         .unwrap();

@@ -68,7 +68,7 @@ impl Scene {
             async move { next.run().await }
         };
         let builder = runner(ScriptedModel::new(steps))
-            .store(Arc::clone(&store))
+            .storage(storage_of(Arc::clone(&store)))
             .turn_input(grab)
             .turn_output(notes.layer("turn-output"))
             .observer(observed.observer());

@@ -33,7 +33,7 @@ fn deciding(world: &World, store: DyingStore) -> TurnRunner {
     runner(counted)
         .auto_ack(false)
         .dispatch_output(judge)
-        .store(store)
+        .storage(storage_of(store))
         .build()
         .unwrap()
 }

@@ -78,7 +78,7 @@ impl StoreLayer for Damaged {
 }
 
 fn runner(store: &DamagedStore, model: &ScriptedModel) -> TurnRunnerBuilder {
-    turnwright_core::runner(model.clone()).store(store.clone())
+    turnwright_core::runner(model.clone()).storage(storage_of(store.clone()))
 }
 
 fn more() -> TurnInput {

@@ -71,7 +71,7 @@ async fn model(ctx: DispatchContext) -> Result<(), BoxError> {
 
 fn runner(world: &World, store: DyingStore) -> TurnRunner {
     turnwright_core::runner(model)
-        .store(store)
+        .storage(storage_of(store))
         .tool(world.acting("look").effects(Effects::ReadOnly).build())
         .tool(world.acting("pay").build())
         .tool(

@@ -153,7 +153,7 @@ async fn a_turn_that_takes_long_keeps_its_lease() {
     odd.store = Arc::clone(&world.store);
     tokio::time::pause();
     let model = ScriptedModel::new([Step::wait(Duration::from_secs(100)).then_say("At last.")]);
-    let runner = runner(model).store(odd.clone());
+    let runner = runner(model).storage(storage_of(odd.clone()));
     let runner = runner.lease(Duration::from_secs(3)).build().unwrap();
     assert_eq!(runner.run(go_input()).await.text, "At last.");
     // The beginning, the answer, the end, and a renewal each second.
@@ -265,7 +265,7 @@ async fn what_a_turn_could_not_write_is_closed_by_the_next_one() {
     odd.store = Arc::clone(&world.store);
     let model = ScriptedModel::new([Step::call_tool("pay", "{}"), Step::say("Hello.")]);
     let pay = world.acting("pay").build();
-    let runner = runner(model).store(odd).tool(pay).build();
+    let runner = runner(model).storage(storage_of(odd)).tool(pay).build();
     let runner = runner.unwrap();
     assert_eq!(code_of(&runner.run(go_input()).await), "E_STORE_ERROR");
     assert_eq!(world.state().await, ("failed", 1));
@@ -477,7 +477,7 @@ async fn a_lease_that_was_deleted_does_not_give_its_fence_to_another_turn() {
                 .delete(conversation_id, RecordKind::Lease, "lease")
                 .await?;
             let other = runner(ScriptedModel::new([Step::say("Hello.")]));
-            let other = other.store(Arc::clone(&store)).build()?;
+            let other = other.storage(storage_of(Arc::clone(&store))).build()?;
             let input = TurnInput::new("Hello?").conversation(conversation_id.as_str());
             assert!(other.run(input).await.is_answered());
             notes.note(ctx.ensure_held().await.unwrap_err().code().as_str());

@@ -35,7 +35,7 @@ struct World {
 
 impl World {
     fn runner(&self, model: &ScriptedModel) -> TurnRunnerBuilder {
-        runner(model.clone()).store(Arc::clone(&self.store))
+        runner(model.clone()).storage(storage_of(Arc::clone(&self.store)))
     }
 
     /// A tool that notes each run with its effect key, and gives a text.
