@@ -38,6 +38,8 @@ pub(crate) struct Show {
     apart: bool,
     /// Whether the model has said something in this turn that was shown.
     spoken: bool,
+    /// The last event of the turn.
+    ended: Option<TurnEvent>,
 }
 
 /// A text that is being said.
@@ -58,6 +60,7 @@ impl Show {
             open: 0,
             apart: false,
             spoken: false,
+            ended: None,
         }
     }
 
@@ -99,12 +102,12 @@ impl Show {
         Ok(shown)
     }
 
-    async fn show(&mut self, event: TurnEvent) -> anyhow::Result<()> {
+    async fn show(&mut self, event: TurnEventKind) -> anyhow::Result<()> {
         match event {
-            TurnEvent::MessageDelta(delta) => self.say(&delta, anstyle::Style::new())?,
-            TurnEvent::ThoughtDelta(delta) => self.say(&delta, style::DIM)?,
-            TurnEvent::Message(_) | TurnEvent::Thought(_) => self.end_speech()?,
-            TurnEvent::ToolCallStarted {
+            TurnEventKind::MessageDelta(delta) => self.say(&delta, anstyle::Style::new())?,
+            TurnEventKind::ThoughtDelta(delta) => self.say(&delta, style::DIM)?,
+            TurnEventKind::Message(_) | TurnEventKind::Thought(_) => self.end_speech()?,
+            TurnEventKind::ToolCallStarted {
                 id,
                 tool,
                 args,
@@ -121,12 +124,12 @@ impl Show {
                 self.screen.busy(&format!("{} runs", one_line(&tool, LINE)));
             }
             // Within a line that is being written there is no place for it.
-            TurnEvent::ToolCallProgress { .. } if self.speech.is_some() => {}
-            TurnEvent::ToolCallProgress { message, .. } => {
+            TurnEventKind::ToolCallProgress { .. } if self.speech.is_some() => {}
+            TurnEventKind::ToolCallProgress { message, .. } => {
                 let message = one_line(&message, LINE);
                 self.screen.busy(&message);
             }
-            TurnEvent::ToolCall(call) | TurnEvent::ToolCallIncomplete(call) => {
+            TurnEventKind::ToolCall(call) | TurnEventKind::ToolCallIncomplete(call) => {
                 if !self.announced.contains(call.id()) {
                     let args = match call.args().to_value() {
                         Value::String(text) => one_line(&text, LINE),
@@ -140,7 +143,7 @@ impl Show {
                 self.open = self.open.saturating_sub(1);
                 self.wait();
             }
-            TurnEvent::Discarded { id }
+            TurnEventKind::Discarded { id }
                 if self.speech.as_ref().is_some_and(|speech| speech.id == id) =>
             {
                 self.end_speech()?;
@@ -241,16 +244,14 @@ impl Show {
     fn end(&mut self, outcome: &TurnOutcome, interrupted: bool) -> anyhow::Result<()> {
         let error = outcome.error();
         if self.screen.is_json() {
-            return self.screen.value(&json!({
-                "event": "turnEnd",
-                "turnId": outcome.turn_id,
-                "ended": outcome.ended.name(),
-                "code": error.as_ref().map(|error| error.code().as_str()),
-                "message": error.as_ref().map(Error::with_causes),
-                "text": outcome.text,
-                "iterations": outcome.iterations,
-                "usage": outcome.usage,
-            }));
+            let ended = serde_json::to_value(self.ended.take())?;
+            let mut line = ended.as_object().cloned().unwrap_or_default();
+            let message = error.as_ref().map(Error::with_causes);
+            line.insert("turnId".to_owned(), json!(outcome.turn_id));
+            line.insert("message".to_owned(), json!(message));
+            line.insert("text".to_owned(), json!(outcome.text));
+            line.insert("iterations".to_owned(), json!(outcome.iterations));
+            return self.screen.value(&Value::Object(line));
         }
         if interrupted {
             self.screen.painted(style::WARN, "called off")?;
@@ -283,20 +284,27 @@ impl Viewer for Show {
     }
 
     async fn event(&mut self, event: TurnEvent, called_off: bool) -> anyhow::Result<()> {
-        match event {
-            event if self.screen.is_json() => self.tell(&event),
-            TurnEvent::ToolCall(_) | TurnEvent::ToolCallIncomplete(_) => self.show(event).await,
+        match event.kind {
+            // Printed with the outcome.
+            TurnEventKind::Ended { .. } => {
+                self.ended = Some(event);
+                Ok(())
+            }
+            _ if self.screen.is_json() => self.tell(&event),
+            kind @ (TurnEventKind::ToolCall(_) | TurnEventKind::ToolCallIncomplete(_)) => {
+                self.show(kind).await
+            }
             _ if called_off => Ok(()),
-            event => self.show(event).await,
+            kind => self.show(kind).await,
         }
     }
 
-    fn before_question(&mut self, gate: &Arc<OpenGate>) -> anyhow::Result<()> {
+    fn before_question(&mut self, event: &TurnEvent, gate: &Arc<OpenGate>) -> anyhow::Result<()> {
         self.end_speech()?;
         if let Some(call) = &gate.tool_call {
             self.open += usize::from(self.announced.insert(Arc::clone(call)));
         }
-        self.tell(&TurnEvent::GateOpened(Arc::clone(gate)))
+        self.tell(event)
     }
 
     fn after_question(&mut self) {

@@ -71,7 +71,7 @@ pub use checksum::{checksum, checksum_of_value};
 pub use dispatch::{Executor, Reporter};
 pub use effects::{Concurrency, Effects, OnCollision};
 pub use error::{BoxError, Error, ErrorCode, ErrorKind, ToolError};
-pub use event::{Event, EventKind, TurnEvent};
+pub use event::{Event, EventKind, TurnEvent, TurnEventKind};
 pub use gate::{Approval, GateAnswer, GateKind, Gates, TurnGate};
 pub use media::{Media, MediaKind};
 pub use outcome::{Limit, TurnOutcome, TurnStatus};
@@ -95,4 +95,4 @@ pub use tool::{
 };
 pub use tool::{approval, context, reconcile, registry};
 pub use trust::TrustTier;
-pub use usage::Usage;
+pub use usage::{FinishReason, ModelUsage, Usage};

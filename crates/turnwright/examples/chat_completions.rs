@@ -42,13 +42,13 @@ async fn main() -> Result<(), BoxError> {
         .start("Do I need an umbrella in Bern or in Rome?")
         .split();
     while let Some(event) = events.next().await {
-        match event {
-            TurnEvent::MessageDelta(delta) => {
+        match event.kind {
+            TurnEventKind::MessageDelta(delta) => {
                 print!("{}", delta.text);
                 std::io::stdout().flush()?;
             }
-            TurnEvent::ToolCallStarted { tool, args, .. } => println!("  {tool} {args}"),
-            TurnEvent::ToolCall(call) => {
+            TurnEventKind::ToolCallStarted { tool, args, .. } => println!("  {tool} {args}"),
+            TurnEventKind::ToolCall(call) => {
                 println!("  = {}", call.text().await.unwrap_or_default());
             }
             _ => {}

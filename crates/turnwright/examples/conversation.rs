@@ -45,7 +45,7 @@ async fn main() -> Result<(), Error> {
     println!("chat-1 > {says}, read as it is said");
     let mut turn = chat.start(says);
     while let Some(event) = turn.next().await {
-        if let TurnEvent::MessageDelta(delta) = event {
+        if let TurnEventKind::MessageDelta(delta) = event.kind {
             println!("         {}", delta.text);
         }
     }

@@ -107,11 +107,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("> {says}");
         let mut turn = runner.start(says);
         while let Some(event) = turn.next().await {
-            match event {
-                TurnEvent::ToolCall(call) => {
+            match event.kind {
+                TurnEventKind::ToolCall(call) => {
                     println!("  · {}({})", call.tool(), call.args().to_value());
                 }
-                TurnEvent::MessageDelta(delta) => {
+                TurnEventKind::MessageDelta(delta) => {
                     print!("{}", delta.text);
                     std::io::stdout().flush()?;
                 }

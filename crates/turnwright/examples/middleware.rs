@@ -92,9 +92,9 @@ async fn main() -> Result<(), Error> {
             EventKind::ToolExecutionEnd { tool, .. } => println!("  event   {tool} ran"),
             EventKind::Error { message, .. } => println!("  event   {message}"),
             EventKind::TurnEnd {
-                ended, duration, ..
+                status, duration, ..
             } => {
-                println!("  event   {ended} after {} ms", duration.as_millis());
+                println!("  event   {status} after {} ms", duration.as_millis());
             }
             _ => {}
         })

@@ -57,7 +57,7 @@ fn research(agent: TurnRunner) -> Result<Tool, Error> {
                 // what it uses counts there.
                 let mut turn = agent.start(TurnInput::new(task.about).under(&ctx));
                 while let Some(event) = turn.next().await {
-                    if let TurnEvent::ToolCall(call) = event {
+                    if let TurnEventKind::ToolCall(call) = event.kind {
                         let how = if call.is_error() { "failed" } else { "is done" };
                         ctx.progress(format!("the librarian's {} {how}", call.tool()));
                     }
@@ -94,9 +94,9 @@ fn tell(who: &'static str) -> impl Fn(&Event) + Send + Sync {
     move |event| match &event.kind {
         EventKind::ToolExecutionStart { tool, .. } => println!("  {who}: {tool} starts"),
         EventKind::ToolExecutionProgress { message, .. } => println!("  {who}: {message}"),
-        EventKind::TurnEnd { ended, usage, .. } => {
+        EventKind::TurnEnd { status, usage, .. } => {
             println!(
-                "  {who}: the turn is {ended}, {} tokens",
+                "  {who}: the turn is {status}, {} tokens",
                 usage.total_tokens()
             );
         }

@@ -14,7 +14,8 @@ pub use crate::{
     EventKind, Executor, History, Inline, Json, Limit, Media, MediaKind, MemoryStore, MergePolicy,
     Message, Middleware, Next, OnCollision, PendingCall, Rejection, Review, Schema, Stash, Storage,
     Store, StoreExt, Tool, ToolContext, ToolError, ToolOutput, ToolRegistry, TrustTier, Turn,
-    TurnContext, TurnEvent, TurnGate, TurnInput, TurnOutcome, TurnRunner, TurnStatus, async_trait,
+    TurnContext, TurnEvent, TurnEventKind, TurnGate, TurnInput, TurnOutcome, TurnRunner,
+    TurnStatus, async_trait,
 };
 // The attribute alone: `crate::tool` is also a module, which would hide one of the user's.
 #[cfg(feature = "macros")]

@@ -7,8 +7,10 @@ use tokio::time::Instant;
 
 use crate::call::CheckedCall;
 use crate::checksum::Hex;
+use crate::dispatch::ToolCallWriter;
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
+use crate::ids::Id;
 use crate::record::{CallRequest, ProviderState, Record, Settled, ToolCall};
 use crate::schema::{RawArgs, escape, near};
 use crate::telemetry;
@@ -34,9 +36,26 @@ impl DispatchContext {
     }
 }
 
+impl ToolCallWriter {
+    /// Proposes the call under its reserved id, with all of its name and arguments: as [`DispatchContext::propose`] does.
+    pub fn propose(self, tool: impl Into<String>, args: impl Into<RawArgs>) -> ProposedCall {
+        let (ctx, id, ordinal) = self.into_reserved();
+        ProposedCall::with_id(ctx, (id, ordinal), tool.into().into(), args.into())
+    }
+}
+
 impl ProposedCall {
     pub(crate) fn new(ctx: DispatchContext, name: Arc<str>, raw: RawArgs) -> Self {
         let (id, ordinal) = ctx.turn().next_call();
+        ProposedCall::with_id(ctx, (id, ordinal), name, raw)
+    }
+
+    fn with_id(
+        ctx: DispatchContext,
+        (id, ordinal): (Id, u64),
+        name: Arc<str>,
+        raw: RawArgs,
+    ) -> Self {
         let request = CallRequest {
             id,
             ordinal,
@@ -102,7 +121,7 @@ impl ProposedCall {
 
     /// Makes a record of a call that is not complete, because the response that proposed it was cut off. Nothing of it is
     /// looked at, and nothing is run, whatever its arguments look like. The stream says
-    /// [`ToolCallIncomplete`](crate::event::TurnEvent::ToolCallIncomplete).
+    /// [`ToolCallIncomplete`](crate::event::TurnEventKind::ToolCallIncomplete).
     ///
     /// # Errors
     /// `E_STORE_ERROR`: there is no record of it then.

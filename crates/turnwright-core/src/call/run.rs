@@ -17,7 +17,7 @@ use super::result_hooks::through_hooks;
 use crate::deadline::{Cut, Waits, within};
 use crate::effects::Effects;
 use crate::error::{Error, ErrorCode, ToolError};
-use crate::event::{EventKind, TurnEvent};
+use crate::event::{EventKind, TurnEventKind};
 use crate::lease::HeldLease;
 use crate::panic::{drop_quietly, text_of};
 use crate::record::CallState;
@@ -70,7 +70,7 @@ impl AdmittedCall {
             return self.not_run(error);
         }
         if self.call.context().turn().is_heard() {
-            Box::pin(self.call.checked.say_started()).await;
+            self.call.checked.emit_started();
         }
         // Where the process was away for long, the fence decides before anything is changed.
         if self.is_noted()
@@ -84,7 +84,7 @@ impl AdmittedCall {
             // One that fails ends the turn, which is looked at next.
             let _ = Box::pin(self.call.context().turn().renew()).await;
         }
-        // The store, or whoever reads the stream, may have taken their time.
+        // The store may have taken its time.
         if self.call.context().cancellation().is_cancelled() {
             let error = cancelled(self.call.tool(), false);
             return self.not_run(error);
@@ -151,14 +151,16 @@ impl AdmittedCall {
 }
 
 impl Checked {
-    async fn say_started(&self) {
-        let started = || TurnEvent::ToolCallStarted {
-            id: self.call.id.shared(),
-            tool: Arc::clone(&self.call.name),
-            args: Arc::new(self.args.value().clone()),
-            repairs: self.args.repairs().into(),
-        };
-        self.call.ctx.turn().emit(started).await;
+    fn emit_started(&self) {
+        self.call
+            .ctx
+            .turn()
+            .emit(|| TurnEventKind::ToolCallStarted {
+                id: self.call.id.shared(),
+                tool: Arc::clone(&self.call.name),
+                args: Arc::new(self.args.value().clone()),
+                repairs: self.args.repairs().into(),
+            });
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
-use crate::event::EventBus;
+use crate::event::{EventBus, EventHub};
 use crate::ids::new_id;
 use crate::stash::Stash;
 use crate::storage::Storage;
@@ -153,7 +153,7 @@ impl DispatchContextBuilder {
             stash: self.stash,
             events: self.events,
             cancellation: self.cancellation,
-            stream: None,
+            hub: EventHub::new(1, false),
             answer: None,
             outer: None,
             inherits: true,

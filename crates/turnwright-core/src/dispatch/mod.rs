@@ -3,6 +3,7 @@
 mod builder;
 mod executor;
 mod reporter;
+mod tool_call_writer;
 
 #[cfg(test)]
 mod tests;
@@ -10,3 +11,4 @@ mod tests;
 pub use builder::DispatchContextBuilder;
 pub use executor::Executor;
 pub use reporter::{MessageWriter, Reporter, ThoughtWriter};
+pub use tool_call_writer::ToolCallWriter;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::run_loop::{End, Play, part, through};
 use crate::answer::AnswerFormat;
 use crate::error::{Error, ErrorCode};
-use crate::event::{EventKind, TurnEvent};
+use crate::event::{EventKind, TurnEventKind};
 use crate::outcome::TurnStatus;
 use crate::record::{Message, Record};
 use crate::schema::escape;
@@ -119,8 +119,8 @@ impl Play<'_> {
             reason: text.clone(),
             retries_left: *left,
         });
-        let event = || TurnEvent::AnswerRejected { id, reason: text };
-        self.turn.emit(event).await;
+        let event = || TurnEventKind::AnswerRejected { id, reason: text };
+        self.turn.emit(event);
         match left.checked_sub(1) {
             Some(fewer) => {
                 *left = fewer;

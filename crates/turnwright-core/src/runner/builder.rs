@@ -334,7 +334,10 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// How many events a started turn may be ahead of its reader. 64 unless told.
+    /// Sets how many events a reader of a turn's stream may be behind before it gets several deltas as one. The turn never
+    /// waits for its readers.
+    ///
+    /// Default: 64.
     pub fn stream_capacity(mut self, events: usize) -> Self {
         self.plan.stream_capacity = events;
         self
@@ -366,7 +369,7 @@ impl TurnRunnerBuilder {
         wrong.check("parallel_calls", runs, "is zero: no call could run");
         let few = setup.parallel_calls <= tokio::sync::Semaphore::MAX_PERMITS;
         wrong.check("parallel_calls", few, "is more than can be counted");
-        let room = (1..=tokio::sync::Semaphore::MAX_PERMITS).contains(&plan.stream_capacity);
+        let room = plan.stream_capacity > 0;
         wrong.check("stream_capacity", room, "must be at least one event");
         let answers = !setup.approval_timeout.is_zero();
         wrong.check("approval_timeout", answers, "is zero: nobody could answer");

@@ -6,19 +6,25 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::Stream;
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::cancel::Cancellation;
 use crate::error::{Error, ErrorCode};
-use crate::event::TurnEvent;
+use crate::event::{TurnEvent, TurnStream};
 use crate::gate::Gates;
 use crate::outcome::TurnOutcome;
 
-/// A turn that was started: a stream of what it says, and its outcome when it is awaited. Dropping it calls the turn off.
+/// A turn that was started: a stream of its events, and its outcome when awaited.
+///
+/// Dropping it does not cancel the turn, which runs on in its own task: a client that disconnects does not end the work.
+/// Cancel with [`Turn::cancel`], or ask for it with [`Turn::cancel_on_drop`]. A turn that runs under a call
+/// ([`TurnInput::under`](super::TurnInput::under)) is part of that call and is always cancelled on drop.
+///
+/// Gates need an answerer: once the last [`Turn`], [`TurnHandle`] and [`Gates`] of a turn is dropped, its gates fail with
+/// `E_LLM_EXECUTION_GATE_NOT_SUPPORTED`. Keep [`Turn::gates`] where a person may still answer.
 ///
 /// ```
-/// use turnwright_core::{DispatchContext, TurnEvent};
+/// use turnwright_core::{DispatchContext, TurnEventKind};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
@@ -34,7 +40,7 @@ use crate::outcome::TurnOutcome;
 /// let mut turn = runner.start("hi");
 /// let mut heard = String::new();
 /// while let Some(event) = turn.next().await {
-///     if let TurnEvent::MessageDelta(delta) = event {
+///     if let TurnEventKind::MessageDelta(delta) = event.kind {
 ///         heard.push_str(&delta.text);
 ///     }
 /// }
@@ -43,28 +49,31 @@ use crate::outcome::TurnOutcome;
 /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 /// ```
 #[derive(Debug)]
-#[must_use = "dropping a turn calls it off: await it, or read its stream"]
+#[must_use = "await the turn or read its stream; to let it run in the background, `drop` it"]
 pub struct Turn {
     pub(super) handle: TurnHandle,
     pub(super) stream: TurnStream,
 }
 
-/// A turn without its stream. Dropping it calls the turn off.
-#[must_use = "dropping a turn calls it off: await its outcome"]
+/// A turn without its stream. Dropping it does not cancel the turn: see [`Turn`].
+#[must_use = "await its outcome; to let the turn run in the background, `drop` it"]
 pub struct TurnHandle {
     pub(super) turn_id: Arc<str>,
     pub(super) conversation: Arc<str>,
     pub(super) cancellation: Cancellation,
     /// None once nobody can answer by this handle any more.
     pub(super) gates: Option<Gates>,
-    pub(super) task: Option<JoinHandle<TurnOutcome>>,
-    /// The outcome of a turn that ended before it began.
-    pub(super) unbegun: Option<Box<TurnOutcome>>,
+    /// `None` once its outcome was taken.
+    pub(super) running: Option<Running>,
+    /// Whether dropping this cancels the turn.
+    pub(super) cancels: bool,
 }
 
-/// What a turn says as it goes. Bounded: the turn waits for whoever reads; dropping this lets it go on alone.
-#[derive(Debug)]
-pub struct TurnStream(pub(super) mpsc::Receiver<TurnEvent>);
+/// Where the outcome of a turn comes from.
+pub(super) enum Running {
+    Task(JoinHandle<TurnOutcome>),
+    Ended(Box<TurnOutcome>),
+}
 
 impl Turn {
     /// The turn's id.
@@ -73,7 +82,10 @@ impl Turn {
         self.handle.id()
     }
 
-    /// The next thing that it says; `None` once it has ended.
+    /// Returns the next event, or `None` once the turn has ended.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before it completes, no event is lost.
     pub async fn next(&mut self) -> Option<TurnEvent> {
         self.stream.next().await
     }
@@ -84,12 +96,33 @@ impl Turn {
         self.handle.gates()
     }
 
-    /// Calls it off. It still ends cleanly: await it to see how.
+    /// Cancels the turn. It still ends cleanly: await it to see how.
     pub fn cancel(&self) {
         self.handle.cancel();
     }
 
-    /// Waits for its end. What was not read is let go.
+    /// Cancels the turn when this is dropped before the turn has ended.
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, TurnRunner};
+    ///
+    /// # async fn serve(runner: TurnRunner) {
+    /// // Ends with the reader: dropping the stream cancels the turn.
+    /// let events = runner.start("Write a novel.").cancel_on_drop();
+    /// # drop(events);
+    /// # }
+    /// ```
+    pub fn cancel_on_drop(self) -> Self {
+        Turn {
+            handle: self.handle.cancel_on_drop(),
+            stream: self.stream,
+        }
+    }
+
+    /// Waits for the end of the turn. Events that were not read are dropped.
+    ///
+    /// # Cancel safety
+    /// Dropping the future does not cancel the turn, unless [`Turn::cancel_on_drop`] was called.
     pub async fn outcome(self) -> TurnOutcome {
         let Turn { handle, stream } = self;
         drop(stream);
@@ -106,7 +139,7 @@ impl Stream for Turn {
     type Item = TurnEvent;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<TurnEvent>> {
-        self.stream.0.poll_recv(cx)
+        Pin::new(&mut self.stream).poll_next(cx)
     }
 }
 
@@ -119,21 +152,6 @@ impl IntoFuture for Turn {
     }
 }
 
-impl TurnStream {
-    /// The next thing that the turn says; `None` once it has ended.
-    pub async fn next(&mut self) -> Option<TurnEvent> {
-        self.0.recv().await
-    }
-}
-
-impl Stream for TurnStream {
-    type Item = TurnEvent;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<TurnEvent>> {
-        self.0.poll_recv(cx)
-    }
-}
-
 impl TurnHandle {
     /// A turn that ended before it began.
     pub(crate) fn ready(outcome: TurnOutcome) -> Self {
@@ -142,8 +160,8 @@ impl TurnHandle {
             conversation: Arc::clone(&outcome.conversation),
             cancellation: Cancellation::new(),
             gates: None,
-            task: None,
-            unbegun: Some(Box::new(outcome)),
+            running: Some(Running::Ended(Box::new(outcome))),
+            cancels: false,
         }
     }
 
@@ -162,20 +180,32 @@ impl TurnHandle {
         }
     }
 
-    /// Calls it off. It still ends cleanly: await its outcome to see how.
+    /// Cancels the turn. It still ends cleanly: await its outcome to see how.
     pub fn cancel(&self) {
         self.cancellation.cancel();
     }
 
-    /// Waits for its end. Dropping the future calls the turn off.
+    /// Cancels the turn when this is dropped before the turn has ended: see [`Turn::cancel_on_drop`].
+    pub fn cancel_on_drop(mut self) -> Self {
+        self.cancels = true;
+        self
+    }
+
+    /// Waits for the end of the turn.
+    ///
+    /// # Cancel safety
+    /// Dropping the future does not cancel the turn, unless [`TurnHandle::cancel_on_drop`] was called.
     pub async fn outcome(mut self) -> TurnOutcome {
         // From here on nobody can answer by this handle.
         self.gates = None;
-        let ended = match &mut self.task {
-            Some(task) => task.await.ok(),
-            None => self.unbegun.take().map(|outcome| *outcome),
+        let ended = match &mut self.running {
+            Some(Running::Task(task)) => task.await.ok(),
+            Some(Running::Ended(_)) | None => None,
         };
-        self.task = None;
+        let ended = match self.running.take() {
+            Some(Running::Ended(outcome)) => Some(*outcome),
+            _ => ended,
+        };
         ended.unwrap_or_else(|| {
             let message = "the runtime was shut down while the turn ran";
             TurnOutcome::unbegun(
@@ -189,7 +219,7 @@ impl TurnHandle {
 
 impl Drop for TurnHandle {
     fn drop(&mut self) {
-        if self.task.is_some() {
+        if self.cancels && self.running.is_some() {
             self.cancellation.cancel();
         }
     }

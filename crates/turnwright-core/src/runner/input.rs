@@ -129,7 +129,8 @@ impl TurnInput {
 
     /// Runs the turn under a call: a sub-agent as a tool. The inner turn has a conversation of its own, which is stored only
     /// if you name it. It is cancelled with
-    /// the call, the outer turn waits for its end, and its usage counts for the outer turn too.
+    /// the call, and when its [`Turn`](super::Turn) is dropped. The outer turn waits for its end, and its usage counts for the
+    /// outer turn too.
     ///
     /// The rules of the outer turn apply to the inner one, at any depth:
     ///

@@ -33,9 +33,10 @@ mod turn_runner;
 mod typed;
 mod typed_turn;
 
+pub use crate::event::TurnStream;
 pub use builder::{IntoTool, TurnRunnerBuilder, runner};
 pub use conversation::Conversation;
-pub use handle::{Turn, TurnHandle, TurnStream};
+pub use handle::{Turn, TurnHandle};
 pub use history::History;
 pub use input::TurnInput;
 pub use turn_runner::TurnRunner;

@@ -16,7 +16,7 @@ use crate::artifact_tools::Forge;
 use crate::call::OpenCalls;
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{BoxError, Error, ErrorCode};
-use crate::event::EventKind;
+use crate::event::{EventKind, TurnEventKind};
 use crate::gate::Step;
 use crate::outcome::{Limit, TurnOutcome, TurnStatus};
 use crate::panic::text_of;
@@ -35,7 +35,6 @@ pub(crate) async fn drive(
 ) -> TurnOutcome {
     let start = Instant::now();
     turn.tell(|| EventKind::TurnStart {
-        conversation: turn.conversation_id().as_str().into(),
         resumed: matches!(begins, Begins::Resumed),
     });
     let mut iterations = 0;
@@ -67,14 +66,14 @@ pub(crate) async fn drive(
         });
     }
     let usage = turn.usage();
+    let duration = start.elapsed();
     turn.tell(|| EventKind::TurnEnd {
-        ended: ended.how.name(),
+        status: ended.how.state(),
         code: ended.how.error().map(|error| error.code().as_str()),
-        duration: start.elapsed(),
+        duration,
         usage,
     });
-    turn.end();
-    TurnOutcome {
+    let outcome = TurnOutcome {
         turn_id: Arc::clone(turn.shared_id()),
         conversation: turn.conversation_id().as_str().into(),
         ended: ended.how,
@@ -85,7 +84,10 @@ pub(crate) async fn drive(
         records: turn.inner().records.read().stored(),
         usage,
         iterations,
-    }
+    };
+    turn.hub().end(|| TurnEventKind::ended(&outcome, duration));
+    turn.end();
+    outcome
 }
 
 /// What a turn begins with.

@@ -4,9 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-
-use super::handle::{Turn, TurnHandle, TurnStream};
+use super::handle::{Running, Turn, TurnHandle};
 use super::history::History;
 use super::input::TurnInput;
 use super::run_loop::{Begins, drive};
@@ -14,7 +12,7 @@ use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
 use crate::dispatch::Executor;
 use crate::error::{Error, ErrorCode};
-use crate::event::{EventBus, Observer};
+use crate::event::{EventBus, EventHub, Observer, RunnerEvents, TurnEventKind};
 use crate::gate::Gates;
 use crate::ids::new_id;
 use crate::outcome::TurnOutcome;
@@ -30,6 +28,9 @@ use crate::tool::registry::ToolRegistry;
 /// Runs turns: an executor, with everything around it. Cheap to clone; any number of turns run at once.
 #[derive(Clone)]
 pub struct TurnRunner(Arc<Plan>);
+
+/// How many events a reader of all turns may be behind.
+const RUNNER_EVENTS: usize = 4_096;
 
 /// How turns are run.
 #[derive(Clone)]
@@ -52,7 +53,7 @@ impl TurnRunner {
         TurnRunner(Arc::new(plan))
     }
 
-    /// Runs a turn to its end. Dropping the future calls the turn off.
+    /// Runs a turn to its end.
     ///
     /// What the turn said, called and got is stored if the input names a conversation
     /// ([`TurnInput::conversation`](super::TurnInput::conversation)). A turn without one, such as `runner.run("…")`, lives in
@@ -79,40 +80,42 @@ impl TurnRunner {
     /// assert_eq!(store.conversations(&ConversationFilter::all()).await?.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
-    pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
-        self.launch(input.into(), None, None).outcome().await
-    }
-
-    /// Starts a turn, in a task of its own. What it gives is a stream of what the turn says, and becomes the outcome when it
-    /// is awaited. Dropping it calls the turn off.
     ///
-    /// The stream is bounded: the turn waits for whoever reads it. Read it to its end and then await the turn, or await it at
-    /// once.
-    pub fn start(&self, input: impl Into<TurnInput>) -> Turn {
-        self.start_as(input.into(), None)
+    /// # Cancel safety
+    /// Dropping the future cancels the turn. It still ends cleanly, in the background. For a turn that outlives its caller,
+    /// use [`TurnRunner::start`].
+    pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
+        let input = input.into();
+        let hub = self.hub(&input);
+        let turn = self.launch(input, Ok(None), hub);
+        turn.cancel_on_drop().outcome().await
     }
 
-    /// Starts a turn whose answer has a form. Where the form could not be made, the turn fails before it begins.
-    pub(super) fn start_with(
+    /// Starts a turn in its own task. Returns a stream of the turn's events that becomes the outcome when it is awaited.
+    /// Dropping it does not cancel the turn: see [`Turn`].
+    ///
+    /// The turn does not wait for the reader of its stream: see [`TurnStream`](super::TurnStream).
+    pub fn start(&self, input: impl Into<TurnInput>) -> Turn {
+        self.start_as(input.into(), Ok(None))
+    }
+
+    /// Starts a turn whose answer may have a form. If the form could not be made, the turn fails before it begins.
+    pub(super) fn start_as(
         &self,
         input: TurnInput,
-        answer: Result<Arc<AnswerFormat>, Error>,
+        answer: Result<Option<Arc<AnswerFormat>>, Error>,
     ) -> Turn {
-        match answer {
-            Ok(format) => self.start_as(input, Some(format)),
-            Err(error) => Turn {
-                handle: TurnHandle::ready(self.refuse(input, error)),
-                stream: TurnStream(mpsc::channel(1).1),
-            },
+        let hub = self.hub(&input);
+        let stream = hub.subscribe(false);
+        Turn {
+            handle: self.launch(input, answer, hub),
+            stream,
         }
     }
 
-    fn start_as(&self, input: TurnInput, answer: Option<Arc<AnswerFormat>>) -> Turn {
-        let (sender, receiver) = mpsc::channel(self.0.stream_capacity);
-        Turn {
-            handle: self.launch(input, answer, Some(sender)),
-            stream: TurnStream(receiver),
-        }
+    /// The stream of a turn. Events of a turn that has a name are kept for readers that attach later.
+    pub(crate) fn hub(&self, input: &TurnInput) -> Arc<EventHub> {
+        EventHub::new(self.0.stream_capacity, input.conversation.is_some())
     }
 
     /// Where this runner stores conversations.
@@ -131,7 +134,7 @@ impl TurnRunner {
         )
     }
 
-    /// Tells `observer` everything that happens in the turns of this runner, until the guard is dropped.
+    /// Calls `observer` with the events of all turns of this runner, until the guard is dropped.
     pub fn observe(
         &self,
         observer: impl Fn(&crate::event::Event) + Send + Sync + 'static,
@@ -139,28 +142,69 @@ impl TurnRunner {
         self.0.events.observe(observer)
     }
 
+    /// Returns a stream of the events of all turns of this runner, from now on.
+    ///
+    /// It is bounded and never slows a turn down: a reader that is more than 4,096 events behind loses the oldest ones and
+    /// gets their number. It ends once the runner and its turns are gone.
+    ///
+    /// ```
+    /// use turnwright_core::DispatchContext;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+    ///     ctx.answer("Hello.").await?;
+    ///     Ok(())
+    /// })
+    /// .build()?;
+    /// let mut events = runner.events();
+    /// runner.run("Hello!").await;
+    /// drop(runner);
+    ///
+    /// let mut names = Vec::new();
+    /// while let Some(event) = events.next().await {
+    ///     match event {
+    ///         Ok(event) => names.push(event.name()),
+    ///         Err(lagged) => println!("missed {} events", lagged.missed),
+    ///     }
+    /// }
+    /// assert_eq!((names.first(), names.last()), (Some(&"turnStart"), Some(&"turnEnd")));
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    pub fn events(&self) -> RunnerEvents {
+        RunnerEvents::new(&self.0.events, RUNNER_EVENTS)
+    }
+
     pub(crate) fn launch(
         &self,
         input: TurnInput,
-        answer: Option<Arc<AnswerFormat>>,
-        stream: Option<mpsc::Sender<crate::event::TurnEvent>>,
+        answer: Result<Option<Arc<AnswerFormat>>, Error>,
+        hub: Arc<EventHub>,
     ) -> TurnHandle {
         let fresh_id = || Arc::<str>::from(new_id());
         let turn_id = input.turn_id.clone().unwrap_or_else(fresh_id);
         let conversation = input.conversation.clone().unwrap_or_else(fresh_id);
+        let resumed = input.resumes;
+        let started = || TurnEventKind::Started {
+            turn_id: Arc::clone(&turn_id),
+            conversation_id: Arc::clone(&conversation),
+            resumed,
+        };
         let failed = |error: Error| {
             let ids = (Arc::clone(&turn_id), Arc::clone(&conversation));
-            TurnHandle::ready(TurnOutcome::unbegun(ids.0, ids.1, error))
+            let outcome = TurnOutcome::unbegun(ids.0, ids.1, error);
+            hub.emit(started);
+            hub.end(|| TurnEventKind::ended(&outcome, Duration::ZERO));
+            TurnHandle::ready(outcome)
         };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             let message = "a turn runs in a task of its own: call this inside of a tokio runtime";
             return failed(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         };
-        let message = match input.message() {
-            Ok(message) => message,
-            Err(error) => return failed(error),
+        let (message, answer) = match (input.message(), answer) {
+            (Ok(message), Ok(answer)) => (message, answer),
+            (Err(error), _) | (_, Err(error)) => return failed(error),
         };
-        let begins = match input.resumes {
+        let begins = match resumed {
             true => Begins::Resumed,
             false => Begins::New {
                 message,
@@ -173,7 +217,8 @@ impl TurnRunner {
             Ok(parts) => parts,
             Err(error) => return failed(error),
         };
-        (parts.answer, parts.stream) = (answer, stream);
+        hub.emit(started);
+        (parts.answer, parts.hub) = (answer, hub);
         parts.runtime = Some(runtime.clone());
         let turn = TurnContext::new(parts);
         // Before the task: it may come to a gate at once.
@@ -190,6 +235,8 @@ impl TurnRunner {
             let _ends = ends;
             work.await
         });
+        // A turn under a call is part of the call: it does not outlive the handler that holds it.
+        let cancels = under.is_some();
         let task = match under {
             None => runtime.spawn(work),
             Some(call) => {
@@ -207,8 +254,8 @@ impl TurnRunner {
             conversation,
             cancellation,
             gates: Some(gates),
-            task: Some(task),
-            unbegun: None,
+            running: Some(Running::Task(task)),
+            cancels,
         }
     }
 
@@ -246,7 +293,7 @@ impl TurnRunner {
             stash,
             events,
             cancellation,
-            stream: None,
+            hub: EventHub::new(self.0.stream_capacity, false),
             answer: None,
             outer: (input.under.as_ref()).map(|call| Outer::new(call, input.inherits)),
             inherits: input.inherits,

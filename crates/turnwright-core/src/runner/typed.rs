@@ -96,6 +96,9 @@ impl TurnRunner {
     /// assert_eq!(cities, ["Paris", "Lyon"]);
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the turn, as for [`TurnRunner::run`].
     pub async fn run_typed<T: JsonSchema + DeserializeOwned>(
         &self,
         input: impl Into<TurnInput>,
@@ -113,8 +116,10 @@ impl TurnRunner {
         format: AnswerFormat,
     ) -> TypedOutcome<T> {
         let format = Arc::new(format);
-        let handle = self.launch(input.into(), Some(Arc::clone(&format)), None);
-        TypedOutcome::read(handle.outcome().await, &format).await
+        let input = input.into();
+        let hub = self.hub(&input);
+        let handle = self.launch(input, Ok(Some(Arc::clone(&format))), hub);
+        TypedOutcome::read(handle.cancel_on_drop().outcome().await, &format).await
     }
 }
 

@@ -19,7 +19,7 @@ use super::turn_runner::TurnRunner;
 use super::typed::TypedOutcome;
 use crate::answer::{AnswerFormat, PartialJson};
 use crate::error::Error;
-use crate::event::TurnEvent;
+use crate::event::{TurnEvent, TurnEventKind};
 
 /// A turn with a typed answer that was started: a stream of [`TypedEvent`]s, and a [`TypedOutcome`] when awaited.
 ///
@@ -83,7 +83,7 @@ pub struct TypedTurn<T> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum TypedEvent {
-    /// The answer as far as it has arrived. There is at most one per [`MessageDelta`](TurnEvent::MessageDelta), after it. Answers
+    /// The answer as far as it has arrived. There is at most one per [`MessageDelta`](TurnEventKind::MessageDelta), after it. Answers
     /// of more than 4 KiB give one each time that they have grown by 3 %, and one when they are whole.
     Partial(PartialAnswer),
     /// The partial answers so far are void: the request was made again, the answer was rejected, or the model started another
@@ -150,7 +150,7 @@ impl TurnRunner {
     ) -> TypedTurn<T> {
         let format = format.map(Arc::new);
         TypedTurn {
-            turn: self.start_with(input, format.clone()),
+            turn: self.start_as(input, format.clone().map(Some)),
             progress: format.as_ref().ok().map(Progress::new),
             format,
             ready: VecDeque::new(),
@@ -241,21 +241,21 @@ impl Progress {
     }
 
     fn take_in(&mut self, event: TurnEvent, ready: &mut VecDeque<TypedEvent>) {
-        let ends = match &event {
-            TurnEvent::MessageDelta(delta) => !self.is_of(&delta.id),
-            TurnEvent::Message(message) => !self.is_of(message.id()),
-            TurnEvent::Discarded { id } => self.is_of(id),
-            TurnEvent::AnswerRejected { .. } => true,
+        let ends = match &event.kind {
+            TurnEventKind::MessageDelta(delta) => !self.is_of(&delta.id),
+            TurnEventKind::Message(message) => !self.is_of(message.id()),
+            TurnEventKind::Discarded { id } => self.is_of(id),
+            TurnEventKind::AnswerRejected { .. } => true,
             _ => false,
         };
         if ends {
             ready.extend(std::mem::take(&mut self.shown).then_some(TypedEvent::Reset));
             (self.partial, self.of) = (self.format.partial(), None);
         }
-        let partial = match &event {
-            TurnEvent::MessageDelta(delta) => self.push(&delta.id, delta.offset, &delta.text),
+        let partial = match &event.kind {
+            TurnEventKind::MessageDelta(delta) => self.push(&delta.id, delta.offset, &delta.text),
             // An executor may store a message without having streamed it.
-            TurnEvent::Message(message) if self.of.is_none() => {
+            TurnEventKind::Message(message) if self.of.is_none() => {
                 self.push(&message.id().into(), 0, message.text())
             }
             _ => None,

@@ -211,6 +211,10 @@ impl ConversationId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    pub(crate) fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
 }
 
 impl fmt::Display for ConversationId {

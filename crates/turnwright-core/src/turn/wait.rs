@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
-use crate::event::{EventKind, TurnEvent};
+use crate::event::{EventKind, TurnEventKind};
 use crate::gate::{GateAnswer, GateKind, GatePlace, OpenGate, TurnGate, gate_id};
 use crate::record::{GateRecord, GateState, Record};
 use crate::schema::escape;
@@ -24,8 +24,8 @@ pub(crate) struct Asked {
     step: Option<u32>,
     settled: Option<oneshot::Receiver<GateAnswer>>,
     how: &'static str,
-    /// The turns whose readers know of it: its own, and those around it.
-    heard_by: Vec<TurnContext>,
+    /// It is on the stream: then its end is too.
+    emitted: bool,
 }
 
 impl TurnContext {
@@ -104,7 +104,7 @@ impl TurnContext {
             step,
             settled: Some(settled),
             how: "aborted",
-            heard_by: Vec::new(),
+            emitted: false,
         })
     }
 }
@@ -116,7 +116,8 @@ impl Asked {
             return Err(nobody(&self.gate.kind));
         };
         if self.turn.and_outer().any(TurnContext::is_heard) {
-            Box::pin(self.say_opened()).await;
+            self.emit_opened();
+            self.emitted = true;
         }
         // Boxed: a future that waits does not carry the state of a write.
         let noted = Box::pin(self.note_open()).await;
@@ -191,7 +192,7 @@ impl Asked {
     }
 
     /// Emits the gate on the stream of its turn and of those around it, whose gates are the same.
-    async fn say_opened(&mut self) {
+    fn emit_opened(&self) {
         let gate = Arc::new(OpenGate {
             id: Arc::clone(&self.id),
             kind: self.gate.kind.clone(),
@@ -200,10 +201,7 @@ impl Asked {
             schema: self.gate.document.clone(),
         });
         for turn in self.turn.and_outer() {
-            // Only if it was: a reader is not to hear of the end of what it did not hear of.
-            if turn.emit(|| TurnEvent::GateOpened(Arc::clone(&gate))).await {
-                self.heard_by.push(turn.clone());
-            }
+            turn.emit(|| TurnEventKind::GateOpened(Arc::clone(&gate)));
         }
     }
 }
@@ -212,8 +210,8 @@ impl Drop for Asked {
     fn drop(&mut self) {
         self.turn.gates().close(&self.id);
         let (id, how) = (&self.id, self.how);
-        for turn in &self.heard_by {
-            turn.emit_now(|| TurnEvent::GateClosed {
+        for turn in self.turn.and_outer().filter(|_| self.emitted) {
+            turn.emit(|| TurnEventKind::GateClosed {
                 id: Arc::clone(id),
                 how,
             });

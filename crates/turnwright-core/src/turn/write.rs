@@ -10,7 +10,7 @@ use futures_util::FutureExt as _;
 
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
-use crate::event::TurnEvent;
+use crate::event::TurnEventKind;
 use crate::panic::text_of;
 use crate::record::{Record, TimelineRecord};
 use crate::record_log::Origin;
@@ -62,7 +62,7 @@ impl TurnContext {
         }
         let Some(store) = self.record_store() else {
             self.keep_changes(&changes);
-            self.say(&changes).await;
+            self.say(&changes);
             return Ok(());
         };
         if self.inner().store_hangs.is_set() {
@@ -108,7 +108,7 @@ impl TurnContext {
             }
             turn.keep_changes(&changes);
             drop(writing);
-            turn.say(&changes).await;
+            turn.say(&changes);
             Ok(())
         });
         // Most stores answer at once, and then no task is needed.
@@ -133,12 +133,12 @@ impl TurnContext {
 
     /// Emits the events of what was stored. Every write comes through here, so a record is on the stream however it was
     /// stored.
-    async fn say(&self, changes: &[Change]) {
+    fn say(&self, changes: &[Change]) {
         for change in changes {
             if let Change::Put(record) = change
-                && let Some(event) = TurnEvent::of_record(record)
+                && let Some(event) = TurnEventKind::of_record(record)
             {
-                self.emit(|| event).await;
+                self.emit(|| event);
             }
         }
     }

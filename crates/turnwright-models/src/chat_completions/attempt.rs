@@ -24,6 +24,8 @@ use crate::retry::Next;
 pub(super) struct Exchange {
     pub(super) reply: Reply,
     pub(super) output: LiveOutput,
+    /// When the request of the last attempt was sent.
+    pub(super) sent: Instant,
     /// Why the last attempt failed.
     pub(super) failed: Option<Error>,
 }
@@ -40,7 +42,9 @@ impl Adapter {
         let mut quirks = *self.quirks.lock();
         let mut body = Bytes::from(write(quirks));
         let mut collector = Collector::default();
+        let mut sent;
         let failed = loop {
+            sent = Instant::now();
             let attempt = self.attempt(body.clone(), &mut output, &mut collector);
             let Err(failure) = attempt.await else {
                 let mut known = self.quirks.lock();
@@ -82,13 +86,14 @@ impl Adapter {
                 error.with_causes()
             );
             ctx.log(Level::Warn, message);
-            Box::pin(output.restart()).await;
+            output.restart();
             tokio::time::sleep(wait).await;
             collector = Collector::default();
         };
         Exchange {
             reply: collector.into_reply(),
             output,
+            sent,
             failed,
         }
     }

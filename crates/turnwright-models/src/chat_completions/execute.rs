@@ -6,16 +6,19 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
-use turnwright_core::dispatch::Executor;
+use tokio::time::Instant;
+use turnwright_core::dispatch::{Executor, ToolCallWriter};
 use turnwright_core::event::Level;
 use turnwright_core::render::Renderer;
-use turnwright_core::{BoxError, DispatchContext, Error, ErrorCode, ErrorKind, Usage};
+use turnwright_core::{
+    BoxError, DispatchContext, Error, ErrorCode, ErrorKind, FinishReason, ModelUsage, Usage,
+};
 
 use super::adapter::Adapter;
 use super::attempt::Exchange;
 use super::body::{Body, answer_instructions, response_format};
-use super::decode::{Cut, Reply, ReplyCall, excerpt};
-use super::live_output::LiveOutput;
+use super::decode::{Cut, Reply, ReplyCall, excerpt, neutral};
+use super::live_output::{LiveOutput, Streamed};
 use super::messages::{ChatWriter, DETAILS, FIELD};
 use super::options::Options;
 use super::quirks::Quirks;
@@ -158,12 +161,12 @@ impl ChatCompletions {
         let Exchange {
             reply,
             output,
+            sent,
             failed,
         } = exchange;
         let known_complete = failed.is_none() && reply.is_complete();
         if failed.is_none() || reply.usage.is_some() {
-            ctx.reporter()
-                .usage(reply.usage.unwrap_or(Usage::tokens(0, 0)));
+            ctx.reporter().usage(self.usage_of(&reply, &output, sent));
         }
         let has_calls = !reply.tool_calls.is_empty();
         let mut state = ResponseState::new(&*self.adapter.from);
@@ -173,11 +176,14 @@ impl ChatCompletions {
             state = state.cut(why_cut(&reply, failed.as_ref()));
         }
         let is_answer = complete && !has_calls && !reply.text.is_empty();
-        self.record_text(&reply, output, &state, is_answer).await?;
+        let mut calls = self.record_text(&reply, output, &state, is_answer).await?;
+        calls.resize_with(reply.tool_calls.len(), || None);
         if known_complete && has_calls {
             prompt.cuts = 0;
-            let calls = reply.tool_calls.into_iter();
-            let calls = calls.map(|call| propose(ctx, call, &state).empty_args_as_object());
+            let calls = reply.tool_calls.into_iter().zip(calls);
+            let calls = calls.map(|(call, streamed)| {
+                propose(ctx, call, streamed, &state).empty_args_as_object()
+            });
             ctx.call_tools(calls.collect::<Vec<_>>()).await;
             return Ok(());
         }
@@ -190,8 +196,9 @@ impl ChatCompletions {
             }
             return end(ctx, &reply);
         }
-        for call in &reply.tool_calls {
-            Box::pin(propose(ctx, call.clone(), &state).keep_incomplete()).await?;
+        for (call, streamed) in reply.tool_calls.iter().zip(calls) {
+            let call = propose(ctx, call.clone(), streamed, &state);
+            Box::pin(call.keep_incomplete()).await?;
         }
         prompt.cuts += 1;
         if let Some(error) = failed {
@@ -209,6 +216,21 @@ impl ChatCompletions {
             true => Ok(()),
             false => ctx.nack(incomplete(&reply, &ended)),
         }
+    }
+
+    /// The tokens of a response, its model, finish reason and durations.
+    fn usage_of(&self, reply: &Reply, output: &LiveOutput, sent: Instant) -> ModelUsage {
+        let mut usage = ModelUsage::new(reply.usage.unwrap_or(Usage::tokens(0, 0)));
+        usage.duration = Some(sent.elapsed());
+        let first = output.first_piece();
+        usage.time_to_first_token = first.map(|first| first.saturating_duration_since(sent));
+        let model = reply.model.as_deref().or_else(|| self.model());
+        usage.model = model.map(|model| excerpt(model, MAX_REASON).into());
+        usage.finish_reason = reply.finish_reason.as_deref().map(|reason| {
+            let other = || excerpt(&self.adapter.redacted(reason), MAX_REASON);
+            neutral(reason).unwrap_or_else(|| FinishReason::Other(other().into()))
+        });
+        usage
     }
 
     /// Why a response is not known to be complete, for operators.
@@ -232,14 +254,14 @@ impl ChatCompletions {
         }
     }
 
-    /// Records reasoning and text. `is_answer` marks the text as the answer.
+    /// Records reasoning and text. `is_answer` marks the text as the answer. Returns what was streamed of the calls.
     async fn record_text(
         &self,
         reply: &Reply,
         output: LiveOutput,
         state: &ResponseState,
         is_answer: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<Option<ToolCallWriter>>, Error> {
         let mut fields = Map::new();
         if let Some(field) = reply.reasoning_field {
             fields.insert(FIELD.to_owned(), Value::from(field.as_str()));
@@ -248,19 +270,23 @@ impl ChatCompletions {
             let details = reply.reasoning_details.clone();
             fields.insert(DETAILS.to_owned(), Value::from(details));
         }
-        let (thought, message) = output.into_writers(!fields.is_empty());
+        let Streamed {
+            thought,
+            message,
+            calls,
+        } = output.into_streamed(!fields.is_empty());
         if let Some(mut thought) = thought {
             thought.provider_state(state.with(fields).for_protocol(PROTOCOL));
             thought.finish().await?;
         }
-        if let Some(mut message) = message.filter(|message| !message.text().is_empty()) {
+        if let Some(mut message) = message {
             message.provider_state(state.for_protocol(PROTOCOL));
             match is_answer {
                 true => message.finish_as_answer().await?,
                 false => message.finish().await?,
             };
         }
-        Ok(())
+        Ok(calls)
     }
 }
 
@@ -280,12 +306,15 @@ fn end(ctx: &DispatchContext, reply: &Reply) -> Result<(), Error> {
 fn propose(
     ctx: &DispatchContext,
     call: ReplyCall,
+    streamed: Option<ToolCallWriter>,
     state: &ResponseState,
 ) -> turnwright_core::call::ProposedCall {
     let state = state.with(call.extra.unwrap_or_default());
-    let proposed = ctx
-        .propose(call.name, call.arguments)
-        .with_provider_state(state.for_protocol(PROTOCOL));
+    let proposed = match streamed {
+        Some(streamed) => streamed.propose(call.name, call.arguments),
+        None => ctx.propose(call.name, call.arguments),
+    };
+    let proposed = proposed.with_provider_state(state.for_protocol(PROTOCOL));
     match call.id {
         Some(id) if !id.is_empty() => proposed.with_provider_id(id),
         _ => proposed,

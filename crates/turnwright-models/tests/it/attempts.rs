@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnwright_core::{
     DispatchContext, ErrorCode, ErrorKind, Event, EventKind, Message, Next, Tool, ToolContext,
-    TurnEvent,
+    TurnEventKind,
 };
 use turnwright_models::retry::RetryPolicy;
 
@@ -157,15 +157,15 @@ async fn what_was_streamed_before_a_break_is_void_and_not_glued_to_what_comes_af
     let mut texts: std::collections::HashMap<String, String> = std::collections::HashMap::new();
     let mut void = Vec::new();
     while let Some(event) = stream.next().await {
-        match event {
-            TurnEvent::MessageDelta(delta)
-            | TurnEvent::ThoughtDelta(delta)
-            | TurnEvent::ToolCallDelta { delta, .. } => {
+        match event.kind {
+            TurnEventKind::MessageDelta(delta)
+            | TurnEventKind::ThoughtDelta(delta)
+            | TurnEventKind::ToolCallDelta { delta, .. } => {
                 let text = texts.entry(delta.id.to_string()).or_default();
                 assert_eq!(text.len(), delta.offset, "pieces follow each other");
                 text.push_str(&delta.text);
             }
-            TurnEvent::Discarded { id } => {
+            TurnEventKind::Discarded { id } => {
                 texts.remove(&*id).expect("only what was shown is void");
                 void.push(id);
             }

@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 use turnwright_core::record::ToolResults;
 use turnwright_core::{
-    ErrorCode, Event, EventKind, RepairKind, Tool, ToolContext, TurnEvent, TurnOutcome, TurnStatus,
+    ErrorCode, Event, EventKind, RepairKind, Tool, ToolContext, TurnEventKind, TurnOutcome,
+    TurnStatus,
 };
 use turnwright_models::ChatCompletions;
 use turnwright_models::retry::RetryPolicy;
@@ -190,16 +191,16 @@ async fn calls_run_only_where_the_finish_reason_is_known_to_end_a_whole_response
         let mut turn = runner.start("Go.");
         let mut heard = Vec::new();
         while let Some(event) = turn.next().await {
-            match event {
-                TurnEvent::ToolCall(call) => {
+            match event.kind {
+                TurnEventKind::ToolCall(call) => {
                     assert!(call.is_complete() && !call.is_error());
                     heard.push("complete");
                 }
-                TurnEvent::ToolCallIncomplete(call) => {
+                TurnEventKind::ToolCallIncomplete(call) => {
                     assert!(call.is_cut_off() && call.is_error() && !call.is_complete());
                     heard.push("incomplete");
                 }
-                TurnEvent::ToolCallStarted { .. } => heard.push("started"),
+                TurnEventKind::ToolCallStarted { .. } => heard.push("started"),
                 _ => {}
             }
         }
@@ -442,8 +443,8 @@ async fn usage_is_told_and_counted_cached_tokens_included() {
     let expected = Arc::clone(&seen);
     let runner = turnwright_core::runner(script.model())
         .observer(move |event: &Event| {
-            if let EventKind::Usage { usage, .. } = &event.kind {
-                expected.lock().unwrap().push(*usage);
+            if let EventKind::Usage(usage) = &event.kind {
+                expected.lock().unwrap().push(usage.tokens);
             }
         })
         .build()

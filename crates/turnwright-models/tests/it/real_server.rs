@@ -16,7 +16,7 @@ use turnwright_core::pipeline::Next;
 use turnwright_core::record::ToolResults;
 use turnwright_core::{
     Conversation, DispatchContext, Error, ErrorCode, ErrorKind, Schema, Tool, ToolContext, Turn,
-    TurnEvent, TurnOutcome, TurnRunner,
+    TurnEventKind, TurnOutcome, TurnRunner,
 };
 use turnwright_models::ChatCompletions;
 use turnwright_models::chat_completions::{ChatCompletionsBuilder, Options, STASH_KEY};
@@ -73,7 +73,7 @@ fn runner(model: ChatCompletionsBuilder) -> TurnRunner {
 async fn watched(mut turn: Turn) -> (Vec<String>, TurnOutcome) {
     let mut pieces = Vec::new();
     while let Some(event) = turn.next().await {
-        if let TurnEvent::MessageDelta(delta) = event {
+        if let TurnEventKind::MessageDelta(delta) = event.kind {
             pieces.push(delta.text.to_string());
         }
     }

@@ -13,7 +13,7 @@ use crate::cancel::Cancellation;
 use crate::checksum::{Hex, idempotency_key};
 use crate::deadline::{TimeLimit, Waits};
 use crate::error::Error;
-use crate::event::{EventKind, Level, TurnEvent};
+use crate::event::{EventKind, Level, LogEntry, TurnEventKind};
 use crate::gate::TurnGate;
 use crate::record::CallRequest;
 use crate::schema::CheckedArgs;
@@ -148,7 +148,7 @@ impl ToolContext {
     /// Says how far it is.
     pub fn progress(&self, message: impl Into<String>) {
         let message = message.into();
-        self.turn().emit_now(|| TurnEvent::ToolCallProgress {
+        self.turn().emit(|| TurnEventKind::ToolCallProgress {
             id: self.0.call.id.shared(),
             message: message.clone(),
         });
@@ -216,9 +216,9 @@ impl ToolContext {
         self.turn().ensure_held().await
     }
 
-    /// Emits a log message for operators.
-    pub fn log(&self, level: Level, message: impl Into<String>) {
-        self.turn().log(level, message);
+    /// Logs a message for operators: a text, or a [`LogEntry`] with a kind and data.
+    pub fn log(&self, level: Level, entry: impl Into<LogEntry>) {
+        self.turn().log(level, entry);
     }
 
     /// Emits a warning for operators: see [`TurnContext::warn`].

@@ -10,7 +10,7 @@ use super::turn::TurnContext;
 use super::turn_records::TurnRecords;
 use crate::cancel::Cancellation;
 use crate::error::Error;
-use crate::event::Level;
+use crate::event::{Level, LogEntry};
 use crate::gate::TurnGate;
 use crate::record::Message;
 use crate::render::Taint;
@@ -186,9 +186,9 @@ impl DispatchContext {
         self.0.turn.usage()
     }
 
-    /// Emits a log message for operators.
-    pub fn log(&self, level: Level, message: impl Into<String>) {
-        self.0.turn.log(level, message);
+    /// Logs a message for operators: a text, or a [`LogEntry`] with a kind and data.
+    pub fn log(&self, level: Level, entry: impl Into<LogEntry>) {
+        self.0.turn.log(level, entry);
     }
 
     /// Emits a warning for operators: see [`TurnContext::warn`].

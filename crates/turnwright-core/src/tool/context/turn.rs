@@ -6,7 +6,6 @@ use std::sync::{Arc, Weak};
 
 use serde_json::json;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc::error::TrySendError;
 
 use super::outer::Outer;
 use super::setup::Setup;
@@ -15,7 +14,8 @@ use crate::answer::AnswerFormat;
 use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
 use crate::checksum::digest_of;
-use crate::event::{EventBus, EventKind, TurnEvent};
+use crate::error::ErrorCode;
+use crate::event::{EventBus, EventHub, EventKind, TurnEventKind};
 use crate::gate::GateTable;
 use crate::ids::Id;
 use crate::lease::HeldLease;
@@ -27,7 +27,7 @@ use crate::storage::Storage;
 use crate::store::{ConversationId, Store};
 use crate::tool::registry::ToolRegistry;
 use crate::trust::ConversationSecret;
-use crate::usage::Usage;
+use crate::usage::{ModelUsage, Usage};
 
 /// One turn: its records, tools, stash, events, gates and cancellation. A handle: clones share it.
 ///
@@ -173,16 +173,17 @@ impl TurnContext {
         self.0.usage.lock().itself
     }
 
-    /// Adds to what the turn has used, and tells it.
-    pub fn add_usage(&self, usage: Usage) {
-        self.0.usage.lock().itself += usage;
-        self.tell(|| EventKind::Usage { usage });
+    /// Adds the usage of a model response to the turn's, and emits it on the stream and to observers.
+    pub fn add_usage(&self, usage: impl Into<ModelUsage>) {
+        let usage = Arc::new(usage.into());
+        self.0.usage.lock().itself += usage.tokens;
+        self.emit(|| TurnEventKind::Usage(Arc::clone(&usage)));
+        self.tell(|| EventKind::Usage(usage));
     }
 
-    /// Adds what a turn has used that was made for one of its calls.
+    /// Adds the usage of a turn that ran under one of its calls. That turn has emitted it.
     pub(crate) fn add_usage_below(&self, usage: Usage) {
         self.0.usage.lock().below += usage;
-        self.tell(|| EventKind::Usage { usage });
     }
 
     /// A handle that does not keep the turn alive.
@@ -192,37 +193,23 @@ impl TurnContext {
     }
 
     pub(crate) fn tell(&self, kind: impl FnOnce() -> EventKind) {
-        self.events().tell(&self.0.parts.id, kind);
+        let parts = &self.0.parts;
+        parts.events.tell(&parts.id, &parts.conversation_id, kind);
     }
 
-    /// Sends an event to the reader of the turn's stream, and waits if it is slow. Returns whether it was received.
-    pub(crate) async fn emit(&self, event: impl FnOnce() -> TurnEvent) -> bool {
-        let full = match &*self.0.stream.lock() {
-            None => return false,
-            Some(stream) => match stream.try_reserve() {
-                Ok(room) => {
-                    room.send(event());
-                    return true;
-                }
-                Err(TrySendError::Closed(())) => return false,
-                Err(TrySendError::Full(())) => stream.clone(),
-            },
-        };
-        // In a function of its own: the future without waiting stays small.
-        Box::pin(crate::event::send(&full, self.cancellation(), event())).await
+    /// The stream of the turn's events.
+    pub(crate) fn hub(&self) -> &Arc<EventHub> {
+        &self.0.parts.hub
     }
 
-    /// Whether anybody may read what the turn says.
+    /// Emits an event on the turn's stream. It is made only if it has, or may later have, a reader.
+    pub(crate) fn emit(&self, kind: impl FnOnce() -> TurnEventKind) {
+        self.hub().emit(kind);
+    }
+
+    /// Whether the events of the turn have, or may later have, a reader.
     pub(crate) fn is_heard(&self) -> bool {
-        self.0.stream.lock().is_some()
-    }
-
-    /// Sends an event to the reader of the turn's stream if there is room: for events that may be missed.
-    pub(crate) fn emit_now(&self, event: impl FnOnce() -> TurnEvent) {
-        let stream = self.0.stream.lock().clone();
-        if let Some(stream) = stream {
-            crate::event::send_now(&stream, event);
-        }
+        self.hub().is_heard()
     }
 
     /// Ends the turn: its stream ends, and contexts that are still held can do nothing more.
@@ -230,7 +217,13 @@ impl TurnContext {
         self.0.ended.set();
         self.cancellation().cancel();
         self.0.gates.end();
-        drop(self.0.stream.lock().take());
+        // The last event is out already, unless the runtime was shut down while the turn ran.
+        self.hub().end(|| TurnEventKind::Ended {
+            status: crate::record::TurnState::Aborted,
+            code: Some(ErrorCode::TURN_ABORTED.as_str().into()),
+            usage: self.usage(),
+            duration: self.0.started.elapsed(),
+        });
         self.events().end();
     }
 

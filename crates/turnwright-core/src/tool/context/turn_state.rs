@@ -5,13 +5,13 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::outer::Outer;
 use super::setup::Setup;
 use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
-use crate::event::{EventBus, TurnEvent};
+use crate::event::{EventBus, EventHub};
 use crate::gate::{GateNumbers, RecordedGates, TurnGates};
 use crate::ids::CallIds;
 use crate::lease::HeldLease;
@@ -28,6 +28,7 @@ use crate::usage::Usage;
 /// What a turn holds.
 pub(crate) struct TurnState {
     pub(crate) parts: TurnParts,
+    pub(crate) started: Instant,
     pub(crate) records: RwLock<Records>,
     pub(crate) ids: CallIds,
     pub(crate) ordinals: AtomicU64,
@@ -36,8 +37,6 @@ pub(crate) struct TurnState {
     /// The ids of the messages that were rejected as its answer.
     pub(crate) rejected: Mutex<Vec<Arc<str>>>,
     pub(crate) gates: TurnGates,
-    /// The reader of the turn's stream, until the turn has ended.
-    pub(crate) stream: Mutex<Option<mpsc::Sender<TurnEvent>>>,
     /// What closes calls that were dropped on their way, and runs those that run side by side.
     pub(crate) tasks: Tasks,
     /// Calls that are on record and not settled, wherever they run.
@@ -86,7 +85,8 @@ pub(crate) struct TurnParts {
     pub(crate) stash: Stash,
     pub(crate) events: EventBus,
     pub(crate) cancellation: Cancellation,
-    pub(crate) stream: Option<mpsc::Sender<TurnEvent>>,
+    /// The stream of the turn's events.
+    pub(crate) hub: Arc<EventHub>,
     pub(crate) answer: Option<Arc<AnswerFormat>>,
     /// The turn of the call that it runs under.
     pub(crate) outer: Option<Outer>,
@@ -97,9 +97,8 @@ pub(crate) struct TurnParts {
 }
 
 impl TurnState {
-    pub(crate) fn new(mut parts: TurnParts) -> Self {
+    pub(crate) fn new(parts: TurnParts) -> Self {
         TurnState {
-            stream: Mutex::new(parts.stream.take()),
             ids: CallIds::new(&parts.id),
             // The gates of the outer turn answer for this one.
             gates: match &parts.outer {
@@ -107,6 +106,7 @@ impl TurnState {
                 None => TurnGates::default(),
             },
             parts,
+            started: Instant::now(),
             records: RwLock::default(),
             ordinals: AtomicU64::new(0),
             usage: Mutex::default(),

@@ -211,7 +211,7 @@ async fn a_turn_that_is_called_off_closes_its_spans() {
         let turn = runner.start("hi");
         reached.notified().await;
         match dropped {
-            true => drop(turn),
+            true => drop(turn.cancel_on_drop()),
             false => {
                 turn.cancel();
                 turn.await;

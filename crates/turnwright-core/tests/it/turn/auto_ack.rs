@@ -68,9 +68,9 @@ async fn a_rejected_answer_goes_back_to_the_model_with_the_reason() {
     let mut rejected = Vec::new();
     let mut said = Vec::new();
     while let Some(event) = turn.next().await {
-        match event {
-            TurnEvent::Message(message) => said.push(message.id().to_owned()),
-            TurnEvent::AnswerRejected { id, reason, .. } => {
+        match event.kind {
+            TurnEventKind::Message(message) => said.push(message.id().to_owned()),
+            TurnEventKind::AnswerRejected { id, reason, .. } => {
                 assert!(reason.contains("Say \"yes\"."), "{reason}");
                 rejected.push(id.unwrap().to_string());
             }

@@ -83,7 +83,7 @@ async fn a_pipeline_that_ends_without_next_and_without_abort_is_short_circuited_
                 "{before} before {name}"
             );
         }
-        assert_eq!(observed.of("turnEnd")[0]["ended"], "failed");
+        assert_eq!(observed.of("turnEnd")[0]["status"], "failed");
         assert_eq!(
             observed.of("turnEnd")[0]["code"],
             "E_PIPELINE_SHORT_CIRCUITED"
@@ -244,7 +244,7 @@ async fn a_limit_of_ones_own_is_told_as_a_limit() {
     ));
     assert_eq!(model.unplayed(), [2]);
     assert_eq!(outcome.usage.requests, 2);
-    assert_eq!(observed.of("turnEnd")[0]["ended"], "limit");
+    assert_eq!(observed.of("turnEnd")[0]["status"], "limit");
     assert_eq!(observed.of("turnEnd")[0]["usage"]["inputTokens"], 120);
 }
 

@@ -423,7 +423,7 @@ async fn waiting_for_gates_ends_however_the_turn_ends() {
         let waiting = tokio::spawn(next_of(turn.gates()));
         reached.notified().await;
         match dropped {
-            true => drop(turn),
+            true => drop(turn.cancel_on_drop()),
             false => turn.cancel(),
         }
         assert!(waiting.await.unwrap().is_none());

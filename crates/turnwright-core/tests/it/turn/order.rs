@@ -120,10 +120,10 @@ async fn the_events_of_a_turn_are_nested_and_its_end_is_the_last() {
         "dispatchEnd", "turnEnd",
     ]);
     observed.assert_paired();
-    assert_eq!(observed.of("turnStart")[0]["conversation"], "c-1");
+    assert_eq!(observed.of("turnStart")[0]["conversationId"], "c-1");
     assert_eq!(observed.of("dispatchEnd")[0]["signal"], "ack");
     assert_eq!(observed.of("dispatchEnd")[0]["iterations"], 2);
-    assert_eq!(observed.of("turnEnd")[0]["ended"], "answered");
+    assert_eq!(observed.of("turnEnd")[0]["status"], "answered");
     assert!(
         observed
             .0

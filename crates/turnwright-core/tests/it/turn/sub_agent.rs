@@ -350,7 +350,7 @@ async fn a_question_of_a_sub_agent_is_on_the_stream_of_the_outer_turn() {
     let mut names = Vec::new();
     while let Some(event) = turn.next().await {
         names.push(event.name());
-        if let TurnEvent::GateOpened(gate) = event {
+        if let TurnEventKind::GateOpened(gate) = event.kind {
             assert_eq!(gate.question["tool"], "act");
             assert_eq!(gate.question["outerTools"], json!(["research"]));
             assert!(turn.gates().approve(&gate.id).unwrap());
@@ -359,7 +359,7 @@ async fn a_question_of_a_sub_agent_is_on_the_stream_of_the_outer_turn() {
     assert_eq!(turn.await.into_answer().unwrap(), "acted");
     #[rustfmt::skip]
     assert_eq!(names, [
-        "toolCallStarted", "turnGateOpen", "turnGateClosed", "toolCall", "messageDelta", "message",
+        "started", "toolCallStarted", "turnGateOpen", "turnGateClosed", "toolCall", "messageDelta", "message", "ended",
     ]);
 }
 

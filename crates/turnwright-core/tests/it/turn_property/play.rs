@@ -156,7 +156,7 @@ pub(super) fn begin(
     }
     let world = Arc::clone(world);
     tasks.spawn(async move { read(&world, stream, turn).await });
-    Box::pin(handle.outcome())
+    Box::pin(handle.cancel_on_drop().outcome())
 }
 
 async fn read(world: &World, mut stream: TurnStream, turn: usize) {

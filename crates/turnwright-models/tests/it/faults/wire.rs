@@ -10,7 +10,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use turnwright_core::{ErrorCode, Limit, MemoryStore, TurnEvent, TurnInput, TurnStatus};
+use turnwright_core::{ErrorCode, Limit, MemoryStore, TurnEventKind, TurnInput, TurnStatus};
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::Server;
 use turnwright_testkit::server::fault::{Fault, HUGE, Where};
@@ -144,8 +144,8 @@ async fn calling_a_turn_off_closes_the_connection_of_a_response_that_hangs() {
         let mut turn = runner.start(TurnInput::new("Go.").conversation("c"));
         loop {
             let event = timeout(BOUND, turn.next()).await.expect("in time");
-            match event.expect("it goes on") {
-                TurnEvent::MessageDelta(_) | TurnEvent::ToolCallDelta { .. } => break,
+            match event.expect("it goes on").kind {
+                TurnEventKind::MessageDelta(_) | TurnEventKind::ToolCallDelta { .. } => break,
                 _ => {}
             }
         }

@@ -121,7 +121,7 @@ impl Scene {
                 inside.abort("a change of mind");
             }
             Way::DropHandle => {
-                drop(turn);
+                drop(turn.cancel_on_drop());
                 self.go.notify_one();
                 self.end().await;
                 return None;
@@ -143,7 +143,7 @@ impl Scene {
         self.observed.assert_paired();
         let end = &self.observed.of("turnEnd")[0];
         assert_eq!(
-            end["ended"],
+            end["status"],
             if way == Way::Deadline {
                 "limit"
             } else {

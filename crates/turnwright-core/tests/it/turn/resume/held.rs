@@ -177,7 +177,7 @@ async fn a_new_turn_waits_for_the_one_that_is_being_called_off() {
     let runner = world.runner(&model).tool(act).build().unwrap();
     let turn = runner.start(go_input());
     reached.notified().await;
-    drop(turn);
+    drop(turn.cancel_on_drop());
     let outcome = runner.run(TurnInput::new("hello").conversation(TALK)).await;
     assert_eq!(outcome.text, "Hello.");
     let turns = world.store.turns(&ConversationId::new(TALK)).await.unwrap();

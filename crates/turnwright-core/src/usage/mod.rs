@@ -1,8 +1,14 @@
 //! How much of a model was used.
 
+mod finish_reason;
+mod model_usage;
+
 use std::ops::{Add, AddAssign};
 
 use serde::{Deserialize, Serialize};
+
+pub use finish_reason::FinishReason;
+pub use model_usage::ModelUsage;
 
 /// How much of a model was used: of one request, or of all of a turn.
 ///
