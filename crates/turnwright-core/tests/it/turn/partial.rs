@@ -23,7 +23,7 @@ fn saying(pieces: &'static [&'static [&'static str]]) -> TurnRunner {
         let mut message = ctx.reporter().message();
         for piece in pieces[ctx.iteration() as usize - 1] {
             match *piece {
-                "again" => message.restart().await,
+                "again" => message.restart(),
                 piece => message.push(piece).await,
             }
         }
