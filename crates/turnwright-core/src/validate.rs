@@ -9,8 +9,8 @@ use crate::trust::neutralise;
 const LONGEST_ID: usize = 256;
 
 /// Collects what is wrong with a definition, so that one error names every field.
-#[derive(Default)]
-pub(crate) struct Violations(Vec<String>);
+#[derive(Debug, Default)]
+pub struct Violations(Vec<String>);
 
 impl Violations {
     /// Adds `why` for the field unless it is right.

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::Poll;
 
 use futures_util::FutureExt as _;
@@ -14,7 +14,7 @@ use super::checked::CheckedCall;
 use super::guard::CallGuard;
 use super::proposed::tell_refused;
 use super::result_hooks::through_hooks;
-use crate::deadline::{Cut, Waits, within};
+use crate::deadline::{Cut, within};
 use crate::effects::Effects;
 use crate::error::{Error, ErrorCode, ToolError};
 use crate::event::{EventKind, TurnEventKind};
@@ -123,14 +123,7 @@ impl AdmittedCall {
 
     pub(super) fn into_facts(self, start: Instant) -> (Arc<CallFacts>, BoundHandler) {
         let CheckedCall { checked, bound } = self.call;
-        let timeout = checked.tool.timeout();
-        let facts = CallFacts {
-            checked,
-            deadline: timeout.and_then(|limit| start.checked_add(limit)),
-            cancellation: OnceLock::new(),
-            waits: Waits::default(),
-        };
-        (Arc::new(facts), bound)
+        (Arc::new(CallFacts::new(checked, start)), bound)
     }
 
     /// The outcome of a call that came to nothing before its handler was reached.

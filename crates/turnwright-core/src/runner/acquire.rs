@@ -236,7 +236,9 @@ impl TurnContext {
         let Some((place, _)) = found.bounds() else {
             return Ok(Vec::new());
         };
-        let turn = found.into_records().find_map(Record::into_turn);
+        let turn = found
+            .into_records()
+            .find_map(Record::downcast::<TurnRecord>);
         let query = Query::all().kind(RecordKind::ToolCall);
         let query = query.kind(RecordKind::Ledger).kind(RecordKind::Gate);
         let loaded = self.read(store, &query.after(place)).await?;

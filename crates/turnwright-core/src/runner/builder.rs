@@ -98,8 +98,8 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Adds a value that handlers and middleware get by its type: see
-    /// [`TurnContext::state`](crate::TurnContext::state). One of each type.
+    /// Adds a value that handlers and middleware get by its type: as a parameter [`State<T>`](crate::State) of a `#[tool]` function, or
+    /// with [`TurnContext::state`](crate::TurnContext::state). One of each type; an `Arc<T>` is found as `T`, too.
     pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.setup().state.put(value);
         self
@@ -353,7 +353,7 @@ impl TurnRunnerBuilder {
     ///
     /// # Errors
     /// `E_INVALID_TURN_RUNNER_CONFIG`, which names every wrong field; the error of a tool that is not well defined;
-    /// `E_TOOL_ALREADY_REGISTERED` if two have one name.
+    /// `E_TOOL_ALREADY_REGISTERED` if two have one name; `E_MISSING_STATE` if a tool needs [`state`](Self::state) that is missing.
     pub fn build(mut self) -> Result<TurnRunner, Error> {
         let (plan, setup) = (&self.plan, &self.plan.setup);
         let mut wrong = Violations::default();
@@ -389,8 +389,28 @@ impl TurnRunnerBuilder {
             .tools
             .into_iter()
             .collect::<Result<Vec<Tool>, Error>>()?;
+        check_state(&tools, &self.plan.setup)?;
         self.plan.tools = ToolRegistry::new(tools)?;
         Ok(TurnRunner::new(self.plan))
+    }
+}
+
+/// Checks that the state that tools need is there, and names all that is not.
+fn check_state(tools: &[Tool], setup: &Setup) -> Result<(), Error> {
+    let missing: Vec<String> = tools
+        .iter()
+        .flat_map(|tool| {
+            let types = tool.missing_state(&setup.state);
+            types.map(|name| format!("the tool `{}` needs state of type `{name}`", tool.name()))
+        })
+        .collect();
+    match missing.is_empty() {
+        true => Ok(()),
+        false => {
+            let missing = missing.join("; ");
+            let message = format!("{missing}: call `.state(value)` with one of each type");
+            Err(Error::new(ErrorCode::MISSING_STATE, message))
+        }
     }
 }
 

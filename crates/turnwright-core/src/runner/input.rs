@@ -82,6 +82,23 @@ impl TurnInput {
         }
     }
 
+    /// The input with which a stored turn is resumed: see [`TurnRunner::resume`](crate::TurnRunner::resume). Add what is not stored
+    /// with the turn: its own tools, observers, a deadline, a cancellation. Values for the stash replace the stored ones.
+    /// [`conversation`](Self::conversation) is needed only if several conversations have a turn of this id.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use turnwright_core::TurnInput;
+    ///
+    /// let input = TurnInput::resume("turn-1").conversation("chat-1").deadline(Duration::from_secs(60));
+    /// ```
+    pub fn resume(turn_id: impl Into<Arc<str>>) -> Self {
+        TurnInput {
+            resumes: true,
+            ..TurnInput::empty().turn_id(turn_id)
+        }
+    }
+
     /// Something that comes with the words. With a [`Message`] of your own, say it there.
     pub fn media(mut self, attached: Media) -> Self {
         self.media.push(attached);
@@ -149,7 +166,7 @@ impl TurnInput {
     /// says that it is `trusted`. Do not say that of an agent that reads what others wrote.
     ///
     /// ```
-    /// use turnwright_core::{DispatchContext, Tool, ToolContext, ToolError, TurnInput};
+    /// use turnwright_core::{DispatchContext, Tool, TurnInput};
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// # struct Task { task: String }
     ///
@@ -157,12 +174,9 @@ impl TurnInput {
     /// let librarian = turnwright_core::runner(executor).build()?;
     /// let research = Tool::typed::<Task>("research")
     ///     .description("Has a librarian look something up.")
-    ///     .handler(move |args: Task, ctx: ToolContext| {
-    ///         let librarian = librarian.clone();
-    ///         async move {
-    ///             let outcome = librarian.run(TurnInput::new(args.task).under(&ctx)).await;
-    ///             Ok::<_, ToolError>(outcome.into_answer()?)
-    ///         }
+    ///     .handler_with(librarian, async |librarian, args, ctx| {
+    ///         let outcome = librarian.run(TurnInput::new(args.task).under(&ctx)).await;
+    ///         Ok(outcome.into_answer()?)
     ///     })
     ///     .build()?;
     /// # Ok::<(), turnwright_core::Error>(())
@@ -192,16 +206,6 @@ impl TurnInput {
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = Some(limit);
         self
-    }
-
-    /// What a turn is taken up again with.
-    pub(crate) fn resuming(mut self, turn_id: &str) -> Result<Self, Error> {
-        if self.message.is_some() || self.text.is_some() || !self.media.is_empty() {
-            let message = "a turn that is taken up again says nothing new: give `TurnInput::empty()` with what else it needs";
-            return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
-        }
-        self.resumes = true;
-        Ok(self.turn_id(turn_id))
     }
 
     /// What is said, as a record.
@@ -255,3 +259,65 @@ debug_fields!(TurnInput {
     conversation,
     turn_id
 });
+
+/// The turn to resume: its id, or a [`TurnInput::resume`] with more.
+///
+/// ```
+/// use turnwright_core::TurnInput;
+/// use turnwright_core::runner::ResumeInput;
+///
+/// let by_id: ResumeInput = "turn-1".into();
+/// let with_more: ResumeInput = TurnInput::resume("turn-1").conversation("chat-1").into();
+/// ```
+#[derive(Clone, Debug)]
+pub struct ResumeInput(TurnInput);
+
+impl ResumeInput {
+    /// Names the conversation.
+    pub(crate) fn in_conversation(self, id: &Arc<str>) -> Self {
+        ResumeInput(self.0.conversation(Arc::clone(id)))
+    }
+
+    /// The id of the turn, and the input.
+    pub(crate) fn into_parts(self) -> Result<(Arc<str>, TurnInput), Error> {
+        let input = self.0;
+        let speaks = input.message.is_some() || input.text.is_some() || !input.media.is_empty();
+        match &input.turn_id {
+            Some(id) if input.resumes && !speaks => Ok((Arc::clone(id), input)),
+            _ => {
+                let message = "a resumed turn has no new message: give the turn's id, or `TurnInput::resume(turn_id)` with what else it needs";
+                Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message))
+            }
+        }
+    }
+}
+
+impl From<TurnInput> for ResumeInput {
+    fn from(input: TurnInput) -> Self {
+        ResumeInput(input)
+    }
+}
+
+impl From<&str> for ResumeInput {
+    fn from(turn_id: &str) -> Self {
+        ResumeInput(TurnInput::resume(turn_id))
+    }
+}
+
+impl From<String> for ResumeInput {
+    fn from(turn_id: String) -> Self {
+        ResumeInput(TurnInput::resume(turn_id))
+    }
+}
+
+impl From<&Arc<str>> for ResumeInput {
+    fn from(turn_id: &Arc<str>) -> Self {
+        ResumeInput(TurnInput::resume(Arc::clone(turn_id)))
+    }
+}
+
+impl From<Arc<str>> for ResumeInput {
+    fn from(turn_id: Arc<str>) -> Self {
+        ResumeInput(TurnInput::resume(turn_id))
+    }
+}

@@ -263,7 +263,7 @@ impl Play<'_> {
         let ctx = DispatchContext::of_turn(self.turn.clone());
         // Keeps the artifact tools up to date. `None` if the runner makes none.
         let mut forge = self.turn.setup().forge.map(Forge::new);
-        let _pruning = ctx.tools().bind_context(&ctx);
+        ctx.tools().bind_context(&ctx);
         ctx.turn().tell(|| EventKind::DispatchStart);
         // However it ends.
         let _end = OnDrop(|| {

@@ -12,8 +12,9 @@ use crate::tool::context::ToolContext;
 ///
 /// Add hooks with [`TurnRunnerBuilder::on_result`](crate::runner::TurnRunnerBuilder::on_result) and
 /// [`ToolBuilder::on_result`](crate::ToolBuilder::on_result). The hooks of the tool run first, then those of the runner, in the
-/// order in which they were added. Results that were found out about on a resume pass through them too, and so do those of
-/// artifact tools.
+/// order in which they were added. Results that were found out about on a resume, results that are settled by hand
+/// ([`ProposedCall::settle_with`](crate::call::ProposedCall::settle_with)) and results of artifact tools pass through them too. A
+/// record that the program stores itself does not.
 ///
 /// If a hook fails, panics or takes longer than the tool's timeout, the call fails with `E_TOOL_RESULT_WITHHELD`, and nothing of the
 /// result is kept. The hook's own error is not shown either, because it may quote the result: log it in the hook.

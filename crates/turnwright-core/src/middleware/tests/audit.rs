@@ -249,8 +249,8 @@ async fn calls_of_which_nobody_wants_a_record_are_told_too() {
     let (calls, audit) = collecting();
     let runner = runner(|ctx: DispatchContext| async move {
         let look = plain("look");
-        look.executor(&ctx).call("{}").await?;
-        look.executor(&ctx).call("[]").await.unwrap_err();
+        look.call(&ctx, "{}").await?;
+        look.call(&ctx, "[]").await.unwrap_err();
         ctx.ack()?;
         Ok(())
     })

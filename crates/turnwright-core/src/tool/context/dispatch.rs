@@ -72,8 +72,24 @@ impl DispatchContext {
         }))
     }
 
-    /// The turn that it belongs to.
+    /// Returns the turn that the dispatch belongs to.
     #[must_use]
+    // The aliases lead the compiler's suggestion here when one of these methods is called on the wrong context.
+    #[doc(alias(
+        "abort",
+        "add_usage",
+        "answer_format",
+        "artifact_limits",
+        "ensure_held",
+        "events",
+        "inline_limit",
+        "outer_tools",
+        "per_turn",
+        "reach",
+        "secret",
+        "spool",
+        "store",
+    ))]
     pub fn turn(&self) -> &TurnContext {
         &self.0.turn
     }
@@ -136,6 +152,16 @@ impl DispatchContext {
     }
 
     /// Returns a handle to the records of the turn.
+    #[doc(alias(
+        "hydrate",
+        "memories",
+        "messages",
+        "own_tool_calls",
+        "retrievables",
+        "thoughts",
+        "timeline",
+        "tool_calls"
+    ))]
     pub fn records(&self) -> TurnRecords<'_> {
         self.0.turn.records()
     }

@@ -13,7 +13,7 @@ mod turn_state;
 pub use call::ToolContext;
 pub use dispatch::{DispatchContext, WeakDispatchContext};
 pub use proposal::ProposedAnswer;
-pub use signal::{AckGuard, Signal};
+pub use signal::{AckHook, Signal};
 pub use turn::{TurnContext, WeakTurnContext};
 pub use turn_records::TurnRecords;
 

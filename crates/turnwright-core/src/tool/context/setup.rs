@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::artifact::ArtifactLimits;
 use crate::spool::Spool;
-use crate::state::State;
+use crate::state::TypeMap;
 use crate::storage::Storage;
 use crate::tool::approval::{ApprovalPolicy, Approver};
 use crate::tool::reconcile::Reconcile;
@@ -35,7 +35,7 @@ pub(crate) struct Setup {
     pub(crate) answer_retries: u32,
     pub(crate) forge: Option<ForgePolicy>,
     pub(crate) trace_content: bool,
-    pub(crate) state: State,
+    pub(crate) state: TypeMap,
 }
 
 /// The defaults that the methods of the builders name.
@@ -62,7 +62,7 @@ impl Default for Setup {
             answer_retries: 3,
             forge: Some(ForgePolicy::Stable),
             trace_content: false,
-            state: State::default(),
+            state: TypeMap::default(),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::outcome::Stop;
 use crate::record_log::Records;
 use crate::render::Taint;
 use crate::stash::Stash;
-use crate::state::State;
+use crate::state::TypeMap;
 use crate::store::ConversationId;
 use crate::task::Tasks;
 use crate::tool::registry::ToolRegistry;
@@ -50,7 +50,7 @@ pub(crate) struct TurnState {
     /// Held during a write to the store: writes keep their order.
     pub(crate) writes: tokio::sync::Mutex<()>,
     /// What executors and middleware keep for this turn.
-    pub(crate) per_turn: Mutex<State>,
+    pub(crate) per_turn: Mutex<TypeMap>,
     /// Its lease of the conversation, once it has begun under a runner.
     pub(crate) hold: OnceLock<HeldLease>,
     /// See [`TurnRecord::nonce`](crate::record::TurnRecord), once it has begun under a runner.

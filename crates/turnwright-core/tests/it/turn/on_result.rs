@@ -243,3 +243,19 @@ async fn a_result_that_was_found_out_about_passes_too() {
     let call = outcome.tool_calls().next().unwrap();
     assert_eq!(call.text().await.as_deref(), Some("receipt ***"));
 }
+
+#[tokio::test]
+async fn a_result_that_is_settled_by_hand_passes_too() {
+    let leak = tool("leak")
+        .on_result(redact)
+        .handler(|_: Value, _: ToolContext| async { "" });
+    let ctx = DispatchContext::builder()
+        .tools(ToolRegistry::new([leak.build().unwrap()]).unwrap())
+        .build();
+    let call = ctx.propose("leak", "{}").settle_with("pw=s3cret").await;
+    assert_eq!(call.text().await.as_deref(), Some("pw=***"));
+    let error = ToolError::internal("s3cret").for_model("s3cret");
+    let failed = ctx.propose("leak", "{}");
+    let failed = failed.settle_with(Err::<String, _>(error)).await;
+    assert_eq!(failed.text().await.as_deref(), Some("***"));
+}
