@@ -61,11 +61,11 @@ pub use turnwright_core::{
     Gates, History, Inline, IntoSchema, IntoToolResult, InvalidArguments, Json, Limit, Limits,
     Media, MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware, ModelUsage, Next,
     OnCollision, PendingCall, RawArgs, Record, RecordKind, Rejection, Repair, RepairKind, Reporter,
-    Retrievable, Review, Schema, SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact,
-    Stash, State, Storage, Store, StoreExt, StreamClosed, Tool, ToolBuilder, ToolCall, ToolContext,
-    ToolDescription, ToolError, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent,
-    TurnEventKind, TurnGate, TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage,
-    checksum, checksum_of_value,
+    ResultHook, Retrievable, Review, Schema, SchemaError, SchemaOptions, SchemaProblem, Spool,
+    SpooledArtifact, Stash, State, Storage, Store, StoreExt, StreamClosed, Tool, ToolBuilder,
+    ToolCall, ToolContext, ToolDescription, ToolError, ToolOutput, ToolRegistry, TrustTier, Turn,
+    TurnContext, TurnEvent, TurnEventKind, TurnGate, TurnInput, TurnOutcome, TurnRunner,
+    TurnStatus, TypedEvent, TypedOutcome, TypedTurn, Usage, checksum, checksum_of_value,
 };
 pub use turnwright_core::{
     answer, approval, artifact, artifact_tools, call, context, dispatch, error, event, gate, media,
