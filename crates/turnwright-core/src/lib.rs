@@ -48,6 +48,7 @@ pub mod record;
 mod record_log;
 pub mod render;
 pub mod runner;
+pub mod settings;
 pub mod spool;
 pub mod stash;
 mod state;
@@ -83,6 +84,7 @@ pub use schema::{
     CheckedArgs, Fault, Field, IntoSchema, InvalidArguments, Limits, RawArgs, Rejection, Repair,
     RepairKind, Schema, SchemaError, SchemaOptions, SchemaProblem,
 };
+pub use settings::{Budget, ModelSettings, ReasoningEffort, ToolChoice};
 pub use spool::{Body, ByteSender, ByteStream, Spool, StreamClosed};
 pub use stash::Stash;
 pub use state::State;

@@ -20,6 +20,11 @@ impl Violations {
         }
     }
 
+    /// Adds a text that names its field.
+    pub(crate) fn add(&mut self, why: String) {
+        self.0.push(why);
+    }
+
     /// Adds why the field's value was not admitted.
     pub(crate) fn admit(&mut self, field: &str, admitted: Result<(), Inadmissible>) {
         if let Err(why) = admitted {

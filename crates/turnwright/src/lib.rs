@@ -55,22 +55,23 @@ pub mod prelude;
 // By name, and not all: the module `tool` would stand beside the attribute of that name.
 pub use turnwright_core::gate::{GateAnswer, GateKind};
 pub use turnwright_core::{
-    Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, ByteSender,
-    ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation, DispatchContext,
-    Effects, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault, Field, FinishReason,
-    Gates, History, Inline, IntoSchema, IntoToolResult, InvalidArguments, Json, Limit, Limits,
-    Media, MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware, ModelUsage, Next,
-    OnCollision, PendingCall, RawArgs, Record, RecordKind, Rejection, Repair, RepairKind, Reporter,
-    ResultHook, Retrievable, Review, Schema, SchemaError, SchemaOptions, SchemaProblem, Spool,
-    SpooledArtifact, Stash, State, Storage, Store, StoreExt, StreamClosed, Tool, ToolBuilder,
-    ToolCall, ToolContext, ToolDescription, ToolError, ToolOutput, ToolRegistry, TrustTier, Turn,
-    TurnContext, TurnEvent, TurnEventKind, TurnGate, TurnInput, TurnOutcome, TurnRunner,
-    TurnStatus, TypedEvent, TypedOutcome, TypedTurn, Usage, checksum, checksum_of_value,
+    Approval, ApprovalPolicy, ApprovalRequest, Approver, ArtifactKind, Body, BoxError, Budget,
+    ByteSender, ByteStream, Cancellation, CheckedArgs, Concurrency, Content, Conversation,
+    DispatchContext, Effects, Error, ErrorCode, ErrorKind, Event, EventKind, Executor, Fault,
+    Field, FinishReason, Gates, History, Inline, IntoSchema, IntoToolResult, InvalidArguments,
+    Json, Limit, Limits, Media, MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware,
+    ModelSettings, ModelUsage, Next, OnCollision, PendingCall, RawArgs, ReasoningEffort, Record,
+    RecordKind, Rejection, Repair, RepairKind, Reporter, ResultHook, Retrievable, Review, Schema,
+    SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, State, Storage,
+    Store, StoreExt, StreamClosed, Tool, ToolBuilder, ToolCall, ToolChoice, ToolContext,
+    ToolDescription, ToolError, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent,
+    TurnEventKind, TurnGate, TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedEvent,
+    TypedOutcome, TypedTurn, Usage, checksum, checksum_of_value,
 };
 pub use turnwright_core::{
     answer, approval, artifact, artifact_tools, call, context, dispatch, error, event, gate, media,
-    middleware, outcome, pipeline, reconcile, record, registry, render, runner, schema, spool,
-    stash, storage, store, telemetry, transcript, trust,
+    middleware, outcome, pipeline, reconcile, record, registry, render, runner, schema, settings,
+    spool, stash, storage, store, telemetry, transcript, trust,
 };
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/tool.md")]

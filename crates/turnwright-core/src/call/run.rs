@@ -66,6 +66,9 @@ impl AdmittedCall {
             let error = cancelled(self.call.tool(), false);
             return self.not_run(error);
         }
+        if let Err(error) = self.take_permit() {
+            return self.not_run(error);
+        }
         if let Err(error) = Box::pin(self.begin(None)).await {
             return self.not_run(error);
         }
@@ -94,6 +97,11 @@ impl AdmittedCall {
         if let Some(guard) = &mut guard {
             guard.started();
         }
+        // Held until the handler has ended, however that happens.
+        let mut permit = self.permit.take();
+        if let Some(permit) = &mut permit {
+            permit.ran = true;
+        }
         let (facts, bound) = self.into_facts(start);
         let mut watch = Watch::start(&facts, start);
         let work = bound.start(ToolContext::new(Arc::clone(&facts)));
@@ -112,6 +120,7 @@ impl AdmittedCall {
         watch.span.result(&result);
         watch.end(result.as_ref().err(), abandoned);
         drop(watch);
+        drop(permit);
         RawOutcome {
             facts,
             result,

@@ -59,6 +59,7 @@ impl TurnContext {
         };
         let mut record = TurnRecord::begin(Arc::clone(self.shared_id()), stash);
         record.outer_tiers = self.outer_tiers();
+        record.settings = self.inner().parts.settings.clone();
         let record = Arc::new(record);
         // A turn begins once.
         let _ = self.inner().nonce.set(record.nonce.clone());

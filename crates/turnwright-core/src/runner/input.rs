@@ -1,7 +1,6 @@
 //! What a turn begins with.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -12,6 +11,7 @@ use crate::event::Event;
 use crate::media::Media;
 use crate::record::Message;
 use crate::schema::admit;
+use crate::settings::{Budget, ModelSettings, TurnSettings};
 use crate::stash::refused;
 use crate::tool::Tool;
 use crate::tool::context::ToolContext;
@@ -20,12 +20,12 @@ use crate::validate::Violations;
 /// What a turn begins with. Text is what the user says.
 ///
 /// ```
-/// use turnwright_core::TurnInput;
 /// use std::time::Duration;
+/// use turnwright_core::{Budget, TurnInput};
 ///
 /// let input = TurnInput::new("What broke last night?")
 ///     .conversation("ops-2026-11-16")
-///     .deadline(Duration::from_secs(120));
+///     .budget(Budget::new().time(Duration::from_secs(120)));
 /// ```
 #[derive(Clone)]
 #[must_use = "an input does nothing until a runner gets it"]
@@ -41,7 +41,7 @@ pub struct TurnInput {
     pub(crate) tools: Vec<Result<Tool, Error>>,
     pub(crate) observers: Vec<Arc<Observe>>,
     pub(crate) cancellation: Option<Cancellation>,
-    pub(crate) deadline: Option<Duration>,
+    pub(crate) settings: TurnSettings,
     /// The call that this turn is made for.
     pub(crate) under: Option<ToolContext>,
     /// Whether the policies and the taint of the turns around it apply.
@@ -75,7 +75,7 @@ impl TurnInput {
             tools: Vec::new(),
             observers: Vec::new(),
             cancellation: None,
-            deadline: None,
+            settings: TurnSettings::default(),
             under: None,
             inherits: true,
             resumes: false,
@@ -83,14 +83,14 @@ impl TurnInput {
     }
 
     /// The input with which a stored turn is resumed: see [`TurnRunner::resume`](crate::TurnRunner::resume). Add what is not stored
-    /// with the turn: its own tools, observers, a deadline, a cancellation. Values for the stash replace the stored ones.
+    /// with the turn: its own tools, observers, a cancellation. Values for the stash, instructions, settings and a budget replace the
+    /// stored ones.
     /// [`conversation`](Self::conversation) is needed only if several conversations have a turn of this id.
     ///
     /// ```
-    /// use std::time::Duration;
-    /// use turnwright_core::TurnInput;
+    /// use turnwright_core::{Budget, TurnInput};
     ///
-    /// let input = TurnInput::resume("turn-1").conversation("chat-1").deadline(Duration::from_secs(60));
+    /// let input = TurnInput::resume("turn-1").conversation("chat-1").budget(Budget::new().tool_calls(40));
     /// ```
     pub fn resume(turn_id: impl Into<Arc<str>>) -> Self {
         TurnInput {
@@ -202,9 +202,44 @@ impl TurnInput {
         self
     }
 
-    /// How long the turn may take, the time that it waits for people included.
-    pub fn deadline(mut self, limit: Duration) -> Self {
-        self.deadline = Some(limit);
+    /// Adds to the system prompt of this turn, after the instructions of the runner
+    /// ([`TurnRunnerBuilder::instructions`](super::TurnRunnerBuilder::instructions)): for what belongs to one user or one
+    /// turn. Replaces what was set here before.
+    ///
+    /// It is your own text: it is not fenced and not stored as a record. The turn's record keeps it, so that a resumed turn
+    /// has it again. Put nothing here that others wrote: a [`Retrievable`](crate::Retrievable) is fenced.
+    ///
+    /// ```
+    /// use turnwright_core::{DispatchContext, TurnInput};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+    ///     ctx.answer(ctx.instructions().unwrap_or_default()).await?;
+    ///     Ok(())
+    /// })
+    /// .instructions("You answer questions about invoices.")
+    /// .build()?;
+    /// let input = TurnInput::new("Hello").instructions("The user is Ada. Answer in German.");
+    /// let expected = "You answer questions about invoices.\n\nThe user is Ada. Answer in German.";
+    /// assert_eq!(runner.run(input).await.text, expected);
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.settings.instruct(text.into());
+        self
+    }
+
+    /// Sets model settings for this turn. Fields that are set here take precedence over those of the runner. The turn's
+    /// record keeps them, so that a resumed turn has them again.
+    pub fn settings(mut self, settings: ModelSettings) -> Self {
+        self.settings.model = settings.over(&self.settings.model);
+        self
+    }
+
+    /// Sets how much this turn may use. Limits that are set here take precedence over those of the runner. The turn's
+    /// record keeps them, so that a resumed turn has them again.
+    pub fn budget(mut self, budget: Budget) -> Self {
+        self.settings.budget = budget.over(&self.settings.budget);
         self
     }
 
@@ -219,6 +254,7 @@ impl TurnInput {
                 wrong.check_named_id(field, id);
             }
         }
+        self.settings.check(&mut wrong);
         wrong.finish(ErrorCode::INVALID_TURN_CONTEXT, "turn's input")?;
         if let Some(error) = &self.not_stashed {
             return Err(error.clone());

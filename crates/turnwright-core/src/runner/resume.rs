@@ -63,8 +63,8 @@ impl TurnRunner {
     ///   long as somebody would have had to answer.
     /// - A turn that was answered gives its answer again, and nothing runs.
     ///
-    /// Middleware of the turn's input runs again. What the turn had in its stash when it began is there again; tools that it
-    /// alone was given are not. Give them, and whatever else is not stored, with [`TurnInput::resume`]:
+    /// Middleware of the turn's input runs again. What the turn had in its stash when it began is there again, and so are its
+    /// instructions, model settings and budget, of which it has what is left. Tools that it alone was given are not. Give them, and whatever else is not stored, with [`TurnInput::resume`]:
     /// `runner.resume(TurnInput::resume("turn-1").tool(tool))`.
     ///
     /// ```
@@ -169,7 +169,9 @@ impl TurnContext {
             let found = Found { turn, place, next };
             resumable(self, &found)?;
             self.check_calls(&**store, &found).await?;
-            let record = Arc::new(found.turn.resumed());
+            let mut record = found.turn.resumed();
+            record.settings = self.settings_with(&found.turn);
+            let record = Arc::new(record);
             let hold = self.hold_on(&free, Arc::clone(&record));
             let changes = vec![
                 Change::Put(record.into()),
@@ -188,7 +190,10 @@ impl TurnContext {
                 self.stash().set(path, value.clone())?;
             }
         }
+        self.resume_settings(&found.turn);
         self.inner().usage.lock().itself += found.turn.usage;
+        let (elapsed, calls) = (found.turn.elapsed, found.turn.tool_calls);
+        self.inner().meter.resume(elapsed, calls);
         let rejected = found.turn.rejected.iter().cloned();
         self.inner().rejected.lock().extend(rejected);
         let (left, step) = self.load_own(&**store, &found).await?;

@@ -185,7 +185,7 @@ async fn a_call_that_is_cut_off_by_the_end_of_the_turn_is_told_before_the_outcom
     .turn_input(audit)
     .build()
     .unwrap();
-    let input = TurnInput::new("go").deadline(Duration::from_secs(9));
+    let input = TurnInput::new("go").budget(Budget::new().time(Duration::from_secs(9)));
     let outcome = runner.run(input).await;
     assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Time(_))));
     let calls = summary(&calls);

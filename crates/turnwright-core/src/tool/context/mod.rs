@@ -2,6 +2,7 @@
 
 mod call;
 mod dispatch;
+mod meter;
 mod outer;
 mod proposal;
 mod setup;
@@ -18,6 +19,7 @@ pub use turn::{TurnContext, WeakTurnContext};
 pub use turn_records::TurnRecords;
 
 pub(crate) use call::{Call, CallFacts, Checked};
+pub(crate) use meter::CallPermit;
 pub(crate) use outer::Outer;
 pub(crate) use proposal::Decision;
 pub(crate) use setup::Setup;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::artifact::ArtifactLimits;
+use crate::settings::TurnSettings;
 use crate::spool::Spool;
 use crate::state::TypeMap;
 use crate::storage::Storage;
@@ -29,6 +30,7 @@ pub(crate) struct Setup {
     pub(crate) artifact_limits: ArtifactLimits,
     pub(crate) parallel_calls: usize,
     pub(crate) iteration_limit: u32,
+    pub(crate) announces_last_iteration: bool,
     /// An executor's answer counts at once.
     pub(crate) auto_ack: bool,
     /// How often the model is asked again after a rejected answer.
@@ -36,6 +38,8 @@ pub(crate) struct Setup {
     pub(crate) forge: Option<ForgePolicy>,
     pub(crate) trace_content: bool,
     pub(crate) state: TypeMap,
+    /// Instructions, model settings and budget of every turn.
+    pub(crate) settings: TurnSettings,
 }
 
 /// The defaults that the methods of the builders name.
@@ -58,11 +62,13 @@ impl Default for Setup {
             artifact_limits: ArtifactLimits::default(),
             parallel_calls: 16,
             iteration_limit: 64,
+            announces_last_iteration: false,
             auto_ack: true,
             answer_retries: 3,
             forge: Some(ForgePolicy::Stable),
             trace_content: false,
             state: TypeMap::default(),
+            settings: TurnSettings::default(),
         }
     }
 }

@@ -244,7 +244,8 @@ async fn a_turn_out_of_time_says_so_in_the_model_call_that_it_cut_off() {
         ctx.reporter().usage(Usage::tokens(7, 1));
         pending().await
     };
-    let runner = turnwright_core::runner(executor).deadline(Duration::from_secs(1));
+    let runner = turnwright_core::runner(executor)
+        .budget(turnwright_core::Budget::new().time(Duration::from_secs(1)));
     runner.build().unwrap().run("hi").await;
     let seen = traced.seen();
     for name in ["chat", "invoke_agent"] {

@@ -2,6 +2,7 @@
 
 mod approval;
 mod auto_ack;
+mod budget;
 mod buses;
 mod calls;
 mod cancel;
@@ -16,6 +17,7 @@ mod on_result;
 mod order;
 mod partial;
 mod resume;
+mod settings;
 mod signals;
 mod stash;
 mod sub_agent;
