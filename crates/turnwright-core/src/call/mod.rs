@@ -27,6 +27,7 @@ mod guard;
 mod keep;
 mod proposed;
 mod recovery;
+mod result_hooks;
 mod run;
 mod settle;
 mod settle_with;

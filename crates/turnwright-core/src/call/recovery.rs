@@ -215,6 +215,8 @@ impl DispatchContext {
         checked
             .admitted()
             .was_done(call, line, output)
+            .through_hooks()
+            .await
             .settle()
             .await;
     }

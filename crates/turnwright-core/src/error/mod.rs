@@ -184,6 +184,8 @@ codes! {
     TOOL_DENIED, false, Denied, "The call was not approved; nothing was run. Do not repeat it unless you are asked to.";
     /// The handler failed or panicked.
     TOOL_DOWNSTREAM_ERROR, false, Internal, "The tool failed. Nothing more is known.";
+    /// A result hook failed, so nothing of the result is kept or shown.
+    TOOL_RESULT_WITHHELD, false, Internal, "The tool ran, but its result was withheld.";
     /// The call ran into its deadline.
     TOOL_TIMEOUT, false, Timeout, "The call ran out of time.";
     /// The call was cancelled.

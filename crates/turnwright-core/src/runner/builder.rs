@@ -14,11 +14,11 @@ use crate::pipeline::{Middleware, Pipeline};
 use crate::record::Lease;
 use crate::settings::{Budget, ModelSettings};
 use crate::storage::Storage;
-use crate::tool::Tool;
 use crate::tool::approval::{ApprovalPolicy, Approver};
 use crate::tool::context::{DispatchContext, Setup, TurnContext};
 use crate::tool::reconcile::Reconcile;
 use crate::tool::registry::ToolRegistry;
+use crate::tool::{ResultHook, Tool};
 use crate::validate::Violations;
 
 /// Events that a started turn may be ahead of its reader, unless told.
@@ -111,6 +111,13 @@ impl TurnRunnerBuilder {
     /// Default: none, so that every call may run.
     pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
         self.setup().policies.push(Arc::new(policy));
+        self
+    }
+
+    /// Adds a hook that changes the results of tools before anything of them is stored, shown in events or sent to the model: see
+    /// [`ResultHook`]. Several hooks run in the order in which they are added.
+    pub fn on_result(mut self, hook: impl ResultHook + 'static) -> Self {
+        self.setup().result_hooks.push(Arc::new(hook));
         self
     }
 

@@ -31,6 +31,7 @@ mod resume;
 mod run_loop;
 mod turn_runner;
 mod typed;
+mod typed_turn;
 
 pub use crate::event::TurnStream;
 pub use builder::{IntoTool, TurnRunnerBuilder, runner};
@@ -40,3 +41,4 @@ pub use history::History;
 pub use input::{ResumeInput, TurnInput};
 pub use turn_runner::TurnRunner;
 pub use typed::TypedOutcome;
+pub use typed_turn::{PartialAnswer, TypedEvent, TypedTurn};

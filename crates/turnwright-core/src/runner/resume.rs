@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::handle::Turn;
 use super::input::{ResumeInput, TurnInput};
 use super::turn_runner::TurnRunner;
-use super::typed::TypedOutcome;
+use super::typed_turn::TypedTurn;
 use crate::call::OpenCalls;
 use crate::error::{Error, ErrorCode};
 use crate::gate::{GateAnswer, Step};
@@ -108,9 +108,9 @@ impl TurnRunner {
     pub async fn resume_typed<T: JsonSchema + DeserializeOwned>(
         &self,
         turn: impl Into<ResumeInput>,
-    ) -> Result<TypedOutcome<T>, Error> {
+    ) -> Result<TypedTurn<T>, Error> {
         let input = self.to_resume(turn.into()).await?;
-        Ok(self.run_typed(input).await)
+        Ok(self.start_typed(input))
     }
 
     async fn to_resume(&self, turn: ResumeInput) -> Result<TurnInput, Error> {

@@ -86,7 +86,7 @@ impl TurnRunner {
     pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
         let input = input.into();
         let hub = self.hub(&input);
-        let turn = self.launch(input, None, hub);
+        let turn = self.launch(input, Ok(None), hub);
         turn.cancel_on_drop().outcome().await
     }
 
@@ -95,11 +95,19 @@ impl TurnRunner {
     ///
     /// The turn does not wait for the reader of its stream: see [`TurnStream`](super::TurnStream).
     pub fn start(&self, input: impl Into<TurnInput>) -> Turn {
-        let input = input.into();
+        self.start_as(input.into(), Ok(None))
+    }
+
+    /// Starts a turn whose answer may have a form. If the form could not be made, the turn fails before it begins.
+    pub(super) fn start_as(
+        &self,
+        input: TurnInput,
+        answer: Result<Option<Arc<AnswerFormat>>, Error>,
+    ) -> Turn {
         let hub = self.hub(&input);
         let stream = hub.subscribe(false);
         Turn {
-            handle: self.launch(input, None, hub),
+            handle: self.launch(input, answer, hub),
             stream,
         }
     }
@@ -172,7 +180,7 @@ impl TurnRunner {
     pub(crate) fn launch(
         &self,
         input: TurnInput,
-        answer: Option<Arc<AnswerFormat>>,
+        answer: Result<Option<Arc<AnswerFormat>>, Error>,
         hub: Arc<EventHub>,
     ) -> TurnHandle {
         let fresh_id = || Arc::<str>::from(new_id());
@@ -195,9 +203,9 @@ impl TurnRunner {
             let message = "a turn runs in a task of its own: call this inside of a tokio runtime";
             return failed(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         };
-        let message = match input.message() {
-            Ok(message) => message,
-            Err(error) => return failed(error),
+        let (message, answer) = match (input.message(), answer) {
+            (Ok(message), Ok(answer)) => (message, answer),
+            (Err(error), _) | (_, Err(error)) => return failed(error),
         };
         let begins = match resumed {
             true => Begins::Resumed,

@@ -8,9 +8,9 @@ use crate::settings::TurnSettings;
 use crate::spool::Spool;
 use crate::state::TypeMap;
 use crate::storage::Storage;
-use crate::tool::ForgePolicy;
 use crate::tool::approval::{ApprovalPolicy, Approver};
 use crate::tool::reconcile::Reconcile;
+use crate::tool::{ForgePolicy, ResultHook};
 
 #[derive(Clone)]
 pub(crate) struct Setup {
@@ -24,6 +24,7 @@ pub(crate) struct Setup {
     /// The spool of turns that name no conversation.
     pub(crate) unkept: Arc<dyn Spool>,
     pub(crate) policies: Vec<Arc<dyn ApprovalPolicy>>,
+    pub(crate) result_hooks: Vec<Arc<dyn ResultHook>>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) approval_timeout: Duration,
     pub(crate) inline_limit: u64,
@@ -56,6 +57,7 @@ impl Default for Setup {
             recalls_answers: true,
             suspends: false,
             policies: Vec::new(),
+            result_hooks: Vec::new(),
             approver: None,
             approval_timeout: Duration::from_secs(15 * 60),
             inline_limit: 4 * 1024,
