@@ -78,6 +78,7 @@ impl TurnRunnerBuilder {
             events: EventBus::default(),
             deadline: None,
             stream_capacity: STREAM_CAPACITY,
+            live: Arc::default(),
         };
         TurnRunnerBuilder {
             plan,

@@ -86,6 +86,7 @@ pub(crate) async fn drive(
         iterations,
     };
     turn.hub().end(|| TurnEventKind::ended(&outcome, duration));
+    turn.publish(&outcome);
     turn.end();
     outcome
 }
