@@ -44,16 +44,13 @@ fn pay(folder: &Path) -> Result<Tool, Error> {
     let (book, looked_up) = (bank(folder), bank(folder));
     Tool::typed::<Payment>("pay")
         .description("Pays somebody.")
-        .handler(move |Payment { to, amount }: Payment, ctx: ToolContext| {
-            let book = book.clone();
-            async move {
-                let line = format!("{} {amount} to {to}\n", ctx.idempotency_key());
-                let mut book = OpenOptions::new().append(true).create(true).open(book)?;
-                book.write_all(line.as_bytes())?;
-                // The bank has the money, and nobody has heard of it yet: that is when this process dies.
-                tokio::time::sleep(Duration::from_secs(600)).await;
-                Ok::<_, ToolError>("receipt 1")
-            }
+        .handler_with(book, async |book, Payment { to, amount }, ctx| {
+            let line = format!("{} {amount} to {to}\n", ctx.idempotency_key());
+            let mut book = OpenOptions::new().append(true).create(true).open(&*book)?;
+            book.write_all(line.as_bytes())?;
+            // The bank has the money, and nobody has heard of it yet: that is when this process dies.
+            tokio::time::sleep(Duration::from_secs(600)).await;
+            Ok("receipt 1")
         })
         .reconcile(move |call: UnknownCall| {
             let book = looked_up.clone();

@@ -50,21 +50,17 @@ fn research(agent: TurnRunner) -> Result<Tool, Error> {
     Tool::typed::<Task>("research")
         .description("Has a librarian find something out.")
         .effects(Effects::ReadOnly)
-        .handler(move |task: Task, ctx: ToolContext| {
-            let agent = agent.clone();
-            async move {
-                // Called off with this call, whether by its timeout, by the outer turn or by whoever waits for that; and
-                // what it uses counts there.
-                let mut turn = agent.start(TurnInput::new(task.about).under(&ctx));
-                while let Some(event) = turn.next().await {
-                    if let TurnEventKind::ToolCall(call) = event.kind {
-                        let how = if call.is_error() { "failed" } else { "is done" };
-                        ctx.progress(format!("the librarian's {} {how}", call.tool()));
-                    }
+        .handler_with(agent, async |agent, task, ctx| {
+            // Cancelled together with this call, and its usage counts there.
+            let mut turn = agent.start(TurnInput::new(task.about).under(&ctx));
+            while let Some(event) = turn.next().await {
+                if let TurnEventKind::ToolCall(call) = event.kind {
+                    let how = if call.is_error() { "failed" } else { "is done" };
+                    ctx.progress(format!("the librarian's {} {how}", call.tool()));
                 }
-                // Not vouched for, as nothing is unless the tool says `trusted`: who knows what it read.
-                Ok::<String, ToolError>(turn.await.into_answer()?)
             }
+            // Untrusted, like every result of a tool that is not marked `trusted`.
+            Ok(turn.await.into_answer()?)
         })
         .build()
 }

@@ -196,15 +196,23 @@ impl Step {
         let checked = match call.check_alone(tool) {
             // Neither an external check nor a policy decides about it.
             Ok(checked) if !checked.tool().schema().has_external() && !checked.is_reviewed() => {
-                return Step::Admitted(checked.admitted(), guard);
+                return Step::admitted(checked.admitted(), guard);
             }
-            Ok(checked) => checked,
+            Ok(checked) => match checked.context().turn().no_call_left() {
+                None => checked,
+                // Nobody is asked for a call that could not run.
+                Some(limit) => {
+                    let name = checked.tool().name();
+                    let error = checked.context().turn().refuse_call(name, &limit);
+                    return Step::Refused(checked.refuse(error), guard);
+                }
+            },
             Err(refused) => return Step::Refused(refused, guard),
         };
         let (ctx, request) = (checked.context().clone(), checked.request().clone());
         let mut decision: Decision = Box::pin(checked.decide());
         match decision.as_mut().now_or_never() {
-            Some(Ok(admitted)) => Step::Admitted(admitted, guard),
+            Some(Ok(admitted)) => Step::admitted(admitted, guard),
             Some(Err(refused)) => Step::Refused(refused, guard),
             None => Step::Waiting(Box::new(Waiting {
                 ctx,
@@ -213,6 +221,14 @@ impl Step {
                 decided: None,
                 guard,
             })),
+        }
+    }
+
+    /// A call that may run if the budget allows it: in the proposed order, for those that need no decision.
+    fn admitted(admitted: AdmittedCall, guard: Option<CallGuard>) -> Self {
+        match admitted.within_budget() {
+            Ok(admitted) => Step::Admitted(admitted, guard),
+            Err(refused) => Step::Refused(refused, guard),
         }
     }
 
@@ -267,6 +283,7 @@ impl Waiting {
 
     /// Begins it, now that it was decided; the record of a call that does not run.
     async fn begin(self, decided: Decided) -> Result<AdmittedCall, Arc<ToolCall>> {
+        let decided = decided.and_then(AdmittedCall::within_budget);
         match decided {
             Ok(mut admitted) => match admitted.begin(self.guard).await {
                 Ok(()) => Ok(admitted),

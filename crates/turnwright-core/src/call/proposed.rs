@@ -90,6 +90,10 @@ impl ProposedCall {
         self
     }
 
+    pub(super) fn into_call(self) -> Call {
+        self.call
+    }
+
     pub(super) fn request(&self) -> &CallRequest {
         &self.call.request
     }

@@ -109,10 +109,12 @@ impl DispatchContext {
             match (finding, proposed, call, line) {
                 (Finding::NotDone, Some(proposed), _, _) => run.push(proposed),
                 (Finding::Done(output), _, Some(call), Some(line)) => {
+                    self.turn().inner().meter.count_call();
                     done.push((call, line, output));
                 }
                 // Whether it took effect is unknown.
                 (_, _, call, Some(line)) => {
+                    self.turn().inner().meter.count_call();
                     records.push(Record::from(line.ended(CallState::Unknown)));
                     let gates = self
                         .turn()

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::Poll;
 
 use futures_util::FutureExt as _;
@@ -13,7 +13,7 @@ use super::admitted::AdmittedCall;
 use super::checked::CheckedCall;
 use super::guard::CallGuard;
 use super::proposed::tell_refused;
-use crate::deadline::{Cut, Waits, within};
+use crate::deadline::{Cut, within};
 use crate::effects::Effects;
 use crate::error::{Error, ErrorCode, ToolError};
 use crate::event::{EventKind, TurnEventKind};
@@ -65,6 +65,9 @@ impl AdmittedCall {
             let error = cancelled(self.call.tool(), false);
             return self.not_run(error);
         }
+        if let Err(error) = self.take_permit() {
+            return self.not_run(error);
+        }
         if let Err(error) = Box::pin(self.begin(None)).await {
             return self.not_run(error);
         }
@@ -93,6 +96,11 @@ impl AdmittedCall {
         if let Some(guard) = &mut guard {
             guard.started();
         }
+        // Held until the handler has ended, however that happens.
+        let mut permit = self.permit.take();
+        if let Some(permit) = &mut permit {
+            permit.ran = true;
+        }
         let (facts, bound) = self.into_facts(start);
         let mut watch = Watch::start(&facts, start);
         let work = bound.start(ToolContext::new(Arc::clone(&facts)));
@@ -102,6 +110,7 @@ impl AdmittedCall {
         watch.span.result(&result);
         watch.end(result.as_ref().err(), abandoned);
         drop(watch);
+        drop(permit);
         let state = match &result {
             Ok(_) => CallState::Done,
             Err(error) if error.code() == ErrorCode::TOOL_DOWNSTREAM_ERROR => CallState::Failed,
@@ -118,14 +127,7 @@ impl AdmittedCall {
 
     pub(super) fn into_facts(self, start: Instant) -> (Arc<CallFacts>, BoundHandler) {
         let CheckedCall { checked, bound } = self.call;
-        let timeout = checked.tool.timeout();
-        let facts = CallFacts {
-            checked,
-            deadline: timeout.and_then(|limit| start.checked_add(limit)),
-            cancellation: OnceLock::new(),
-            waits: Waits::default(),
-        };
-        (Arc::new(facts), bound)
+        (Arc::new(CallFacts::new(checked, start)), bound)
     }
 
     /// The outcome of a call that came to nothing before its handler was reached.

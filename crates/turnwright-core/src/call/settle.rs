@@ -8,15 +8,16 @@ use bytes::BytesMut;
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
+use super::keep::content_of;
 use super::run::{RawOutcome, cut_off};
-use crate::artifact::{ArtifactKind, Place, SpooledArtifact};
+use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::deadline::{TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::EventKind;
 use crate::media::Media;
 use crate::panic::text_of;
 use crate::record::{Record, Settled, ToolCall, ToolResults};
-use crate::spool::{Body, ByteStream, Spooled};
+use crate::spool::{Body, ByteStream};
 use crate::tool::context::CallFacts;
 use crate::tool::{Content, ToolOutput};
 
@@ -91,6 +92,9 @@ async fn keep(
     named: &mut Vec<String>,
 ) -> Result<(), Error> {
     let (tool, ctx) = (&facts.tool, &facts.call.ctx);
+    let most = tool.max_result_bytes();
+    let most = most.unwrap_or(ctx.turn().setup().max_result_bytes);
+    let mut kind = output.kind;
     let body = match output.content {
         Content::Media(media) => {
             let ids = media.iter().filter_map(Media::spool_id);
@@ -99,17 +103,28 @@ async fn keep(
                 ToolResults::Media(in_time(facts, ctx.turn().keep_media(media)).await?);
             return Ok(());
         }
+        Content::Artifact(artifact) => {
+            let artifact = artifact.of_kind(kind.unwrap_or(artifact.kind()));
+            let fits = artifact.byte_length() <= most && !settled.from_artifact_tool;
+            if fits && ctx.turn().may_share(&artifact) {
+                named.extend(artifact.spool_id().map(str::to_owned));
+                let inline = async { Ok(is_inline(facts, &artifact).await) };
+                settled.inline = in_time(facts, inline).await?;
+                settled.results = ToolResults::Artifacts(vec![artifact]);
+                return Ok(());
+            }
+            kind = Some(artifact.kind());
+            content_of(&artifact)
+        }
         Content::Body(body) => body,
     };
-    let most = tool.max_result_bytes();
-    let most = most.unwrap_or(ctx.turn().setup().max_result_bytes);
     let (body, truncated) = body.bounded(most);
     match body {
         Body::Text(answer) if settled.from_artifact_tool => {
             settled.results = ToolResults::Text(answer);
         }
         body => {
-            let kind = output.kind.unwrap_or(tool.artifact_kind());
+            let kind = kind.unwrap_or(tool.artifact_kind());
             let (artifact, inline) = in_time(facts, store(facts, body, kind)).await?;
             settled.inline = inline;
             settled.results = ToolResults::Artifacts(vec![artifact]);
@@ -207,25 +222,25 @@ async fn store(
         body => body,
     };
     let spool_id = ctx.turn().spool_id(facts.call.id.as_str());
-    let (spooled, reader) = Spooled::put(&**ctx.turn().spool(), &spool_id, body).await?;
-    let place = match ctx.turn().spool().reopens() {
-        true => Place::Spool(spooled),
-        false => Place::Reader,
+    let artifact = ctx.turn().spool_artifact(&spool_id, body, kind).await?;
+    let inline = match is_stream {
+        true => is_inline(facts, &artifact).await,
+        false => inline,
     };
-    let artifact = SpooledArtifact::placed(place, reader, kind);
-    if !is_stream {
-        return Ok((artifact, inline));
-    }
-    let length = usize::try_from(artifact.byte_length()).unwrap_or(usize::MAX);
-    let inline = match decide(length) {
+    Ok((artifact, inline))
+}
+
+/// Whether an artifact is inline.
+async fn is_inline(facts: &CallFacts, artifact: &SpooledArtifact) -> bool {
+    let (inline, limit) = (facts.tool.inline(), facts.call.ctx.turn().inline_limit());
+    match inline.decide(limit, artifact.byte_length()) {
         Some(inline) => inline,
         // What cannot be read now may be readable when it is asked for.
         None => match artifact.as_bytes().await {
             Ok(bytes) => str::from_utf8(&bytes).is_ok(),
             Err(_) => false,
         },
-    };
-    Ok((artifact, inline))
+    }
 }
 
 /// Reads a stream to its end, or until it has more than `most` bytes: then it is a stream again, from the beginning.

@@ -7,6 +7,7 @@ use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
 use crate::event::{EventBus, EventHub};
 use crate::ids::new_id;
+use crate::settings::{ModelSettings, TurnSettings};
 use crate::stash::Stash;
 use crate::storage::Storage;
 use crate::store::ConversationId;
@@ -129,6 +130,19 @@ impl DispatchContextBuilder {
         self
     }
 
+    /// Sets the system prompt that the executor reads with [`DispatchContext::instructions`].
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.setup.settings.instruct(text.into());
+        self
+    }
+
+    /// Sets the model settings that the executor reads with [`DispatchContext::settings`]. They are not validated.
+    pub fn settings(mut self, settings: ModelSettings) -> Self {
+        let TurnSettings { model, .. } = &mut self.setup.settings;
+        *model = settings.over(model);
+        self
+    }
+
     /// Makes the dispatch.
     #[must_use]
     pub fn build(self) -> DispatchContext {
@@ -149,6 +163,7 @@ impl DispatchContextBuilder {
             answer: None,
             outer: None,
             inherits: true,
+            settings: TurnSettings::default(),
             runtime: None,
         }))
     }

@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 pub use tool::ToolError;
 
+pub(crate) use tool::IntoToolError;
+
 use crate::schema::{Fault, InvalidArguments, SchemaError, SchemaProblem};
 
 type Source = Arc<dyn StdError + Send + Sync + 'static>;

@@ -1,12 +1,13 @@
 //! A turn, as far as it came.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ids::new_id;
+use crate::settings::TurnSettings;
 use crate::trust::TrustTier;
 use crate::usage::Usage;
 
@@ -23,6 +24,8 @@ pub struct TurnRecord {
     pub(crate) nonce: Option<Arc<str>>,
     /// What stood in the stash when it began.
     pub(crate) stash: Vec<(String, Value)>,
+    /// The instructions, model settings and budget of its input.
+    pub(crate) settings: TurnSettings,
     /// The tiers of the outer prompt, for a turn that runs under a call and inherits its rules.
     pub(crate) outer_tiers: Option<Vec<TrustTier>>,
     /// The id of the message that is its answer, once it has one.
@@ -37,6 +40,10 @@ pub struct TurnRecord {
     pub iterations: u32,
     /// What it used of models, as far as it was noted.
     pub usage: Usage,
+    /// The tool calls that it ran, those of turns under its calls included, as far as they were noted.
+    pub tool_calls: u64,
+    /// How long it ran, as far as it was noted. The time between two runs does not count.
+    pub elapsed: Duration,
     /// Why it has no answer, where it ended without one.
     pub error: Option<TurnFailure>,
     /// When it began.
@@ -84,6 +91,7 @@ impl TurnRecord {
             state: TurnState::Running,
             nonce: Some(new_id().into()),
             stash,
+            settings: TurnSettings::default(),
             outer_tiers: None,
             answer: None,
             proposed: None,
@@ -91,6 +99,8 @@ impl TurnRecord {
             runs: 1,
             iterations: 0,
             usage: Usage::default(),
+            tool_calls: 0,
+            elapsed: Duration::ZERO,
             error: None,
             began_at: SystemTime::now(),
             ended_at: None,

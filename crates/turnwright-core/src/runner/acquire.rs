@@ -59,6 +59,7 @@ impl TurnContext {
         };
         let mut record = TurnRecord::begin(Arc::clone(self.shared_id()), stash);
         record.outer_tiers = self.outer_tiers();
+        record.settings = self.inner().parts.settings.clone();
         let record = Arc::new(record);
         // A turn begins once.
         let _ = self.inner().nonce.set(record.nonce.clone());
@@ -236,7 +237,9 @@ impl TurnContext {
         let Some((place, _)) = found.bounds() else {
             return Ok(Vec::new());
         };
-        let turn = found.into_records().find_map(Record::into_turn);
+        let turn = found
+            .into_records()
+            .find_map(Record::downcast::<TurnRecord>);
         let query = Query::all().kind(RecordKind::ToolCall);
         let query = query.kind(RecordKind::Ledger).kind(RecordKind::Gate);
         let loaded = self.read(store, &query.after(place)).await?;

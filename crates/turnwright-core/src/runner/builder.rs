@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{Event, EventBus};
 use crate::pipeline::{Middleware, Pipeline};
 use crate::record::Lease;
+use crate::settings::{Budget, ModelSettings};
 use crate::storage::Storage;
 use crate::tool::Tool;
 use crate::tool::approval::{ApprovalPolicy, Approver};
@@ -76,7 +77,6 @@ impl TurnRunnerBuilder {
             dispatch_input: Pipeline::new("dispatch-input", dispatch, over),
             dispatch_output: Pipeline::new("dispatch-output", dispatch, over),
             events: EventBus::default(),
-            deadline: None,
             stream_capacity: STREAM_CAPACITY,
             live: Arc::default(),
         };
@@ -99,8 +99,8 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// Adds a value that handlers and middleware get by its type: see
-    /// [`TurnContext::state`](crate::TurnContext::state). One of each type.
+    /// Adds a value that handlers and middleware get by its type: as a parameter [`State<T>`](crate::State) of a `#[tool]` function, or
+    /// with [`TurnContext::state`](crate::TurnContext::state). One of each type; an `Arc<T>` is found as `T`, too.
     pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.setup().state.put(value);
         self
@@ -180,6 +180,34 @@ impl TurnRunnerBuilder {
         self
     }
 
+    /// Sets the system prompt of every turn, for every executor.
+    ///
+    /// It is your own text: it is not fenced and not stored as a record. Models send it before everything else, so keep it
+    /// the same for all turns; what belongs to one user or turn goes into
+    /// [`TurnInput::instructions`](crate::TurnInput::instructions), which is added after it. A resumed turn gets the
+    /// instructions of the runner that resumes it. Default: none.
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.setup().settings.instruct(text.into());
+        self
+    }
+
+    /// Sets the model settings of every turn. Fields that are set here replace those that were set before, and take
+    /// precedence over the model's own; [`TurnInput::settings`](crate::TurnInput::settings) takes precedence over them.
+    /// Default: none.
+    pub fn settings(mut self, settings: ModelSettings) -> Self {
+        let model = &mut self.setup().settings.model;
+        *model = settings.over(model);
+        self
+    }
+
+    /// Sets how much every turn may use. Limits that are set here replace those that were set before;
+    /// [`TurnInput::budget`](crate::TurnInput::budget) takes precedence over them. Default: unlimited.
+    pub fn budget(mut self, budget: Budget) -> Self {
+        let own = &mut self.setup().settings.budget;
+        *own = budget.over(own);
+        self
+    }
+
     /// Sets how much of the earlier conversation a turn starts with. It is loaded before the turn's input middleware runs.
     ///
     /// Default: [`History::all`]. Turns that name no conversation have no history.
@@ -251,9 +279,17 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// The most iterations of a dispatch. 64 unless told.
+    /// Sets the maximum number of iterations of a dispatch. The turn then ends with
+    /// [`Limit::Iterations`](crate::Limit::Iterations). Default: 64.
     pub fn iteration_limit(mut self, most: u32) -> Self {
         self.setup().iteration_limit = most;
+        self
+    }
+
+    /// Whether the model is told when its last iteration begins, so that it answers with what it has. An iteration limit of
+    /// one is not announced. Default: `false`.
+    pub fn announce_last_iteration(mut self, yes: bool) -> Self {
+        self.setup().announces_last_iteration = yes;
         self
     }
 
@@ -310,12 +346,6 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// How long a turn may take, where its input says nothing else.
-    pub fn deadline(mut self, limit: Duration) -> Self {
-        self.plan.deadline = Some(limit);
-        self
-    }
-
     /// How tools for artifacts are forged before each iteration. [`ForgePolicy::Stable`] unless told.
     pub fn artifact_tools(mut self, policy: ForgePolicy) -> Self {
         self.setup().forge = Some(policy);
@@ -347,7 +377,7 @@ impl TurnRunnerBuilder {
     ///
     /// # Errors
     /// `E_INVALID_TURN_RUNNER_CONFIG`, which names every wrong field; the error of a tool that is not well defined;
-    /// `E_TOOL_ALREADY_REGISTERED` if two have one name.
+    /// `E_TOOL_ALREADY_REGISTERED` if two have one name; `E_MISSING_STATE` if a tool needs [`state`](Self::state) that is missing.
     pub fn build(mut self) -> Result<TurnRunner, Error> {
         let (plan, setup) = (&self.plan, &self.plan.setup);
         let mut wrong = Violations::default();
@@ -372,8 +402,7 @@ impl TurnRunnerBuilder {
         // Shorter ones would be over before a store has written them.
         let holds = (SHORTEST_LEASE..=Lease::LONGEST).contains(&setup.lease);
         wrong.check("lease", holds, "must be from 100 milliseconds to an hour");
-        let lasts = plan.deadline.is_none_or(|limit| !limit.is_zero());
-        wrong.check("deadline", lasts, "is zero: no turn could end in time");
+        setup.settings.check(&mut wrong);
         wrong.finish(ErrorCode::INVALID_TURN_RUNNER_CONFIG, "runner")?;
         setup.storage.secret().map_err(|error| {
             let message = "the operating system provides no randomness: set `.storage(…)` with a secret that you stored";
@@ -383,8 +412,28 @@ impl TurnRunnerBuilder {
             .tools
             .into_iter()
             .collect::<Result<Vec<Tool>, Error>>()?;
+        check_state(&tools, &self.plan.setup)?;
         self.plan.tools = ToolRegistry::new(tools)?;
         Ok(TurnRunner::new(self.plan))
+    }
+}
+
+/// Checks that the state that tools need is there, and names all that is not.
+fn check_state(tools: &[Tool], setup: &Setup) -> Result<(), Error> {
+    let missing: Vec<String> = tools
+        .iter()
+        .flat_map(|tool| {
+            let types = tool.missing_state(&setup.state);
+            types.map(|name| format!("the tool `{}` needs state of type `{name}`", tool.name()))
+        })
+        .collect();
+    match missing.is_empty() {
+        true => Ok(()),
+        false => {
+            let missing = missing.join("; ");
+            let message = format!("{missing}: call `.state(value)` with one of each type");
+            Err(Error::new(ErrorCode::MISSING_STATE, message))
+        }
     }
 }
 

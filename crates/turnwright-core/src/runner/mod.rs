@@ -41,6 +41,6 @@ pub use builder::{IntoTool, TurnRunnerBuilder, runner};
 pub use conversation::Conversation;
 pub use handle::{Turn, TurnHandle};
 pub use history::History;
-pub use input::TurnInput;
+pub use input::{ResumeInput, TurnInput};
 pub use turn_runner::TurnRunner;
 pub use typed::TypedOutcome;

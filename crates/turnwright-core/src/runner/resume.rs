@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::handle::Turn;
-use super::input::TurnInput;
+use super::input::{ResumeInput, TurnInput};
 use super::turn_runner::TurnRunner;
 use super::typed::TypedOutcome;
 use crate::call::OpenCalls;
@@ -64,8 +64,9 @@ impl TurnRunner {
     ///   long as somebody would have had to answer.
     /// - A turn that was answered gives its answer again, and nothing runs.
     ///
-    /// Middleware of the turn's input runs again. What the turn had in its stash when it began is there again; tools that it
-    /// alone was given are not: see [`TurnRunner::resume_with`].
+    /// Middleware of the turn's input runs again. What the turn had in its stash when it began is there again, and so are its
+    /// instructions, model settings and budget, of which it has what is left. Tools that it alone was given are not. Give them, and whatever else is not stored, with [`TurnInput::resume`]:
+    /// `runner.resume(TurnInput::resume("turn-1").tool(tool))`.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering};
@@ -91,37 +92,29 @@ impl TurnRunner {
     /// ```
     ///
     /// # Errors
-    /// `E_UNKNOWN_TURN` if the store has none of this id (a turn whose input named no conversation is not stored), or several conversations have: name yours by
-    /// [`TurnRunner::resume_with`]. What else may stand in its way is told by its outcome: `E_TURN_HELD` while somebody else
+    /// `E_UNKNOWN_TURN` if the store has none of this id (a turn whose input named no conversation is not stored), or several conversations have: name yours with
+    /// `TurnInput::resume(id).conversation(…)`; `E_INVALID_TURN_CONTEXT` if an input is given that is not from
+    /// [`TurnInput::resume`]. What else may stand in its way is told by its outcome: `E_TURN_HELD` while somebody else
     /// runs it, `E_TURN_NOT_RESUMABLE` once the conversation went on without it.
-    pub async fn resume(&self, turn_id: &str) -> Result<Turn, Error> {
-        self.resume_with(turn_id, TurnInput::empty()).await
+    pub async fn resume(&self, turn: impl Into<ResumeInput>) -> Result<Turn, Error> {
+        Ok(self.start(self.to_resume(turn.into()).await?))
     }
 
-    /// As [`TurnRunner::resume`], with what the turn cannot have kept: its conversation where several have a turn of this id,
-    /// tools of its own, observers, a deadline, a cancellation. What stands in its stash counts over what was kept.
+    /// Resumes a turn whose answer must be of a type: see [`TurnRunner::resume`] and [`TurnRunner::run_typed`].
     ///
     /// # Errors
-    /// As [`TurnRunner::resume`]; `E_INVALID_TURN_CONTEXT` if the input says something.
-    pub async fn resume_with(&self, turn_id: &str, input: TurnInput) -> Result<Turn, Error> {
-        Ok(self.start(self.to_resume(turn_id, input).await?))
-    }
-
-    /// As [`TurnRunner::resume_with`], of a turn whose answer must be of a type: see [`TurnRunner::run_typed`].
-    ///
-    /// # Errors
-    /// As [`TurnRunner::resume_with`].
+    /// As [`TurnRunner::resume`].
     pub async fn resume_typed<T: JsonSchema + DeserializeOwned>(
         &self,
-        turn_id: &str,
-        input: TurnInput,
+        turn: impl Into<ResumeInput>,
     ) -> Result<TypedOutcome<T>, Error> {
-        let input = self.to_resume(turn_id, input).await?;
+        let input = self.to_resume(turn.into()).await?;
         Ok(self.run_typed(input).await)
     }
 
-    async fn to_resume(&self, turn_id: &str, input: TurnInput) -> Result<TurnInput, Error> {
-        let input = input.resuming(turn_id)?;
+    async fn to_resume(&self, turn: ResumeInput) -> Result<TurnInput, Error> {
+        let (turn_id, input) = turn.into_parts()?;
+        let turn_id = &*turn_id;
         let store = self.storage().store();
         if let Some(conversation) = &input.conversation {
             let conversation_id = ConversationId::new(Arc::clone(conversation));
@@ -140,7 +133,7 @@ impl TurnRunner {
             several => {
                 let (count, turn_id) = (several.len(), escape(turn_id, 80));
                 let message = format!(
-                    "{count} conversations have a turn `{turn_id}`: say which with `resume_with` and `TurnInput::conversation`"
+                    "{count} conversations have a turn `{turn_id}`: say which with `TurnInput::resume(turn_id).conversation(…)`"
                 );
                 Err(Error::new(ErrorCode::UNKNOWN_TURN, message))
             }
@@ -152,7 +145,7 @@ impl TurnContext {
     /// Takes the turn up again. `None` if it has its answer, and nothing is left to do.
     pub(crate) async fn take_up(&self) -> Result<Option<Resumed>, Error> {
         let Some(store) = self.record_store() else {
-            return Err(unknown(self.turn_id(), self.conversation_id()));
+            return Err(unnamed(self.turn_id()));
         };
         let mut tries = 0;
         let found = loop {
@@ -177,7 +170,9 @@ impl TurnContext {
             let found = Found { turn, place, next };
             resumable(self, &found)?;
             self.check_calls(&**store, &found).await?;
-            let record = Arc::new(found.turn.resumed());
+            let mut record = found.turn.resumed();
+            record.settings = self.settings_with(&found.turn);
+            let record = Arc::new(record);
             let hold = self.hold_on(&free, Arc::clone(&record));
             let changes = vec![
                 Change::Put(record.into()),
@@ -196,7 +191,10 @@ impl TurnContext {
                 self.stash().set(path, value.clone())?;
             }
         }
+        self.resume_settings(&found.turn);
         self.inner().usage.lock().itself += found.turn.usage;
+        let (elapsed, calls) = (found.turn.elapsed, found.turn.tool_calls);
+        self.inner().meter.resume(elapsed, calls);
         let rejected = found.turn.rejected.iter().cloned();
         self.inner().rejected.lock().extend(rejected);
         let (left, step) = self.load_own(&**store, &found).await?;
@@ -225,7 +223,7 @@ impl TurnContext {
     fn last_said(&self) -> Option<Arc<Message>> {
         let mut records = self.records().timeline().into_iter().rev();
         let last = records.find(|record| !matches!(record, Record::Thought(_)));
-        last.and_then(Record::into_message)
+        last.and_then(Record::downcast::<Message>)
             .filter(|message| message.is_answer())
     }
 
@@ -326,6 +324,14 @@ fn unstored(turn_id: &str) -> Error {
     let turn_id = escape(turn_id, 80);
     let message = format!(
         "the store has no turn `{turn_id}`: it never ran here, was deleted, or was started without `TurnInput::conversation`, and such turns are not stored"
+    );
+    Error::new(ErrorCode::UNKNOWN_TURN, message)
+}
+
+fn unnamed(turn_id: &str) -> Error {
+    let turn_id = escape(turn_id, 80);
+    let message = format!(
+        "the turn `{turn_id}` is resumed in its conversation: name that with `TurnInput::conversation`, or call `runner.resume`, which finds it"
     );
     Error::new(ErrorCode::UNKNOWN_TURN, message)
 }

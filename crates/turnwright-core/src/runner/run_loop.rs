@@ -3,7 +3,6 @@
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use serde_json::Value;
@@ -14,7 +13,7 @@ use super::resume::Resumed;
 use super::turn_runner::Plan;
 use crate::artifact_tools::Forge;
 use crate::call::OpenCalls;
-use crate::deadline::{Cut, TimeLimit, within};
+use crate::deadline::{Cut, TimeLimit, cut_at, within};
 use crate::error::{BoxError, Error, ErrorCode};
 use crate::event::{EventKind, TurnEventKind};
 use crate::gate::Step;
@@ -27,12 +26,7 @@ use crate::telemetry::{self, ModelSpan};
 use crate::tool::context::{DispatchContext, Signal, TurnContext};
 
 /// Runs a turn to its end, whatever happens in it.
-pub(crate) async fn drive(
-    plan: Arc<Plan>,
-    turn: TurnContext,
-    begins: Begins,
-    deadline: Option<Duration>,
-) -> TurnOutcome {
+pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) -> TurnOutcome {
     let start = Instant::now();
     turn.tell(|| EventKind::TurnStart {
         resumed: matches!(begins, Begins::Resumed),
@@ -47,7 +41,7 @@ pub(crate) async fn drive(
     // Apart, so that it is held once.
     let steps = Box::pin(play.steps(begins));
     let played = async {
-        let ended = play_out(&turn, deadline, steps).await;
+        let ended = play_out(&turn, steps).await;
         // What was begun is closed before the end is told; calls that somebody took elsewhere are cut off.
         turn.cancellation().cancel();
         turn.inner().open_calls.wait().await;
@@ -151,22 +145,18 @@ impl From<TurnStatus> for End {
     }
 }
 
-/// Plays a turn to its end. A deadline calls it off, and so does a panic that nobody else caught.
+/// Plays a turn to its end. The end of its time calls it off, and so does a panic that nobody else caught.
 async fn play_out(
     turn: &TurnContext,
-    deadline: Option<Duration>,
     work: impl Future<Output = Result<TurnStatus, End>> + Unpin,
 ) -> End {
     let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
-    let mut ended = match deadline {
-        None => Ok(work.as_mut().await),
-        // The deadline calls the turn off, which then ends by itself.
-        Some(_) => within(TimeLimit::from_now(deadline), None, work.as_mut()).await,
-    };
+    // The end of its time calls the turn off, which then ends by itself. A resumed turn learns on its way how much is left.
+    let mut ended = cut_at(|| turn.time_is_up_at(), None, work.as_mut()).await;
     if let Err(cut) = ended {
         match cut {
             Cut::NoTimer => {
-                let message = "a deadline needs a tokio runtime with its timer enabled";
+                let message = "a time budget needs a tokio runtime with its timer enabled";
                 turn.fail(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
             }
             Cut::Timeout(limit) => turn.reach(Limit::Time(limit)),
@@ -264,7 +254,7 @@ impl Play<'_> {
         let ctx = DispatchContext::of_turn(self.turn.clone());
         // Keeps the artifact tools up to date. `None` if the runner makes none.
         let mut forge = self.turn.setup().forge.map(Forge::new);
-        let _pruning = ctx.tools().bind_context(&ctx);
+        ctx.tools().bind_context(&ctx);
         ctx.turn().tell(|| EventKind::DispatchStart);
         // However it ends.
         let _end = OnDrop(|| {
@@ -277,7 +267,13 @@ impl Play<'_> {
         loop {
             // Iterations that wait for nobody are not to keep the turn from being called off.
             tokio::task::coop::consume_budget().await;
-            let most = ctx.most_iterations();
+            // Calls that were left open are settled in any case, as not run if the budget does not allow them; and an answer
+            // that was proposed is decided on.
+            let begins = matches!(first, First::Execute);
+            if let Some(limit) = self.turn.limit_reached().filter(|_| begins) {
+                return Err(TurnStatus::Limit(limit).into());
+            }
+            let most = self.turn.setup().iteration_limit;
             if ctx.iteration() >= most {
                 return Err(TurnStatus::Limit(Limit::Iterations(most)).into());
             }
@@ -285,6 +281,7 @@ impl Play<'_> {
             let first = std::mem::take(&mut first);
             self.iterate(&ctx, forge.as_mut(), first, &mut retries)
                 .await?;
+            self.turn.note_use_outside().await;
             match ctx.signal() {
                 Some(Signal::Ack) => return Ok(TurnStatus::Answered),
                 Some(Signal::Nack) => return Ok(TurnStatus::Nacked(ctx.nacked())),
@@ -307,6 +304,7 @@ impl Play<'_> {
         let iteration = ctx.begin_iteration();
         ctx.turn().tell(|| EventKind::IterationStart { iteration });
         let _end = OnDrop(|| ctx.turn().tell(|| EventKind::IterationEnd { iteration }));
+        self.announce_last(iteration).await?;
         if let Some(forge) = forge {
             forge.refresh(ctx.turn()).map_err(TurnStatus::Failed)?;
         }
@@ -333,6 +331,20 @@ impl Play<'_> {
             false if ctx.is_over() => Ok(()),
             false => through(&self.plan.dispatch_output, ctx).await,
         }
+    }
+
+    /// Tells the model that this is its last iteration, if the runner announces that.
+    async fn announce_last(&self, iteration: u32) -> Result<(), End> {
+        let setup = self.turn.setup();
+        let is_last = iteration == setup.iteration_limit && iteration > 1;
+        if !is_last || !setup.announces_last_iteration {
+            return Ok(());
+        }
+        let text = "This is your last step in this turn: call no more tools, and answer with what you have.";
+        let message = Message::framework(text).build();
+        let message = message.map_err(TurnStatus::Failed)?;
+        let stored = Box::pin(self.turn.records().store(message)).await;
+        Ok(stored.map_err(TurnStatus::Failed)?)
     }
 
     /// Runs the executor. Returns whether it proposed an answer.

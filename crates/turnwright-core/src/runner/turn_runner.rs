@@ -45,7 +45,6 @@ pub(crate) struct Plan {
     pub(crate) dispatch_input: Pipeline<DispatchContext>,
     pub(crate) dispatch_output: Pipeline<DispatchContext>,
     pub(crate) events: EventBus,
-    pub(crate) deadline: Option<Duration>,
     pub(crate) stream_capacity: usize,
     pub(crate) live: Arc<LiveTurns>,
 }
@@ -209,7 +208,6 @@ impl TurnRunner {
                 stash: input.stash.clone(),
             },
         };
-        let deadline = input.deadline.or(self.0.deadline);
         let under = input.under.clone();
         let mut parts = match self.parts(input, &turn_id, &conversation) {
             Ok(parts) => parts,
@@ -233,7 +231,7 @@ impl TurnRunner {
                 live.remove(&turn);
             }
         });
-        let work = drive(Arc::clone(&self.0), turn, begins, deadline);
+        let work = drive(Arc::clone(&self.0), turn, begins);
         let work = span.instrument(async move {
             let _ends = ends;
             work.await
@@ -242,15 +240,7 @@ impl TurnRunner {
         let cancels = under.is_some();
         let task = match under {
             None => runtime.spawn(work),
-            Some(call) => {
-                let outer = call.turn().clone();
-                let work = async move {
-                    let outcome = work.await;
-                    outer.add_usage_below(outcome.usage);
-                    outcome
-                };
-                call.turn().inner().tasks.spawn_on(work, &runtime)
-            }
+            Some(call) => call.turn().inner().tasks.spawn_on(work, &runtime),
         };
         TurnHandle {
             turn_id,
@@ -300,6 +290,7 @@ impl TurnRunner {
             answer: None,
             outer: (input.under.as_ref()).map(|call| Outer::new(call, input.inherits)),
             inherits: input.inherits,
+            settings: input.settings,
             runtime: None,
         })
     }

@@ -216,7 +216,7 @@ pub trait StoreExt: Store {
     /// As [`Store::load`].
     async fn lease(&self, conversation: &ConversationId) -> Result<Option<Arc<Lease>>, StoreError> {
         let found = self.get(conversation, RecordKind::Lease, Lease::ID).await?;
-        Ok(found.and_then(Record::into_lease))
+        Ok(found.and_then(Record::downcast::<Lease>))
     }
 
     /// The calls that began and did not end. Either they are running, or their process died before they ended, and they may or

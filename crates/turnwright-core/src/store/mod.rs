@@ -158,43 +158,51 @@ pub trait Store: Send + Sync {
     fn spool(&self) -> Option<Arc<dyn Spool>>;
 }
 
-/// Implements [`Store`] for pointers to one.
-macro_rules! forward {
-    ($($pointer:ty),+) => {$(
-        #[async_trait]
-        impl<S: Store + ?Sized> Store for $pointer {
-            async fn apply(&self, conversation: &ConversationId, batch: Batch) -> Result<Revision, StoreError> {
-                (**self).apply(conversation, batch).await
-            }
+#[async_trait]
+impl<S: Store + ?Sized> Store for Arc<S> {
+    async fn apply(
+        &self,
+        conversation: &ConversationId,
+        batch: Batch,
+    ) -> Result<Revision, StoreError> {
+        (**self).apply(conversation, batch).await
+    }
 
-            async fn load(&self, conversation: &ConversationId, query: &Query) -> Result<Loaded, StoreError> {
-                (**self).load(conversation, query).await
-            }
+    async fn load(
+        &self,
+        conversation: &ConversationId,
+        query: &Query,
+    ) -> Result<Loaded, StoreError> {
+        (**self).load(conversation, query).await
+    }
 
-            async fn conversations(&self, filter: &ConversationFilter) -> Result<Vec<ConversationId>, StoreError> {
-                (**self).conversations(filter).await
-            }
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<ConversationId>, StoreError> {
+        (**self).conversations(filter).await
+    }
 
-            async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
-                (**self).find_turns(filter).await
-            }
+    async fn find_turns(&self, filter: &TurnFilter) -> Result<Vec<FoundTurn>, StoreError> {
+        (**self).find_turns(filter).await
+    }
 
-            async fn changed(&self, conversation: &ConversationId, since: Revision) -> Result<Changes, StoreError> {
-                (**self).changed(conversation, since).await
-            }
+    async fn changed(
+        &self,
+        conversation: &ConversationId,
+        since: Revision,
+    ) -> Result<Changes, StoreError> {
+        (**self).changed(conversation, since).await
+    }
 
-            fn is_persistent(&self) -> bool {
-                (**self).is_persistent()
-            }
+    fn is_persistent(&self) -> bool {
+        (**self).is_persistent()
+    }
 
-            fn spool(&self) -> Option<Arc<dyn Spool>> {
-                (**self).spool()
-            }
-        }
-    )+};
+    fn spool(&self) -> Option<Arc<dyn Spool>> {
+        (**self).spool()
+    }
 }
-
-forward!(Arc<S>, Box<S>, &S);
 
 /// The id of a conversation: the unit that records, leases and turns belong to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

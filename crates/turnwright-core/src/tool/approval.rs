@@ -48,6 +48,11 @@ use crate::tool::context::DispatchContext;
 ///     .build()?;
 /// # Ok::<(), turnwright_core::Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an approval policy",
+    label = "expected a policy",
+    note = "use `always(\"…\")`, `before_writes(\"…\")` or `when(|call| …, \"…\")` of `turnwright::approval`, or a function `fn(&PendingCall<'_>) -> Review`"
+)]
 #[async_trait]
 pub trait ApprovalPolicy: Send + Sync {
     /// Decides. A policy that panics has decided to deny.

@@ -139,6 +139,11 @@ impl Finding {
 }
 
 /// Finds out what became of calls. A closure from [`UnknownCall`] to a future of a [`Finding`] is one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot find out whether a call took effect",
+    label = "expected an async function over `UnknownCall`",
+    note = "write `async fn find(call: UnknownCall) -> Result<Finding, BoxError>`, with the types of `turnwright::reconcile`"
+)]
 #[async_trait]
 pub trait Reconcile: Send + Sync {
     /// What became of this call. An error counts as [`Finding::Unknown`], and operators are told.

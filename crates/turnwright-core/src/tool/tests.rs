@@ -236,7 +236,7 @@ async fn validate_says_what_the_executor_would() {
     }
     let tool = Tool::typed::<Args>("t")
         .description("Takes a number.")
-        .external("not_seven", |args| async move {
+        .check("not_seven", |args| async move {
             if args["n"] == 7 {
                 Err(Rejection::at("/n", "is seven"))
             } else {
@@ -254,10 +254,7 @@ async fn validate_says_what_the_executor_would() {
         "{",
         r#"{"n": 1, "n": 1}"#,
     ] {
-        let (validated, ran) = (
-            tool.validate(args).await,
-            tool.executor(&ctx).call(args).await,
-        );
+        let (validated, ran) = (tool.validate(args).await, tool.call(&ctx, args).await);
         match (validated, ran) {
             (Ok(checked), Ok(output)) => {
                 assert_eq!(output.as_text(), Some(&*checked.value()["n"].to_string()));

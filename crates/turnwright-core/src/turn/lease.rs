@@ -51,7 +51,7 @@ impl TurnContext {
         let mut shared = hold.record.lock();
         let record = Arc::make_mut(&mut shared);
         change(record);
-        record.usage = self.usage();
+        self.note_use(record);
         Some(Record::from(Arc::clone(&shared)))
     }
 
@@ -145,7 +145,8 @@ impl TurnContext {
             return;
         }
         let mut record = hold.record.lock().ended(how.state(), how.failure());
-        (record.usage, record.iterations) = (self.usage(), iterations);
+        record.iterations = iterations;
+        self.note_use(&mut record);
         // If something could not be written, the next holder looks at what was left open.
         let left = self
             .inner()

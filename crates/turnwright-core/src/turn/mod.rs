@@ -1,9 +1,11 @@
 //! What a turn does with its state: stores records, keeps its lease, waits at gates, stops.
 
+mod budget;
 mod lease;
 mod log;
 mod media;
 mod replay;
+mod settings;
 mod state;
 mod stop;
 mod wait;

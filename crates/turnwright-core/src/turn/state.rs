@@ -1,6 +1,6 @@
 //! What is yours, for handlers and middleware to reach: a database, a client.
 
-use std::any::{TypeId, type_name};
+use std::any::type_name;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorCode};
@@ -34,7 +34,7 @@ impl TurnContext {
             return value;
         }
         let made = Arc::new(made);
-        values.0.insert(TypeId::of::<T>(), Arc::clone(&made) as _);
+        values.put_shared(Arc::clone(&made));
         made
     }
 

@@ -85,6 +85,12 @@ impl TurnContext {
                     batch.changes.push(renewal);
                     renewed = Some((hold, since));
                 }
+                let has_turn = |change: &Change| matches!(change, Change::Put(Record::Turn(_)));
+                if !batch.changes.iter().any(has_turn) {
+                    let along = !batch.changes.is_empty();
+                    let used = turn.unnoted_use(hold, along);
+                    batch.changes.extend(used.map(Change::Put));
+                }
                 if batch.changes.is_empty() {
                     // Somebody else has renewed it meanwhile.
                     return Ok(());

@@ -27,16 +27,16 @@ use crate::tool::{Meta, Tool};
 /// with `ctx.turn()`.
 ///
 /// ```
-/// use turnwright_core::{Tool, ToolContext};
-/// use serde_json::{Value, json};
+/// use turnwright_core::Tool;
+/// use serde_json::json;
 ///
 /// let tool = Tool::dynamic("pay", json!({ "type": "object" }))
 ///     .description("Pays the bill.")
-///     .handler(|_args: Value, ctx: ToolContext| async move {
+///     .handler(async |_args, ctx| {
 ///         ctx.progress("calling the bank");
 ///         ctx.stash().set("paid", true)?;
 ///         // Hand this to the bank as its idempotency key:
-///         Ok::<_, turnwright_core::ToolError>(ctx.idempotency_key())
+///         Ok(ctx.idempotency_key())
 ///     })
 ///     .build()?;
 /// # Ok::<(), turnwright_core::Error>(())
@@ -55,6 +55,17 @@ pub(crate) struct CallFacts {
 }
 
 impl CallFacts {
+    /// A call that starts now.
+    pub(crate) fn new(checked: Box<Checked>, start: Instant) -> Self {
+        let timeout = checked.tool.timeout();
+        CallFacts {
+            checked,
+            deadline: timeout.and_then(|limit| start.checked_add(limit)),
+            cancellation: OnceLock::new(),
+            waits: Waits::default(),
+        }
+    }
+
     /// How long it may take.
     pub(crate) fn time(&self, start: Instant) -> TimeLimit<'_> {
         TimeLimit {
@@ -166,6 +177,20 @@ impl ToolContext {
 impl ToolContext {
     /// Returns the dispatch in which the call runs.
     #[must_use]
+    // The aliases lead the compiler's suggestion here when one of these methods is called on the wrong context.
+    #[doc(alias(
+        "ack",
+        "answer",
+        "call",
+        "call_tools",
+        "iteration",
+        "nack",
+        "on_ack",
+        "propose",
+        "reporter",
+        "signal",
+        "tools",
+    ))]
     pub fn dispatch(&self) -> &DispatchContext {
         &self.0.call.ctx
     }
@@ -173,6 +198,24 @@ impl ToolContext {
     /// Returns the turn in which the call runs. Its `wait_for` and `cancellation` are the turn's, not the call's: waiting there
     /// counts against the call's time limit, and the cancellation does not fire when that is over.
     #[must_use]
+    // The aliases lead the compiler's suggestion here when one of these methods is called on the wrong context.
+    #[doc(alias(
+        "abort",
+        "add_usage",
+        "answer_format",
+        "artifact_limits",
+        "events",
+        "inline_limit",
+        "input",
+        "outer_tools",
+        "per_turn",
+        "reach",
+        "secret",
+        "spool",
+        "store",
+        "taint",
+        "usage",
+    ))]
     pub fn turn(&self) -> &TurnContext {
         self.dispatch().turn()
     }
@@ -190,6 +233,16 @@ impl ToolContext {
     }
 
     /// Returns a handle to the records of the turn.
+    #[doc(alias(
+        "hydrate",
+        "memories",
+        "messages",
+        "own_tool_calls",
+        "retrievables",
+        "thoughts",
+        "timeline",
+        "tool_calls"
+    ))]
     pub fn records(&self) -> TurnRecords<'_> {
         self.turn().records()
     }

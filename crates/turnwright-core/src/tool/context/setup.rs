@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::artifact::ArtifactLimits;
+use crate::settings::TurnSettings;
 use crate::spool::Spool;
-use crate::state::State;
+use crate::state::TypeMap;
 use crate::storage::Storage;
 use crate::tool::ForgePolicy;
 use crate::tool::approval::{ApprovalPolicy, Approver};
@@ -28,13 +29,16 @@ pub(crate) struct Setup {
     pub(crate) artifact_limits: ArtifactLimits,
     pub(crate) parallel_calls: usize,
     pub(crate) iteration_limit: u32,
+    pub(crate) announces_last_iteration: bool,
     /// An executor's answer counts at once.
     pub(crate) auto_ack: bool,
     /// How often the model is asked again after a rejected answer.
     pub(crate) answer_retries: u32,
     pub(crate) forge: Option<ForgePolicy>,
     pub(crate) trace_content: bool,
-    pub(crate) state: State,
+    pub(crate) state: TypeMap,
+    /// Instructions, model settings and budget of every turn.
+    pub(crate) settings: TurnSettings,
 }
 
 /// The defaults that the methods of the builders name.
@@ -56,11 +60,13 @@ impl Default for Setup {
             artifact_limits: ArtifactLimits::default(),
             parallel_calls: 16,
             iteration_limit: 64,
+            announces_last_iteration: false,
             auto_ack: true,
             answer_retries: 3,
             forge: Some(ForgePolicy::Stable),
             trace_content: false,
-            state: State::default(),
+            state: TypeMap::default(),
+            settings: TurnSettings::default(),
         }
     }
 }

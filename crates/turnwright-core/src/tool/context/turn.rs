@@ -175,17 +175,16 @@ impl TurnContext {
         self.0.usage.lock().itself
     }
 
-    /// Adds the usage of a model response to the turn's, and emits it on the stream and to observers.
+    /// Adds the usage of a model response to the turn's, and emits it on the stream and to observers. It counts for the turns
+    /// around it too, which do not emit it again.
     pub fn add_usage(&self, usage: impl Into<ModelUsage>) {
         let usage = Arc::new(usage.into());
         self.0.usage.lock().itself += usage.tokens;
+        for outer in self.and_outer().skip(1) {
+            outer.0.usage.lock().below += usage.tokens;
+        }
         self.emit(|| TurnEventKind::Usage(Arc::clone(&usage)));
         self.tell(|| EventKind::Usage(usage));
-    }
-
-    /// Adds the usage of a turn that ran under one of its calls. That turn has emitted it.
-    pub(crate) fn add_usage_below(&self, usage: Usage) {
-        self.0.usage.lock().below += usage;
     }
 
     /// A handle that does not keep the turn alive.

@@ -8,6 +8,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::meter::Meter;
 use super::outer::Outer;
 use super::setup::Setup;
 use crate::answer::AnswerFormat;
@@ -19,8 +20,9 @@ use crate::lease::HeldLease;
 use crate::outcome::{Stop, TurnOutcome};
 use crate::record_log::Records;
 use crate::render::Taint;
+use crate::settings::TurnSettings;
 use crate::stash::Stash;
-use crate::state::State;
+use crate::state::TypeMap;
 use crate::store::ConversationId;
 use crate::task::Tasks;
 use crate::tool::registry::ToolRegistry;
@@ -36,6 +38,7 @@ pub(crate) struct TurnState {
     pub(crate) ids: CallIds,
     pub(crate) ordinals: AtomicU64,
     pub(crate) usage: Mutex<Used>,
+    pub(crate) meter: Meter,
     pub(crate) stop: Mutex<Option<Stop>>,
     /// The ids of the messages that were rejected as its answer.
     pub(crate) rejected: Mutex<Vec<Arc<str>>>,
@@ -53,7 +56,7 @@ pub(crate) struct TurnState {
     /// Held during a write to the store: writes keep their order.
     pub(crate) writes: tokio::sync::Mutex<()>,
     /// What executors and middleware keep for this turn.
-    pub(crate) per_turn: Mutex<State>,
+    pub(crate) per_turn: Mutex<TypeMap>,
     /// Its lease of the conversation, once it has begun under a runner.
     pub(crate) hold: OnceLock<HeldLease>,
     /// See [`TurnRecord::nonce`](crate::record::TurnRecord), once it has begun under a runner.
@@ -68,6 +71,8 @@ pub(crate) struct TurnState {
     pub(crate) gate_numbers: GateNumbers,
     /// The taint that came from outside when the turn was begun, once it is resumed.
     pub(crate) taint_before: OnceLock<Taint>,
+    /// The settings that apply, once the turn has begun.
+    pub(crate) settings: OnceLock<TurnSettings>,
 }
 
 /// What was used of models: by the turn itself, and by turns that were made for its calls.
@@ -95,6 +100,8 @@ pub(crate) struct TurnParts {
     pub(crate) outer: Option<Outer>,
     /// Whether the policies and the taint of outer turns apply to it.
     pub(crate) inherits: bool,
+    /// What its input sets.
+    pub(crate) settings: TurnSettings,
     /// Where it runs, and where what it leaves behind is brought to its end.
     pub(crate) runtime: Option<Handle>,
 }
@@ -114,6 +121,7 @@ impl TurnState {
             records: RwLock::default(),
             ordinals: AtomicU64::new(0),
             usage: Mutex::default(),
+            meter: Meter::new(),
             stop: Mutex::default(),
             rejected: Mutex::default(),
             tasks: Tasks::default(),
@@ -130,6 +138,7 @@ impl TurnState {
             recorded_gates: RecordedGates::default(),
             gate_numbers: GateNumbers::default(),
             taint_before: OnceLock::new(),
+            settings: OnceLock::new(),
         }
     }
 }

@@ -145,7 +145,7 @@ async fn rewritten_arguments_are_checked_again_in_full() {
     // External checks are asked again too.
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
-    let checked = pay().external("even", move |args: Value| {
+    let checked = pay().check("even", move |args: Value| {
         count.fetch_add(1, Ordering::Relaxed);
         async move {
             match args["n"].as_i64().unwrap_or(0) % 2 {

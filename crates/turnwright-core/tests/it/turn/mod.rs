@@ -3,6 +3,7 @@
 mod approval;
 mod attach;
 mod auto_ack;
+mod budget;
 mod buses;
 mod calls;
 mod cancel;
@@ -15,6 +16,7 @@ mod history;
 mod hostile;
 mod order;
 mod resume;
+mod settings;
 mod signals;
 mod stash;
 mod sub_agent;

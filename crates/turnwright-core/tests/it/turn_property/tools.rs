@@ -105,7 +105,7 @@ pub(super) fn all(world: &Arc<World>) -> Vec<Tool> {
         ),
         plain(
             world,
-            tool("checked", Writes).external("scripted", check),
+            tool("checked", Writes).check("scripted", check),
             Does::Nothing,
         ),
     ];

@@ -92,7 +92,7 @@ pub(crate) fn all(world: &Arc<World>) -> Vec<Tool> {
     });
     let wire = tool("wire").handler(handler(world, write));
     let (checking, reviewing) = (Arc::clone(world), Arc::clone(world));
-    let book = tool("book").external("is_free", move |_: Value| {
+    let book = tool("book").check("is_free", move |_: Value| {
         let world = Arc::clone(&checking);
         async move {
             world.arrive(Stage::Checked, "checked");
