@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use crate::error::{Error, ErrorCode};
 use crate::event::{EventHub, TurnEvent, TurnEventKind};
 use crate::outcome::{Limit, TurnOutcome, TurnStatus};
-use crate::record::{Lease, Record, RecordKind, TurnRecord, TurnState};
+use crate::record::{Lease, Record, RecordKind, RecordType as _, TurnRecord, TurnState};
 use crate::store::{
     ConversationId, Position, Query, Revision, Store, StoreExt as _, observe_lease,
 };
@@ -68,9 +68,9 @@ impl StoredTurn {
         let lease = store
             .get(&self.conversation_id, RecordKind::Lease, Lease::ID)
             .await?;
-        Ok(lease.and_then(Record::into_lease).is_some_and(|lease| {
+        Ok(lease.as_ref().and_then(Lease::of).is_some_and(|lease| {
             lease.turn_id.as_deref() == Some(self.turn.id())
-                && observe_lease(&self.conversation_id, &lease).is_some()
+                && observe_lease(&self.conversation_id, lease).is_some()
         }))
     }
 
