@@ -77,7 +77,9 @@ pub use media::{Media, MediaKind};
 pub use outcome::{Limit, TurnOutcome, TurnStatus};
 pub use pipeline::{Middleware, Next};
 pub use record::{Message, Record, RecordKind, Retrievable, ToolCall};
-pub use runner::{Conversation, History, Turn, TurnInput, TurnRunner, TypedOutcome, runner};
+pub use runner::{
+    Conversation, History, Turn, TurnInput, TurnRunner, TypedEvent, TypedOutcome, TypedTurn, runner,
+};
 pub use schema::{
     CheckedArgs, Fault, Field, IntoSchema, InvalidArguments, Limits, RawArgs, Rejection, Repair,
     RepairKind, Schema, SchemaError, SchemaOptions, SchemaProblem,
@@ -92,7 +94,7 @@ pub use tool::approval::{ApprovalPolicy, ApprovalRequest, Approver, PendingCall,
 pub use tool::context::{DispatchContext, ToolContext, TurnContext};
 pub use tool::registry::{MergePolicy, ToolRegistry};
 pub use tool::{
-    Content, IntoToolResult, Json, Meta, Tool, ToolBuilder, ToolDescription, ToolOutput,
+    Content, IntoToolResult, Json, Meta, ResultHook, Tool, ToolBuilder, ToolDescription, ToolOutput,
 };
 pub use tool::{approval, context, reconcile, registry};
 pub use trust::TrustTier;

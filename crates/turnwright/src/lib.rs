@@ -61,12 +61,12 @@ pub use turnwright_core::{
     Field, FinishReason, Gates, History, Inline, IntoSchema, IntoToolResult, InvalidArguments,
     Json, Limit, Limits, Media, MediaKind, MemoryStore, MergePolicy, Message, Meta, Middleware,
     ModelSettings, ModelUsage, Next, OnCollision, PendingCall, RawArgs, ReasoningEffort, Record,
-    RecordKind, Rejection, Repair, RepairKind, Reporter, Retrievable, Review, Schema, SchemaError,
-    SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, State, Storage, Store, StoreExt,
-    StreamClosed, Tool, ToolBuilder, ToolCall, ToolChoice, ToolContext, ToolDescription, ToolError,
-    ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent, TurnEventKind, TurnGate,
-    TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedOutcome, Usage, checksum,
-    checksum_of_value,
+    RecordKind, Rejection, Repair, RepairKind, Reporter, ResultHook, Retrievable, Review, Schema,
+    SchemaError, SchemaOptions, SchemaProblem, Spool, SpooledArtifact, Stash, State, Storage,
+    Store, StoreExt, StreamClosed, Tool, ToolBuilder, ToolCall, ToolChoice, ToolContext,
+    ToolDescription, ToolError, ToolOutput, ToolRegistry, TrustTier, Turn, TurnContext, TurnEvent,
+    TurnEventKind, TurnGate, TurnInput, TurnOutcome, TurnRunner, TurnStatus, TypedEvent,
+    TypedOutcome, TypedTurn, Usage, checksum, checksum_of_value,
 };
 pub use turnwright_core::{
     answer, approval, artifact, artifact_tools, call, context, dispatch, error, event, gate, media,

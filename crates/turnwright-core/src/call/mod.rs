@@ -27,6 +27,7 @@ mod guard;
 mod keep;
 mod proposed;
 mod recovery;
+mod result_hooks;
 mod run;
 mod settle;
 mod settle_with;
@@ -40,4 +41,4 @@ pub use proposed::{ProposedCall, RefusedCall};
 pub use run::RawOutcome;
 
 pub(crate) use proposed::shown_name;
-pub(crate) use recovery::{OpenCalls, left_open};
+pub(crate) use recovery::{OpenCalls, left_open, not_approved};

@@ -13,6 +13,7 @@ use super::admitted::AdmittedCall;
 use super::checked::CheckedCall;
 use super::guard::CallGuard;
 use super::proposed::tell_refused;
+use super::result_hooks::through_hooks;
 use crate::deadline::{Cut, within};
 use crate::effects::Effects;
 use crate::error::{Error, ErrorCode, ToolError};
@@ -106,16 +107,20 @@ impl AdmittedCall {
         let work = bound.start(ToolContext::new(Arc::clone(&facts)));
         watch.blocking = matches!(work, Work::Blocking(_));
         let work = perform(work, &facts, start);
-        let (result, abandoned) = watch.span.instrument(work).await;
-        watch.span.result(&result);
-        watch.end(result.as_ref().err(), abandoned);
-        drop(watch);
-        drop(permit);
+        let (mut result, abandoned) = watch.span.instrument(work).await;
+        // What is true of the call does not depend on what becomes of its result.
         let state = match &result {
             Ok(_) => CallState::Done,
             Err(error) if error.code() == ErrorCode::TOOL_DOWNSTREAM_ERROR => CallState::Failed,
             Err(_) => CallState::Unknown,
         };
+        if facts.has_result_hooks() {
+            result = Box::pin(through_hooks(&facts, result)).await;
+        }
+        watch.span.result(&result);
+        watch.end(result.as_ref().err(), abandoned);
+        drop(watch);
+        drop(permit);
         RawOutcome {
             facts,
             result,

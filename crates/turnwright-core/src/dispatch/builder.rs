@@ -11,6 +11,7 @@ use crate::settings::{ModelSettings, TurnSettings};
 use crate::stash::Stash;
 use crate::storage::Storage;
 use crate::store::ConversationId;
+use crate::tool::ResultHook;
 use crate::tool::approval::{ApprovalPolicy, Approver};
 use crate::tool::context::{DispatchContext, Setup, TurnContext, TurnParts};
 use crate::tool::registry::ToolRegistry;
@@ -66,6 +67,13 @@ impl DispatchContextBuilder {
     /// [`TurnRunnerBuilder::policy`](crate::runner::TurnRunnerBuilder::policy).
     pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
         self.setup.policies.push(Arc::new(policy));
+        self
+    }
+
+    /// Adds a hook that changes the results of tools before anything of them is stored, shown in events or sent to the model: see
+    /// [`ResultHook`]. Several hooks run in the order in which they are added.
+    pub fn on_result(mut self, hook: impl ResultHook + 'static) -> Self {
+        self.setup.result_hooks.push(Arc::new(hook));
         self
     }
 

@@ -11,7 +11,7 @@ use crate::settings::TurnSettings;
 use crate::trust::TrustTier;
 use crate::usage::Usage;
 
-/// A turn, as far as it came: written when it begins, and again when it ends. Its place in the conversation is before
+/// A turn, as far as it came: written when it begins, and again when it is suspended or ends. Its place in the conversation is before
 /// everything that the turn stored. Immutable.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -46,6 +46,8 @@ pub struct TurnRecord {
     pub elapsed: Duration,
     /// Why it has no answer, where it ended without one.
     pub error: Option<TurnFailure>,
+    /// The step in which it was suspended, if it was.
+    pub(crate) step: Option<u32>,
     /// When it began.
     pub began_at: SystemTime,
     /// When it ended, if it did.
@@ -79,8 +81,10 @@ pub enum TurnState {
     Failed,
     /// It came to a limit.
     Limit,
-    /// It was cut off, and the conversation went on without it.
+    /// It was interrupted or suspended, and the conversation went on without it.
     Abandoned,
+    /// No process runs it. It waits for answers at its gates, or to be resumed.
+    Suspended,
 }
 
 impl TurnRecord {
@@ -102,6 +106,7 @@ impl TurnRecord {
             tool_calls: 0,
             elapsed: Duration::ZERO,
             error: None,
+            step: None,
             began_at: SystemTime::now(),
             ended_at: None,
         }
@@ -112,7 +117,14 @@ impl TurnRecord {
         let mut record = self.clone();
         record.state = TurnState::Running;
         record.runs = record.runs.saturating_add(1);
-        (record.error, record.ended_at) = (None, None);
+        (record.error, record.ended_at, record.step) = (None, None, None);
+        record
+    }
+
+    /// The same turn, suspended in a step.
+    pub(crate) fn suspended(&self, step: u32) -> Self {
+        let mut record = self.clone();
+        (record.state, record.step) = (TurnState::Suspended, Some(step));
         record
     }
 
@@ -150,6 +162,7 @@ names!(TurnState {
     Failed = "failed",
     Limit = "limit",
     Abandoned = "abandoned",
+    Suspended = "suspended",
 });
 
 debug_fields!(TurnRecord { id, state });

@@ -9,7 +9,7 @@ use super::stored_turn::StoredTurn;
 use super::turn_runner::TurnRunner;
 use crate::cancel::Cancellation;
 use crate::error::{Error, ErrorCode};
-use crate::gate::Gates;
+use crate::gate::{Gates, TurnGates};
 use crate::record::TurnState;
 use crate::schema::escape;
 use crate::store::ConversationId;
@@ -23,9 +23,10 @@ impl TurnRunner {
     /// delta. Then the live events follow, without a gap and without duplicates. Any number of readers can attach.
     ///
     /// - A turn that runs in this runner: as above. The returned [`Turn`] can also cancel it and answer at its gates.
-    /// - A turn that has ended: its records and [`Ended`](crate::TurnEventKind::Ended) are read from the store.
-    /// - A turn that runs elsewhere, in another process or another runner: its records appear as they are stored, without
-    ///   deltas. Cancelling it and answering at its gates is not possible here.
+    /// - A turn that has ended or is suspended: its records, its open gates and [`Ended`](crate::TurnEventKind::Ended) are
+    ///   read from the store.
+    /// - A turn that runs elsewhere, in another process or another runner: its records and gates appear as they are stored,
+    ///   without deltas. The returned [`Turn`] cannot cancel it.
     /// - A turn whose process is gone fails with `E_TURN_INTERRUPTED`: continue it with [`TurnRunner::resume`], with
     ///   [`TurnInput::replay`](super::TurnInput::replay) if its reader needs the earlier records. The response that was
     ///   interrupted is generated again. If that is found out only later, because the lease of the process had not expired,
@@ -89,6 +90,7 @@ fn attached(turn: &TurnContext) -> Option<Turn> {
         turn_id: Arc::clone(turn.shared_id()),
         conversation: turn.conversation_id().shared(),
         cancellation: turn.cancellation().clone(),
+        turn_gates: turn.inner().gates.clone(),
         gates: Some(Gates::new(turn.inner().gates.clone())),
         running: Some(Running::Attached(outcome)),
         cancels: false,
@@ -116,6 +118,7 @@ pub(super) fn elsewhere(
         turn_id: stored.turn.shared_id(),
         conversation: stored.conversation_id.shared(),
         cancellation: Cancellation::new(),
+        turn_gates: TurnGates::ended(),
         gates: None,
         running: Some(Running::Attached(outcome)),
         cancels: false,

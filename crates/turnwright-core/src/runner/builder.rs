@@ -14,11 +14,11 @@ use crate::pipeline::{Middleware, Pipeline};
 use crate::record::Lease;
 use crate::settings::{Budget, ModelSettings};
 use crate::storage::Storage;
-use crate::tool::Tool;
 use crate::tool::approval::{ApprovalPolicy, Approver};
 use crate::tool::context::{DispatchContext, Setup, TurnContext};
 use crate::tool::reconcile::Reconcile;
 use crate::tool::registry::ToolRegistry;
+use crate::tool::{ResultHook, Tool};
 use crate::validate::Violations;
 
 /// Events that a started turn may be ahead of its reader, unless told.
@@ -115,6 +115,13 @@ impl TurnRunnerBuilder {
         self
     }
 
+    /// Adds a hook that changes the results of tools before anything of them is stored, shown in events or sent to the model: see
+    /// [`ResultHook`]. Several hooks run in the order in which they are added.
+    pub fn on_result(mut self, hook: impl ResultHook + 'static) -> Self {
+        self.setup().result_hooks.push(Arc::new(hook));
+        self
+    }
+
     /// Sets who answers when a policy asks for approval. Default: none.
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.setup().approver = Some(Arc::new(approver));
@@ -170,6 +177,52 @@ impl TurnRunnerBuilder {
     /// say no where the store may hold what others wrote, and approvals are asked for again.
     pub fn recall_answers(mut self, yes: bool) -> Self {
         self.setup().recalls_answers = yes;
+        self
+    }
+
+    /// Suspends turns whenever they can only wait for an answer at a gate: their run ends as
+    /// [`TurnStatus::Suspended`](crate::TurnStatus::Suspended), and no memory and no lease is held while a person decides. A gate then
+    /// needs no holder of the turn's [`Gates`](crate::gate::Gates). Turns that name no conversation cannot be suspended, and behave
+    /// as without this. See [`TurnHandle::suspend`](super::TurnHandle::suspend) for what keeps a turn in memory.
+    ///
+    /// While an approver is being asked, the turn waits for it.
+    ///
+    /// An answer must come within the timeout of its gate, also for a suspended turn: set
+    /// [`approval_timeout`](Self::approval_timeout) to the time that a person may take. Default: off.
+    ///
+    /// ```
+    /// use turnwright_core::approval::always;
+    /// use turnwright_core::{DispatchContext, GateAnswer, Tool, ToolContext, TurnInput, TurnStatus};
+    /// use serde_json::{Value, json};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let pay = Tool::dynamic("pay", json!({ "type": "object" }))
+    ///     .description("Pays the bill.")
+    ///     .handler(|_: Value, _: ToolContext| async { "paid" })
+    ///     .build()?;
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+    ///     match ctx.records().own_tool_calls().first() {
+    ///         None => drop(ctx.call("pay", "{}").await),
+    ///         Some(paid) => drop(ctx.answer(paid.text().await.unwrap_or_default()).await?),
+    ///     }
+    ///     Ok(())
+    /// })
+    /// .tool(pay)
+    /// .policy(always("money moves"))
+    /// .suspend_at_gates()
+    /// .build()?;
+    ///
+    /// let outcome = runner.run(TurnInput::new("Pay the bill.").conversation("chat-1")).await;
+    /// let TurnStatus::Suspended { gates, .. } = &outcome.ended else { panic!() };
+    ///
+    /// // Later, in any process that has the store:
+    /// runner.answer_gate("chat-1", &gates[0].id, GateAnswer::approve()).await?;
+    /// let outcome = runner.resume(&outcome.turn_id).await?.await;
+    /// assert_eq!(outcome.into_answer()?, "paid");
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    pub fn suspend_at_gates(mut self) -> Self {
+        self.setup().suspends = true;
         self
     }
 

@@ -9,6 +9,7 @@ use super::handle::Turn;
 use super::input::{ResumeInput, TurnInput};
 use super::turn_runner::TurnRunner;
 use super::typed::TypedOutcome;
+use super::typed_turn::TypedTurn;
 use crate::error::Error;
 use crate::outcome::TurnOutcome;
 
@@ -80,5 +81,14 @@ impl Conversation {
     pub fn start(&mut self, input: impl Into<TurnInput>) -> Turn {
         self.runner
             .start(input.into().conversation(Arc::clone(&self.id)))
+    }
+
+    /// Says something, and gives the turn as it goes, with partial values of its typed answer: see [`TurnRunner::start_typed`].
+    pub fn start_typed<T: JsonSchema + DeserializeOwned>(
+        &mut self,
+        input: impl Into<TurnInput>,
+    ) -> TypedTurn<T> {
+        let input = input.into().conversation(Arc::clone(&self.id));
+        self.runner.start_typed(input)
     }
 }

@@ -8,12 +8,12 @@ use tokio::sync::oneshot;
 
 use super::attach::{elsewhere, interrupted};
 use super::handle::Turn;
-use super::stored_turn::StoredTurn;
+use super::stored_turn::{StoredTurn, gate_event};
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::Error;
 use crate::event::{EventHub, TurnEvent, TurnEventKind};
 use crate::outcome::{TurnOutcome, TurnStatus};
-use crate::record::{Record, RecordKind, TurnState};
+use crate::record::{GateRecord, GateState, Record, RecordKind, TurnState};
 use crate::store::{Changes, Store, Stored};
 
 /// How often the store is asked what is new.
@@ -115,9 +115,20 @@ impl Follower {
             let own = one.position > place && next.is_none_or(|next| one.position < next);
             match one.record {
                 Record::Turn(turn) if one.position == place => self.stored.turn = turn,
+                Record::Gate(gate) if *gate.turn_id == *self.stored.turn.id() => {
+                    self.take_gate(gate);
+                }
                 record if own && !record.kind().is_bookkeeping() => self.take_own(record),
                 _ => {}
             }
+        }
+    }
+
+    fn take_gate(&mut self, gate: Arc<GateRecord>) {
+        self.hub.replay(gate_event(&gate));
+        self.stored.gates.retain(|known| known.id() != gate.id());
+        if gate.state == GateState::Open {
+            self.stored.gates.push(gate);
         }
     }
 

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use crate::cancel::Cancellation;
 use crate::error::{Error, ErrorCode};
 use crate::event::{TurnEvent, TurnStream};
-use crate::gate::Gates;
+use crate::gate::{Gates, TurnActivity, TurnGates};
 use crate::outcome::TurnOutcome;
 
 /// A turn that was started: a stream of its events, and its outcome when awaited.
@@ -62,6 +62,7 @@ pub struct TurnHandle {
     pub(super) turn_id: Arc<str>,
     pub(super) conversation: Arc<str>,
     pub(super) cancellation: Cancellation,
+    pub(super) turn_gates: TurnGates,
     /// None once nobody can answer by this handle any more.
     pub(super) gates: Option<Gates>,
     /// `None` once its outcome was taken.
@@ -102,6 +103,20 @@ impl Turn {
     /// Cancels the turn. It still ends cleanly: await it to see how.
     pub fn cancel(&self) {
         self.handle.cancel();
+    }
+
+    /// Suspends the turn: see [`TurnHandle::suspend`].
+    ///
+    /// # Errors
+    /// As [`TurnHandle::suspend`].
+    pub fn suspend(&self) -> Result<(), Error> {
+        self.handle.suspend()
+    }
+
+    /// What the turn is doing: see [`TurnHandle::activity`].
+    #[must_use]
+    pub fn activity(&self) -> TurnActivity {
+        self.handle.activity()
     }
 
     /// Cancels the turn when this is dropped before the turn has ended.
@@ -162,6 +177,7 @@ impl TurnHandle {
             turn_id: Arc::clone(&outcome.turn_id),
             conversation: Arc::clone(&outcome.conversation),
             cancellation: Cancellation::new(),
+            turn_gates: TurnGates::ended(),
             gates: None,
             running: Some(Running::Ended(Box::new(outcome))),
             cancels: false,
@@ -186,6 +202,37 @@ impl TurnHandle {
     /// Cancels the turn. It still ends cleanly: await its outcome to see how.
     pub fn cancel(&self) {
         self.cancellation.cancel();
+    }
+
+    /// Suspends the turn: its run ends as [`TurnStatus::Suspended`](crate::TurnStatus::Suspended) as soon as it can only wait.
+    /// Work that is running finishes; calls and iterations that have not begun do not begin. Everything is stored, the lease is
+    /// released, and open gates stay open in the store. [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) answers there, and
+    /// [`TurnRunner::resume`](crate::TurnRunner::resume) continues, in any process.
+    ///
+    /// Approvals and gates of middleware do not keep the turn in memory, and an approver that is being asked is asked again
+    /// later. A gate inside of a handler does, unless the tool only reads: such a handler runs again. So does a turn that runs
+    /// under a call and waits. [`TurnHandle::activity`] says [`Held`](TurnActivity::Held) then, and the turn is suspended
+    /// once that wait is over.
+    ///
+    /// If the turn comes to its end first, it is not suspended.
+    ///
+    /// # Errors
+    /// `E_TURN_NOT_SUSPENDABLE` if the turn's input names no conversation, or if it runs under a call: suspend the outer turn.
+    pub fn suspend(&self) -> Result<(), Error> {
+        let activity = self.turn_gates.activity();
+        if !activity.is_enabled() && !self.turn_gates.has_ended() {
+            let message = "this turn cannot be suspended, because it is not stored or runs under a call: name a conversation with \
+                           `TurnInput::conversation`, or suspend the outer turn";
+            return Err(Error::new(ErrorCode::TURN_NOT_SUSPENDABLE, message));
+        }
+        self.turn_gates.suspend();
+        Ok(())
+    }
+
+    /// What the turn is doing: whether it works, or can only wait, and whether it can be suspended then.
+    #[must_use]
+    pub fn activity(&self) -> TurnActivity {
+        self.turn_gates.status()
     }
 
     /// Cancels the turn when this is dropped before the turn has ended: see [`Turn::cancel_on_drop`].

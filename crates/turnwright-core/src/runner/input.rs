@@ -50,6 +50,10 @@ pub struct TurnInput {
     pub(crate) resumes: bool,
     /// The stream of a resumed turn begins with what the turn did before.
     pub(crate) replays: bool,
+    /// A suspended turn of the conversation is given up.
+    pub(crate) abandons: bool,
+    /// The turn is suspended whenever it can only wait.
+    pub(crate) suspends: bool,
 }
 
 /// Who is told what happens.
@@ -82,6 +86,8 @@ impl TurnInput {
             inherits: true,
             resumes: false,
             replays: false,
+            abandons: false,
+            suspends: false,
         }
     }
 
@@ -160,6 +166,9 @@ impl TurnInput {
     /// - If an outer policy asks, the approver of that runner answers, or of one further outside, but never the inner one.
     ///   If an inner policy asks and the inner runner has no approver, the nearest outer one answers.
     /// - Gates of the inner turn open at the outer turn: on its stream, and at its [`Gates`](crate::gate::Gates).
+    /// - The inner turn is never suspended by itself. While it waits at a gate, the handler that runs it waits too, so the outer
+    ///   turn stays in memory: its [`activity`](crate::runner::TurnHandle::activity) is
+    ///   [`Held`](crate::gate::TurnActivity::Held). Nothing is lost: the outer turn is suspended at the next occasion.
     /// - The inner prompt is as tainted as the outer prompt was when the inner turn was started, and more if the inner turn
     ///   reads more.
     ///
@@ -205,6 +214,23 @@ impl TurnInput {
     /// Default: only what happens from the resume on.
     pub fn replay(mut self) -> Self {
         self.replays = true;
+        self
+    }
+
+    /// Gives up a suspended turn of the conversation, so that this one can begin. By default a turn fails with `E_TURN_WAITING`
+    /// while another one is suspended.
+    ///
+    /// The calls of the suspended turn that wait are closed as not approved, its gates stay unanswered, and its state is
+    /// [`Abandoned`](crate::record::TurnState::Abandoned).
+    pub fn abandon_waiting(mut self) -> Self {
+        self.abandons = true;
+        self
+    }
+
+    /// Suspends this turn whenever it can only wait: see
+    /// [`TurnRunnerBuilder::suspend_at_gates`](super::TurnRunnerBuilder::suspend_at_gates).
+    pub fn suspend_at_gates(mut self) -> Self {
+        self.suspends = true;
         self
     }
 

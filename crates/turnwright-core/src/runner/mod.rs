@@ -35,6 +35,7 @@ mod run_loop;
 mod stored_turn;
 mod turn_runner;
 mod typed;
+mod typed_turn;
 
 pub use crate::event::TurnStream;
 pub use builder::{IntoTool, TurnRunnerBuilder, runner};
@@ -44,3 +45,4 @@ pub use history::History;
 pub use input::{ResumeInput, TurnInput};
 pub use turn_runner::TurnRunner;
 pub use typed::TypedOutcome;
+pub use typed_turn::{PartialAnswer, TypedEvent, TypedTurn};

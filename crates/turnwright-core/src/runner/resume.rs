@@ -4,19 +4,21 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::handle::Turn;
 use super::input::{ResumeInput, TurnInput};
 use super::turn_runner::TurnRunner;
-use super::typed::TypedOutcome;
+use super::typed_turn::TypedTurn;
 use crate::call::OpenCalls;
 use crate::error::{Error, ErrorCode};
 use crate::event::TurnEvent;
-use crate::gate::Step;
-use crate::record::{Message, Record, RecordKind, TurnRecord, TurnState};
+use crate::gate::{GateAnswer, Step};
+use crate::record::{GateRecord, Message, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::escape;
 use crate::store::{
     Change, ConversationId, Position, Query, Store, StoreError, StoreExt as _, TurnFilter,
+    answer_gate,
 };
 use crate::tool::context::TurnContext;
 
@@ -107,9 +109,9 @@ impl TurnRunner {
     pub async fn resume_typed<T: JsonSchema + DeserializeOwned>(
         &self,
         turn: impl Into<ResumeInput>,
-    ) -> Result<TypedOutcome<T>, Error> {
+    ) -> Result<TypedTurn<T>, Error> {
         let input = self.to_resume(turn.into()).await?;
-        Ok(self.run_typed(input).await)
+        Ok(self.start_typed(input))
     }
 
     async fn to_resume(&self, turn: ResumeInput) -> Result<TurnInput, Error> {
@@ -138,6 +140,42 @@ impl TurnRunner {
                 Err(Error::new(ErrorCode::UNKNOWN_TURN, message))
             }
         }
+    }
+}
+
+impl TurnRunner {
+    /// Records an answer at a gate of a stored turn, from any process. A turn that waits at the gate learns of it: at once with a
+    /// [`MemoryStore`](crate::MemoryStore), otherwise within half a second. A suspended turn finds it when it is
+    /// [resumed](TurnRunner::resume).
+    ///
+    /// The answer is checked like one that is given through [`Gates::answer`](crate::gate::Gates::answer): against the schema that is
+    /// stored with the gate, and edited arguments against the schema of the tool, if this runner has it. They are checked again
+    /// when the turn continues.
+    ///
+    /// An answer must come within the gate's timeout, counted from the time when the gate was opened, and counts for as long
+    /// again. A turn that is resumed later asks again.
+    ///
+    /// # Errors
+    /// `E_UNKNOWN_TURN_GATE`; `E_TURN_GATE_ANSWERED` if the gate was answered before; `E_TURN_GATE_CLOSED` if its turn has ended;
+    /// `E_TURN_GATE_TIMEOUT` if its time is over; `E_INVALID_TURN_GATE_RESOLUTION` if it does not take this answer;
+    /// `E_STORE_ERROR`.
+    pub async fn answer_gate(
+        &self,
+        conversation: &str,
+        gate_id: &str,
+        answer: impl Into<GateAnswer>,
+    ) -> Result<(), Error> {
+        let conversation = ConversationId::new(conversation);
+        let store = self.storage().store();
+        let fits = |gate: &GateRecord, answer: &GateAnswer| match answer {
+            GateAnswer::Edit { args, .. } => {
+                let tool = gate.question.get("tool").and_then(Value::as_str);
+                let tool = tool.and_then(|name| self.tools().get(name));
+                tool.map_or(Ok(()), |tool| tool.probe(args).map(drop))
+            }
+            _ => Ok(()),
+        };
+        answer_gate(&**store, &conversation, gate_id, answer.into(), fits).await
     }
 }
 
@@ -198,13 +236,18 @@ impl TurnContext {
         let rejected = found.turn.rejected.iter().cloned();
         self.inner().rejected.lock().extend(rejected);
         let (left, step) = self.load_own(&**store, &found).await?;
+        let step = match found.turn.state {
+            TurnState::Suspended => found.turn.step.map(Step),
+            _ => step,
+        };
         let last = self.last_said();
         let is_last = |id: &Option<Arc<str>>| {
             let last = last.as_ref().map(|last| last.id());
             last.is_some() && last == id.as_deref()
         };
         let (answered, proposed) = (is_last(&found.turn.answer), is_last(&found.turn.proposed));
-        if last.is_some() && !answered && !proposed {
+        let suspended = found.turn.state == TurnState::Suspended;
+        if last.is_some() && !answered && !proposed && !suspended {
             // Of a response nothing but its words was stored. Many servers take no prompt that ends with them.
             let text =
                 "The process ended before all of your last message was taken in. Go on from here.";

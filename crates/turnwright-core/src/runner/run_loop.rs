@@ -1,8 +1,10 @@
 //! The loop itself.
 
+use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use futures_util::FutureExt as _;
 use serde_json::Value;
@@ -48,7 +50,7 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
         turn.inner().tasks.wait().await;
         ended
     };
-    let ended = turn.renew_while(played).await;
+    let ended = turn.renew_while(turn.hear_answers_while(played)).await;
     Box::pin(turn.release(&ended.how, iterations)).await;
     if let TurnStatus::Failed(error) = &ended.how {
         telemetry::failed(&turn, error, ended.pipeline);
@@ -91,6 +93,8 @@ pub(crate) enum Begins {
     New {
         message: Option<Arc<Message>>,
         stash: Vec<(String, Value)>,
+        /// Whether a suspended turn of the conversation is given up.
+        abandons: bool,
     },
     /// It was there before: with what the store has of it.
     Resumed,
@@ -151,8 +155,14 @@ async fn play_out(
     work: impl Future<Output = Result<TurnStatus, End>> + Unpin,
 ) -> End {
     let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
+    let mut suspended = pin!(turn.suspended());
+    // What a suspended turn awaits is dropped when this returns.
+    let mut work = poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Ready(ended) => Poll::Ready(ended),
+        Poll::Pending => suspended.as_mut().poll(cx).map(|how| Ok(Ok(how))),
+    });
     // The end of its time calls the turn off, which then ends by itself. A resumed turn learns on its way how much is left.
-    let mut ended = cut_at(|| turn.time_is_up_at(), None, work.as_mut()).await;
+    let mut ended = cut_at(|| turn.time_is_up_at(), None, &mut work).await;
     if let Err(cut) = ended {
         match cut {
             Cut::NoTimer => {
@@ -164,7 +174,8 @@ async fn play_out(
         }
         ended = Ok(work.await);
     }
-    if let Some(stop) = turn.inner().stop.lock().clone() {
+    let suspended = matches!(&ended, Ok(Ok(Ok(TurnStatus::Suspended { .. }))));
+    if let Some(stop) = turn.inner().stop.lock().clone().filter(|_| !suspended) {
         return TurnStatus::from(stop).into();
     }
     match ended {
@@ -222,8 +233,12 @@ impl Play<'_> {
     async fn steps(mut self, begins: Begins) -> Result<TurnStatus, End> {
         let (plan, turn) = (self.plan, self.turn);
         let resumed = match begins {
-            Begins::New { message, stash } => {
-                let begun = Box::pin(turn.begin(message, stash)).await;
+            Begins::New {
+                message,
+                stash,
+                abandons,
+            } => {
+                let begun = Box::pin(turn.begin(message, stash, abandons)).await;
                 begun.map_err(TurnStatus::Failed)?;
                 None
             }
@@ -276,6 +291,20 @@ impl Play<'_> {
             let most = self.turn.setup().iteration_limit;
             if ctx.iteration() >= most {
                 return Err(TurnStatus::Limit(Limit::Iterations(most)).into());
+            }
+            if self.turn.inner().gates.activity().is_requested() {
+                let next = self
+                    .before
+                    .saturating_add(*self.iterations)
+                    .saturating_add(1);
+                let step = match &first {
+                    First::Settle(_) => Step::execute(next),
+                    First::Decide | First::Output => Step::output(next),
+                    First::Execute => Step::input(next),
+                };
+                self.turn.inner().gate_numbers.enter(step);
+                self.turn.park(None).await;
+                return Err(cancelled());
             }
             *self.iterations += 1;
             let first = std::mem::take(&mut first);

@@ -5,8 +5,11 @@ use std::time::SystemTime;
 
 use crate::error::{Error, ErrorCode};
 use crate::event::{EventHub, TurnEvent, TurnEventKind};
+use crate::gate::{GateAnswer, OpenGate};
 use crate::outcome::{Limit, TurnOutcome, TurnStatus};
-use crate::record::{Lease, Record, RecordKind, RecordType as _, TurnRecord, TurnState};
+use crate::record::{
+    GateRecord, GateState, Lease, Record, RecordKind, RecordType as _, TurnRecord, TurnState,
+};
 use crate::store::{
     ConversationId, Position, Query, Revision, Store, StoreExt as _, observe_lease,
 };
@@ -18,6 +21,8 @@ pub(super) struct StoredTurn {
     pub(super) place: Position,
     /// Its records, in order, without those that the runner keeps for itself.
     pub(super) records: Vec<Record>,
+    /// The gates where it waits.
+    pub(super) gates: Vec<Arc<GateRecord>>,
     /// The revision that they are of.
     pub(super) revision: Revision,
 }
@@ -44,10 +49,11 @@ impl StoredTurn {
         );
         let loaded = store.load(conversation_id, &query).await?;
         let revision = loaded.revision;
-        let (mut turn, mut records) = (None, Vec::new());
+        let (mut turn, mut records, mut gates) = (None, Vec::new(), Vec::new());
         for one in loaded.records {
             match one.record {
                 Record::Turn(found) if one.position == place => turn = Some(found),
+                Record::Gate(gate) if *gate.turn_id == *turn_id => gates.push(gate),
                 record if one.position > place && !record.kind().is_bookkeeping() => {
                     records.push(record);
                 }
@@ -59,6 +65,9 @@ impl StoredTurn {
             turn,
             place,
             records,
+            gates: (gates.into_iter())
+                .filter(|gate| gate.state == GateState::Open)
+                .collect(),
             revision,
         }))
     }
@@ -87,6 +96,8 @@ impl StoredTurn {
         });
         let events = self.records.iter().filter_map(TurnEvent::of_record);
         events.for_each(|event| hub.replay(event));
+        let gates = self.gates.iter().map(|gate| gate_event(gate));
+        gates.for_each(|event| hub.replay(event));
         hub
     }
 
@@ -107,7 +118,7 @@ impl StoredTurn {
 
     /// The outcome of a turn that has ended.
     pub(super) fn outcome(&self) -> TurnOutcome {
-        self.outcome_as(status(&self.turn))
+        self.outcome_as(status(&self.turn, &self.gates))
     }
 
     pub(super) fn outcome_as(&self, ended: TurnStatus) -> TurnOutcome {
@@ -127,8 +138,30 @@ impl StoredTurn {
     }
 }
 
+/// The event of a gate, as its record says.
+pub(super) fn gate_event(gate: &GateRecord) -> TurnEvent {
+    let how = match gate.state {
+        GateState::Open => {
+            return TurnEvent {
+                time: gate.opened_at,
+                kind: TurnEventKind::GateOpened(Arc::new(OpenGate::from(gate))),
+            };
+        }
+        GateState::Answered(GateAnswer::Reject { .. }) => "rejected",
+        GateState::Answered(_) => "resolved",
+        GateState::Unanswered => "aborted",
+    };
+    TurnEvent {
+        time: gate.closed_at.unwrap_or(gate.opened_at),
+        kind: TurnEventKind::GateClosed {
+            id: gate.id().into(),
+            how,
+        },
+    }
+}
+
 /// How a turn ended, as far as its record says.
-fn status(turn: &TurnRecord) -> TurnStatus {
+fn status(turn: &TurnRecord, gates: &[Arc<GateRecord>]) -> TurnStatus {
     let (code, message) = match &turn.error {
         Some(error) => (error.code.as_str(), error.message.as_str()),
         None => (ErrorCode::TURN_ABORTED.as_str(), "the turn has no answer"),
@@ -152,6 +185,9 @@ fn status(turn: &TurnRecord) -> TurnStatus {
             reason: after("the turn was aborted: "),
         },
         TurnState::Limit => TurnStatus::Limit(Limit::Other(after("the turn came to "))),
+        TurnState::Suspended => TurnStatus::Suspended {
+            gates: gates.iter().map(|gate| OpenGate::from(&**gate)).collect(),
+        },
         TurnState::Failed | TurnState::Running => TurnStatus::Failed(error()),
     }
 }

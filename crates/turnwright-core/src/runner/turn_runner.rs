@@ -88,7 +88,7 @@ impl TurnRunner {
     pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
         let input = input.into();
         let hub = self.hub(&input);
-        let turn = self.launch(input, None, hub);
+        let turn = self.launch(input, Ok(None), hub);
         turn.cancel_on_drop().outcome().await
     }
 
@@ -97,11 +97,19 @@ impl TurnRunner {
     ///
     /// The turn does not wait for the reader of its stream: see [`TurnStream`](super::TurnStream).
     pub fn start(&self, input: impl Into<TurnInput>) -> Turn {
-        let input = input.into();
+        self.start_as(input.into(), Ok(None))
+    }
+
+    /// Starts a turn whose answer may have a form. If the form could not be made, the turn fails before it begins.
+    pub(super) fn start_as(
+        &self,
+        input: TurnInput,
+        answer: Result<Option<Arc<AnswerFormat>>, Error>,
+    ) -> Turn {
         let hub = self.hub(&input);
         let stream = hub.subscribe(input.replays);
         Turn {
-            handle: self.launch(input, None, hub),
+            handle: self.launch(input, answer, hub),
             stream,
         }
     }
@@ -119,6 +127,10 @@ impl TurnRunner {
     #[must_use]
     pub fn storage(&self) -> &Storage {
         &self.0.setup.storage
+    }
+
+    pub(crate) fn tools(&self) -> &ToolRegistry {
+        &self.0.tools
     }
 
     /// The outcome of a turn that cannot be begun.
@@ -174,7 +186,7 @@ impl TurnRunner {
     pub(crate) fn launch(
         &self,
         input: TurnInput,
-        answer: Option<Arc<AnswerFormat>>,
+        answer: Result<Option<Arc<AnswerFormat>>, Error>,
         hub: Arc<EventHub>,
     ) -> TurnHandle {
         let fresh_id = || Arc::<str>::from(new_id());
@@ -197,17 +209,19 @@ impl TurnRunner {
             let message = "a turn runs in a task of its own: call this inside of a tokio runtime";
             return failed(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         };
-        let message = match input.message() {
-            Ok(message) => message,
-            Err(error) => return failed(error),
+        let (message, answer) = match (input.message(), answer) {
+            (Ok(message), Ok(answer)) => (message, answer),
+            (Err(error), _) | (_, Err(error)) => return failed(error),
         };
         let begins = match resumed {
             true => Begins::Resumed,
             false => Begins::New {
                 message,
                 stash: input.stash.clone(),
+                abandons: input.abandons,
             },
         };
+        let suspends = input.suspends;
         let under = input.under.clone();
         let mut parts = match self.parts(input, &turn_id, &conversation) {
             Ok(parts) => parts,
@@ -217,6 +231,13 @@ impl TurnRunner {
         (parts.answer, parts.hub) = (answer, hub);
         parts.runtime = Some(runtime.clone());
         let turn = TurnContext::new(parts);
+        if turn.record_store().is_some() && under.is_none() {
+            turn.inner().gates.activity().enable();
+            if suspends || turn.setup().suspends {
+                turn.inner().gates.suspend_at_gates();
+            }
+        }
+        let turn_gates = turn.inner().gates.clone();
         // Before the task: it may come to a gate at once.
         let gates = Gates::new(turn.inner().gates.clone());
         let cancellation = turn.cancellation().clone();
@@ -246,6 +267,7 @@ impl TurnRunner {
             turn_id,
             conversation,
             cancellation,
+            turn_gates,
             gates: Some(gates),
             running: Some(Running::Task(task)),
             cancels,

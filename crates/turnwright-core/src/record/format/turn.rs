@@ -48,6 +48,8 @@ pub(super) struct StoredTurn<'a> {
     elapsed_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<StoredFailure<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<u32>,
     began_at: Time,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<Time>,
@@ -145,6 +147,7 @@ impl<'a> TryFrom<&'a TurnRecord> for StoredTurn<'a> {
                 code: (&error.code).into(),
                 message: (&error.message).into(),
             }),
+            step: turn.step,
             began_at: Encoded(turn.began_at),
             ended_at: turn.ended_at.map(Encoded),
         })
@@ -171,7 +174,8 @@ impl Stored for StoredTurn<'_> {
     }
 
     fn read(self, _: &ByteResolver) -> Result<Record, Invalid> {
-        if self.ended_at.is_some() == (self.state == TurnState::Running) {
+        let goes_on = matches!(self.state, TurnState::Running | TurnState::Suspended);
+        if self.ended_at.is_some() == goes_on {
             return Err(Invalid::new("endedAt", "does not fit the state"));
         }
         let stash = self.stash.unwrap_or_default().into_iter();
@@ -210,6 +214,7 @@ impl Stored for StoredTurn<'_> {
                 code: error.code.into_owned(),
                 message: error.message.into_owned(),
             }),
+            step: self.step,
             began_at,
             // The clock may have been set back in between.
             ended_at: self.ended_at.map(|at| at.0.max(began_at)),

@@ -12,9 +12,10 @@ use super::turn_records::TurnRecords;
 use crate::cancel::Cancellation;
 use crate::checksum::{Hex, idempotency_key};
 use crate::deadline::{TimeLimit, Waits};
+use crate::effects::Effects;
 use crate::error::Error;
 use crate::event::{EventKind, Level, LogEntry, TurnEventKind};
-use crate::gate::TurnGate;
+use crate::gate::{TurnGate, Waiter};
 use crate::record::CallRequest;
 use crate::schema::CheckedArgs;
 use crate::stash::Stash;
@@ -144,8 +145,10 @@ impl ToolContext {
     /// As [`TurnContext::wait_for`].
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
         let _waiting = self.0.waits.begin();
+        let read_only = self.tool().effects() == Effects::ReadOnly;
+        let waiter = Waiter::Handler { read_only };
         let call = Some(self.id().into());
-        self.turn().wait_for_call(gate, call).await
+        self.turn().wait_for_call(gate, call, waiter).await
     }
 
     /// Returns the cancellation of this call: it fires when the turn is cancelled and when the call's time is over. (That of

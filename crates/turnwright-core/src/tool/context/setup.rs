@@ -8,9 +8,9 @@ use crate::settings::TurnSettings;
 use crate::spool::Spool;
 use crate::state::TypeMap;
 use crate::storage::Storage;
-use crate::tool::ForgePolicy;
 use crate::tool::approval::{ApprovalPolicy, Approver};
 use crate::tool::reconcile::Reconcile;
+use crate::tool::{ForgePolicy, ResultHook};
 
 #[derive(Clone)]
 pub(crate) struct Setup {
@@ -19,9 +19,12 @@ pub(crate) struct Setup {
     pub(crate) lease: Duration,
     pub(crate) unknown_calls: Option<Arc<dyn Reconcile>>,
     pub(crate) recalls_answers: bool,
+    /// Turns are suspended whenever they can only wait.
+    pub(crate) suspends: bool,
     /// The spool of turns that name no conversation.
     pub(crate) unkept: Arc<dyn Spool>,
     pub(crate) policies: Vec<Arc<dyn ApprovalPolicy>>,
+    pub(crate) result_hooks: Vec<Arc<dyn ResultHook>>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) approval_timeout: Duration,
     pub(crate) inline_limit: u64,
@@ -52,7 +55,9 @@ impl Default for Setup {
             lease: Duration::from_secs(30),
             unknown_calls: None,
             recalls_answers: true,
+            suspends: false,
             policies: Vec::new(),
+            result_hooks: Vec::new(),
             approver: None,
             approval_timeout: Duration::from_secs(15 * 60),
             inline_limit: 4 * 1024,

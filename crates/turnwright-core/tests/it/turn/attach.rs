@@ -328,3 +328,23 @@ fn a_turn_whose_process_is_gone_must_be_resumed_and_can_replay_its_records() {
         ]);
     });
 }
+
+#[tokio::test]
+async fn a_suspended_turn_shows_its_records_and_where_it_waits() {
+    let act = tool("act").handler(|_: Value, _| async { "acted" });
+    let model = ScriptedModel::new([Step::call_tool("act", "{}"), Step::say("done")]);
+    let runner = runner(model)
+        .tool(act.build())
+        .policy(turnwright_core::approval::always("careful"))
+        .suspend_at_gates()
+        .build()
+        .unwrap();
+    assert!(runner.run(input()).await.is_suspended());
+    let mut turn = runner.attach(TALK, TURN).await.unwrap();
+    let mut names = Vec::new();
+    while let Some(event) = turn.next().await {
+        names.push(event.name());
+    }
+    assert_eq!(names, ["started", "turnGateOpen", "ended"]);
+    assert!(turn.await.is_suspended());
+}

@@ -483,7 +483,7 @@ async fn a_reader_of_all_turns_that_lags_learns_how_many_events_it_missed() {
 #[tokio::test]
 async fn a_log_entry_has_a_kind_and_a_payload_and_every_event_a_time() {
     let runner = runner(|ctx: DispatchContext| async move {
-        let entry = turnwright_core::event::LogEntry::new("empty").kind("cache.miss");
+        let entry = event::LogEntry::new("empty").kind("cache.miss");
         ctx.log(Level::Info, entry.payload(json!({ "key": 7 })));
         ctx.log(Level::Info, "plain");
         ctx.ack()?;

@@ -278,7 +278,7 @@ async fn a_typed_answer_that_was_stored_is_checked_and_asked_for_again_if_it_doe
     let failed = runner.run_typed::<Count>(go_input()).await;
     assert!(failed.answer.is_err());
     let again = runner.resume_typed::<Count>(TURN).await;
-    assert_eq!(again.unwrap().answer.unwrap().n, 3);
+    assert_eq!(again.unwrap().await.answer.unwrap().n, 3);
     assert_eq!(model.times_asked(), 3);
 }
 
