@@ -81,8 +81,8 @@ impl Show {
         conversation: &str,
         turn_id: &str,
     ) -> anyhow::Result<Shown> {
-        let input = TurnInput::empty().conversation(conversation);
-        let turn = runner.resume_with(turn_id, self.counted(input)).await?;
+        let input = TurnInput::resume(turn_id).conversation(conversation);
+        let turn = runner.resume(self.counted(input)).await?;
         self.watch(turn).await
     }
 

@@ -48,6 +48,7 @@ pub mod record;
 mod record_log;
 pub mod render;
 pub mod runner;
+pub mod settings;
 pub mod spool;
 pub mod stash;
 mod state;
@@ -65,7 +66,6 @@ mod validate;
 pub use turnwright_schema as schema;
 
 pub use artifact::{ArtifactKind, Inline, SpooledArtifact};
-pub use call::ToolExecutor;
 pub use cancel::Cancellation;
 pub use checksum::{checksum, checksum_of_value};
 pub use dispatch::{Executor, Reporter};
@@ -77,11 +77,14 @@ pub use media::{Media, MediaKind};
 pub use outcome::{Limit, TurnOutcome, TurnStatus};
 pub use pipeline::{Middleware, Next};
 pub use record::{Message, Record, RecordKind, Retrievable, ToolCall};
-pub use runner::{Conversation, History, Turn, TurnInput, TurnRunner, TypedOutcome, runner};
+pub use runner::{
+    Conversation, History, Turn, TurnInput, TurnRunner, TypedEvent, TypedOutcome, TypedTurn, runner,
+};
 pub use schema::{
     CheckedArgs, Fault, Field, IntoSchema, InvalidArguments, Limits, RawArgs, Rejection, Repair,
     RepairKind, Schema, SchemaError, SchemaOptions, SchemaProblem,
 };
+pub use settings::{Budget, ModelSettings, ReasoningEffort, ToolChoice};
 pub use spool::{Body, ByteSender, ByteStream, Spool, StreamClosed};
 pub use stash::Stash;
 pub use state::State;
@@ -91,7 +94,7 @@ pub use tool::approval::{ApprovalPolicy, ApprovalRequest, Approver, PendingCall,
 pub use tool::context::{DispatchContext, ToolContext, TurnContext};
 pub use tool::registry::{MergePolicy, ToolRegistry};
 pub use tool::{
-    Content, IntoToolResult, Json, Meta, Tool, ToolBuilder, ToolDescription, ToolOutput,
+    Content, IntoToolResult, Json, Meta, ResultHook, Tool, ToolBuilder, ToolDescription, ToolOutput,
 };
 pub use tool::{approval, context, reconcile, registry};
 pub use trust::TrustTier;

@@ -27,7 +27,7 @@ async fn main() -> Result<(), BoxError> {
     // The server must live as long as the example asks it.
     let named = |name: &str| std::env::var_os(name).is_some();
     let (model, _server) = match named("OPENAI_BASE_URL") || named("OPENAI_API_KEY") {
-        true => (ChatCompletions::from_env()?, None),
+        true => (ChatCompletions::from_env().build()?, None),
         false => {
             let server = scripted().await?;
             let url = format!("{}/v1", server.url());

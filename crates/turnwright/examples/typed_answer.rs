@@ -1,10 +1,11 @@
 //! An answer of a Rust type. It is checked like the arguments of a tool; what is wrong with it goes back to the model, which
-//! tries again; a value of the type is what you get, or an error.
+//! tries again; a value of the type is what you get, or an error. The last part shows an answer while it arrives.
 //!
 //! Runs offline: `cargo run -p turnwright --example typed_answer`
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use turnwright::TypedEvent;
 use turnwright::prelude::*;
 use turnwright::record::Author;
 
@@ -48,6 +49,22 @@ async fn stubborn(ctx: DispatchContext) -> Result<(), BoxError> {
     Ok(())
 }
 
+/// A model that streams a list. Lists, enums and scalars are wrapped: the model answers `{"value": …}`.
+async fn streaming(ctx: DispatchContext) -> Result<(), BoxError> {
+    let mut message = ctx.reporter().message();
+    for piece in [
+        r#"{"value": ["an"#,
+        r#"vil", "ro"#,
+        r#"pe", "lamp"#,
+        r#""]}"#,
+    ] {
+        message.push(piece).await;
+    }
+    message.finish_as_answer().await?;
+    ctx.ack()?;
+    Ok(())
+}
+
 fn show(outcome: &TurnOutcome) {
     for message in outcome.messages() {
         let who = match message.author() {
@@ -87,5 +104,19 @@ async fn main() -> Result<(), Error> {
     if let Err(error) = typed.into_answer() {
         println!("{:>10} │ {error}", "you");
     }
+
+    println!("\na list while it arrives\n");
+    let runner = turnwright::runner(streaming).build()?;
+    let mut turn = runner.start_typed::<Vec<String>>("What is on the bills?");
+    while let Some(event) = turn.next().await {
+        match event {
+            // Not validated: show it, do not act on it.
+            TypedEvent::Partial(partial) => println!("{:>10} │ {}", "so far", partial.value()),
+            TypedEvent::Reset => println!("{:>10} │ from the beginning", "so far"),
+            _ => {}
+        }
+    }
+    let items = turn.await.into_answer()?;
+    println!("{:>10} │ {} items", "you", items.len());
     Ok(())
 }

@@ -153,7 +153,6 @@ async fn server_model(
         executor = executor.transport(Cassette::record(file, server.client()?)?);
     }
     let executor = executor
-        .system_prompt(options.system.as_deref().unwrap_or(SYSTEM))
         .build()
         .map_err(|error| misuse(error.with_causes()))?;
     let model = Model {
@@ -163,7 +162,8 @@ async fn server_model(
         sends_key_in_the_clear: server.sends_key_in_the_clear(),
         name: server.model,
     };
-    Ok((model, turnwright::runner(executor)))
+    let system = options.system.as_deref().unwrap_or(SYSTEM);
+    Ok((model, turnwright::runner(executor).instructions(system)))
 }
 
 fn own_model(
@@ -171,15 +171,10 @@ fn own_model(
     options: &args::Agent,
     record: Option<&Path>,
 ) -> anyhow::Result<(Model, TurnRunnerBuilder)> {
-    for (given, option) in [
-        (record.is_some(), "--record"),
-        (options.system.is_some(), "--system"),
-    ] {
-        if given {
-            return Err(misuse(format!(
-                "`{option}` is for model servers, and this program has a model of its own: leave it out"
-            )));
-        }
+    if record.is_some() {
+        return Err(misuse(
+            "`--record` is for model servers, and this program has a model of its own: leave it out",
+        ));
     }
     let address = format!("the program's own model ({})", one_line(&model.name, 60));
     let name = model.model.unwrap_or(model.name);
@@ -190,7 +185,11 @@ fn own_model(
         sends_key_in_the_clear: false,
         name,
     };
-    Ok((described, model.runner))
+    let runner = match &options.system {
+        Some(system) => model.runner.instructions(system),
+        None => model.runner,
+    };
+    Ok((described, runner))
 }
 
 fn existing(folder: &Path) -> anyhow::Result<PathBuf> {

@@ -102,10 +102,10 @@ async fn print_hint(
 async fn runner(server: &Server, storage: Option<&Storage>) -> anyhow::Result<TurnRunner> {
     let model = ChatCompletions::builder(format!("{}/v1", server.url()))
         .model("scripted")
-        .system_prompt(TASK)
         .no_proxy()
         .build()?;
     let runner = turnwright::runner(model)
+        .instructions(TASK)
         .tools([
             tools::read_log(),
             tools::read_metrics(),

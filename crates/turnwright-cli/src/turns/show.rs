@@ -247,6 +247,10 @@ impl Page<'_> {
             GateState::Open if self.summary.state.is_live() => {
                 (style::WARN, "waits for an answer".to_owned())
             }
+            GateState::Open if self.summary.state == State::Suspended => (
+                style::WARN,
+                format!("waits for an answer at {}", one_line(gate.id(), 120)),
+            ),
             GateState::Open => (style::WARN, "nobody answered before the end".to_owned()),
             GateState::Answered(answer) => (style::DIM, answered(answer)),
             _ => (style::DIM, "nobody answered".to_owned()),
@@ -297,6 +301,9 @@ impl Page<'_> {
             }
             _ if note.is_none() => {
                 "No chat of this program has held it: the program that did takes it up again, with its own tools."
+            }
+            State::Suspended => {
+                "It is suspended. Answer with `turnwright turns answer`, then resume it:"
             }
             State::Interrupted => "Its program came to its end before it did. To take it up again:",
             _ => "To take it up again:",

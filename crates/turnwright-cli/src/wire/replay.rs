@@ -104,13 +104,12 @@ async fn play(
             model => model,
         })
         .options(Options::new().stream(streams))
-        .system_prompt(beginning.system)
         // The server took it, or did not: that is recorded.
         .context_window(u64::MAX)
         .retry(RetryPolicy::never())
         .transport(cassette.clone())
         .build()?;
-    let before = beginning.before;
+    let (before, system) = (beginning.before, beginning.system);
     let (model, recording) = (Arc::new(model), cassette.clone());
     let runner = turnwright::runner(move |ctx: DispatchContext| {
         let (model, recording) = (Arc::clone(&model), recording.clone());
@@ -123,6 +122,7 @@ async fn play(
             Ok(())
         }
     })
+    .instructions(system)
     .tools(tools)
     .without_artifact_tools()
     .turn_input(move |ctx: TurnContext, next: Next<TurnContext>| {

@@ -13,11 +13,14 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
+mod partial;
 mod wrapped;
 
 use schemars::JsonSchema;
 use serde_json::Value;
 
+pub(crate) use self::partial::PartialJson;
+use self::partial::unwrap_partial;
 use self::wrapped::{VALUE, Wrapped, is_plain_object, user_pointer};
 use crate::error::{Error, ErrorCode};
 use crate::schema::{InvalidArguments, Schema};
@@ -102,6 +105,19 @@ impl AnswerFormat {
             return Ok(self.unwrap(checked.into_value()));
         }
         Err(self.mismatch(error))
+    }
+
+    /// Completes answers of this form as they arrive.
+    pub(crate) fn partial(&self) -> PartialJson {
+        PartialJson::new(self.schema.limits().bytes())
+    }
+
+    /// What a partial value shows of the caller's value, if anything.
+    pub(crate) fn unwrap_partial(&self, value: Value) -> Option<Value> {
+        match self.wrapped {
+            true => unwrap_partial(value),
+            false => Some(value),
+        }
     }
 
     /// Takes the caller's value out of what the model sent.

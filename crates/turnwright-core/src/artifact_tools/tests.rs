@@ -79,7 +79,7 @@ fn noop(name: &str) -> ToolBuilder<Value> {
 async fn ask(registry: &ToolRegistry, tool: &str, args: Value) -> Result<String, Error> {
     let ctx = DispatchContext::standalone();
     let tool = registry.get(tool).expect("the tool was forged");
-    let output = tool.executor(&ctx).call(args).await?;
+    let output = tool.call(&ctx, args).await?;
     Ok(output.as_text().unwrap().to_owned())
 }
 
@@ -268,7 +268,7 @@ async fn answers_of_artifact_tools_are_text_and_cannot_be_read_by_one() {
         .add(handle("a", &"x\n".repeat(9000), ROWS_KIND));
     let forged = forge_tools(ctx.turn()).unwrap();
     let tool = forged.get("artifact_rows_all").unwrap();
-    let record = tool.executor(&ctx).settle(json!({ "callId": "a" })).await;
+    let record = tool.call_and_record(&ctx, json!({ "callId": "a" })).await;
     assert!(record.from_artifact_tool() && record.is_inline() && !record.is_trusted());
     let ToolResults::Text(answer) = record.results() else {
         panic!("{record:?}")
@@ -401,7 +401,7 @@ async fn what_stands_in_the_prompt_is_decided_by_size_and_by_the_tool() {
         (&small, 20, Inline::UpTo(20), true),
         (&standard, 21, Inline::UpTo(20), false),
     ] {
-        let record = output(bytes, inline).executor(ctx).settle("{}").await;
+        let record = output(bytes, inline).call_and_record(ctx, "{}").await;
         assert_eq!(record.is_inline(), stands, "{bytes} {inline:?}");
         assert_eq!(record.handles().is_empty(), stands);
     }
@@ -420,7 +420,7 @@ async fn bytes_that_are_no_text_are_handles_however_small() {
             Ok::<_, ToolError>(crate::ToolOutput::bytes(bytes))
         });
         let ctx = ctx.clone();
-        async move { tool.build().unwrap().executor(&ctx).settle("{}").await }
+        async move { tool.build().unwrap().call_and_record(&ctx, "{}").await }
     };
     for stream in [false, true] {
         assert!(settled(b"text", stream).await.is_inline());

@@ -20,7 +20,7 @@ use crate::gate::Approval;
 use crate::panic::drop_quietly;
 use crate::record::{CallState, LedgerEntry, Record, ToolCall};
 use crate::tool::approval::{ApprovalPolicy, PendingCall, Review};
-use crate::tool::context::{Call, Checked, Setup};
+use crate::tool::context::{Call, CallPermit, Checked, Setup};
 
 /// Times that policies and people may change the arguments of one call.
 const MOST_CHANGES: usize = 3;
@@ -32,6 +32,8 @@ pub struct AdmittedCall {
     pub(super) call: CheckedCall,
     /// What stands in the records of it, once it was begun.
     pub(super) guard: Option<CallGuard>,
+    /// Its part of the budget, once it was taken.
+    pub(super) permit: Option<CallPermit>,
 }
 
 impl CheckedCall {
@@ -92,6 +94,7 @@ impl CheckedCall {
         AdmittedCall {
             call: self,
             guard: None,
+            permit: None,
         }
     }
 
@@ -180,6 +183,26 @@ impl AdmittedCall {
     /// Whether it may change the world, and so must stand in the ledger before it runs.
     pub(super) fn is_noted(&self) -> bool {
         self.call.tool().effects() != Effects::ReadOnly
+    }
+
+    /// Takes it out of the budgets of its turn and of those around it, if that was not done yet.
+    ///
+    /// # Errors
+    /// `E_TURN_LIMIT`: one of them is used up, and it must not run.
+    pub(super) fn take_permit(&mut self) -> Result<(), Error> {
+        if self.permit.is_none() {
+            let name = self.call.tool().name();
+            self.permit = Some(self.call.context().turn().take_call(name)?);
+        }
+        Ok(())
+    }
+
+    /// The same for a call of which nothing is recorded yet.
+    pub(super) fn within_budget(mut self) -> Result<Self, RefusedCall> {
+        match self.take_permit() {
+            Ok(()) => Ok(self),
+            Err(error) => Err(self.call.refuse(error)),
+        }
     }
 
     /// Puts it on record before it runs: gives what must be stored first.

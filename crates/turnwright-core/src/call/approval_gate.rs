@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::checksum;
 use crate::error::{Error, ErrorCode};
-use crate::gate::{Approval, GateAnswer, GateKind, TurnGate, gate_id};
+use crate::gate::{Approval, GateAnswer, GateKind, TurnGate, Waiter, gate_id};
 use crate::panic::text_of;
 use crate::schema::{Schema, SchemaError, any, object, string};
 use crate::tool::Tool;
@@ -35,14 +35,14 @@ async fn try_ask(call: &PendingCall<'_>, level: usize, reason: String) -> Result
         return Ok(read(Ok(answer)));
     }
     let approver = call.ctx.turn().approver_of(level);
-    if approver.is_none() && !call.ctx.turn().gates().can_be_answered() {
+    if approver.is_none() && !call.ctx.turn().can_be_answered() {
         return Ok(denied("nobody can be asked"));
     }
     let (id, tool_call) = (Arc::clone(&request.gate), Some(call.id.into()));
-    let asked = call
-        .ctx
-        .turn()
-        .ask(id, gate, tool_call, None, approver.is_some())?;
+    let waiter = Waiter::Approval {
+        has_approver: approver.is_some(),
+    };
+    let asked = call.ctx.turn().ask(id, gate, tool_call, None, waiter)?;
     Ok(match approver {
         Some(approver) => Box::pin(ask_both(call.ctx, asked, approver, request)).await,
         None => {

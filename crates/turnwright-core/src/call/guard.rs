@@ -140,6 +140,8 @@ impl Open {
 impl Drop for CallGuard {
     fn drop(&mut self) {
         if let Some(open) = self.0.take()
+            // A suspended turn leaves its calls open: the next run takes them up.
+            && !open.ctx.turn().inner().gates.activity().is_suspended()
             && let Some(runtime) = open.runtime.clone()
             && (open.record.is_some() || open.entry.is_some())
         {

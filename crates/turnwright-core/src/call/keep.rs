@@ -28,7 +28,7 @@ impl ToolContext {
     ///         Ok(log)
     ///     })
     ///     .build()?;
-    /// let output = export.executor(&DispatchContext::standalone()).call("{}").await?;
+    /// let output = export.call(&DispatchContext::standalone(), "{}").await?;
     /// assert_eq!(output.into_text().await?.as_deref(), Some("one\ntwo\n"));
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```

@@ -98,6 +98,10 @@ impl ProposedCall {
         &self.call.request
     }
 
+    pub(super) fn context(&self) -> &DispatchContext {
+        &self.call.ctx
+    }
+
     /// The provider's own id for it: for the wire, and for nothing else.
     pub fn with_provider_id(mut self, id: impl Into<Arc<str>>) -> Self {
         self.call.request.provider_id = Some(id.into());

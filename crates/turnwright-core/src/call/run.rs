@@ -13,6 +13,7 @@ use super::admitted::AdmittedCall;
 use super::checked::CheckedCall;
 use super::guard::CallGuard;
 use super::proposed::tell_refused;
+use super::result_hooks::through_hooks;
 use crate::deadline::{Cut, within};
 use crate::effects::Effects;
 use crate::error::{Error, ErrorCode, ToolError};
@@ -65,6 +66,9 @@ impl AdmittedCall {
             let error = cancelled(self.call.tool(), false);
             return self.not_run(error);
         }
+        if let Err(error) = self.take_permit() {
+            return self.not_run(error);
+        }
         if let Err(error) = Box::pin(self.begin(None)).await {
             return self.not_run(error);
         }
@@ -93,20 +97,30 @@ impl AdmittedCall {
         if let Some(guard) = &mut guard {
             guard.started();
         }
+        // Held until the handler has ended, however that happens.
+        let mut permit = self.permit.take();
+        if let Some(permit) = &mut permit {
+            permit.ran = true;
+        }
         let (facts, bound) = self.into_facts(start);
         let mut watch = Watch::start(&facts, start);
         let work = bound.start(ToolContext::new(Arc::clone(&facts)));
         watch.blocking = matches!(work, Work::Blocking(_));
         let work = perform(work, &facts, start);
-        let (result, abandoned) = watch.span.instrument(work).await;
-        watch.span.result(&result);
-        watch.end(result.as_ref().err(), abandoned);
-        drop(watch);
+        let (mut result, abandoned) = watch.span.instrument(work).await;
+        // What is true of the call does not depend on what becomes of its result.
         let state = match &result {
             Ok(_) => CallState::Done,
             Err(error) if error.code() == ErrorCode::TOOL_DOWNSTREAM_ERROR => CallState::Failed,
             Err(_) => CallState::Unknown,
         };
+        if facts.has_result_hooks() {
+            result = Box::pin(through_hooks(&facts, result)).await;
+        }
+        watch.span.result(&result);
+        watch.end(result.as_ref().err(), abandoned);
+        drop(watch);
+        drop(permit);
         RawOutcome {
             facts,
             result,

@@ -146,7 +146,11 @@ fn not_kept(facts: &CallFacts, error: &Error, settled: &mut Settled) {
     facts.call.ctx.turn().tell(|| EventKind::Error {
         code: error.code().as_str(),
         fatal: error.is_fatal(),
-        message: format!("`{}`: {}", facts.tool.name(), error.with_causes()),
+        message: match facts.has_result_hooks() {
+            // The causes may quote a stream, which no hook has seen.
+            true => format!("`{}`: {}", facts.tool.name(), error.message()),
+            false => format!("`{}`: {}", facts.tool.name(), error.with_causes()),
+        },
         pipeline: None,
     });
     settled.results = failure(error);

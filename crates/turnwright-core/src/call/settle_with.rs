@@ -17,7 +17,8 @@ impl ProposedCall {
     ///
     /// The result becomes a record of the turn like that of a handler: large content goes to the spool, and the model reads it
     /// inside an envelope. If the dispatch has a tool of that name, its artifact kind, inline rule and size limit apply. The result is
-    /// never trusted. `Err(ToolError)` becomes a failed call.
+    /// never trusted. `Err(ToolError)` becomes a failed call. Result hooks ([`ResultHook`](crate::tool::ResultHook)) see the result
+    /// first.
     ///
     /// ```
     /// use turnwright_core::DispatchContext;
@@ -63,6 +64,6 @@ impl ProposedCall {
             state: CallState::Done,
             started: true,
         };
-        Box::pin(outcome.settle()).await
+        Box::pin(async { outcome.through_hooks().await.settle().await }).await
     }
 }

@@ -7,9 +7,11 @@ use crate::artifact::ArtifactLimits;
 use crate::cancel::Cancellation;
 use crate::event::{EventBus, EventHub};
 use crate::ids::new_id;
+use crate::settings::{ModelSettings, TurnSettings};
 use crate::stash::Stash;
 use crate::storage::Storage;
 use crate::store::ConversationId;
+use crate::tool::ResultHook;
 use crate::tool::approval::{ApprovalPolicy, Approver};
 use crate::tool::context::{DispatchContext, Setup, TurnContext, TurnParts};
 use crate::tool::registry::ToolRegistry;
@@ -65,6 +67,13 @@ impl DispatchContextBuilder {
     /// [`TurnRunnerBuilder::policy`](crate::runner::TurnRunnerBuilder::policy).
     pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
         self.setup.policies.push(Arc::new(policy));
+        self
+    }
+
+    /// Adds a hook that changes the results of tools before anything of them is stored, shown in events or sent to the model: see
+    /// [`ResultHook`]. Several hooks run in the order in which they are added.
+    pub fn on_result(mut self, hook: impl ResultHook + 'static) -> Self {
+        self.setup.result_hooks.push(Arc::new(hook));
         self
     }
 
@@ -129,6 +138,19 @@ impl DispatchContextBuilder {
         self
     }
 
+    /// Sets the system prompt that the executor reads with [`DispatchContext::instructions`].
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.setup.settings.instruct(text.into());
+        self
+    }
+
+    /// Sets the model settings that the executor reads with [`DispatchContext::settings`]. They are not validated.
+    pub fn settings(mut self, settings: ModelSettings) -> Self {
+        let TurnSettings { model, .. } = &mut self.setup.settings;
+        *model = settings.over(model);
+        self
+    }
+
     /// Makes the dispatch.
     #[must_use]
     pub fn build(self) -> DispatchContext {
@@ -149,6 +171,7 @@ impl DispatchContextBuilder {
             answer: None,
             outer: None,
             inherits: true,
+            settings: TurnSettings::default(),
             runtime: None,
         }))
     }

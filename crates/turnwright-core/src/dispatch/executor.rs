@@ -1,5 +1,7 @@
 //! The seam to a model, or to anything that decides.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use crate::error::BoxError;
@@ -78,5 +80,36 @@ where
 {
     async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
         self(ctx).await
+    }
+}
+
+// A generic implementation for `Box` would overlap with that for closures: `Box<F>` is a closure where `F` is one.
+#[async_trait]
+impl Executor for Box<dyn Executor> {
+    async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
+        (**self).execute(ctx).await
+    }
+
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn model(&self) -> Option<&str> {
+        (**self).model()
+    }
+}
+
+#[async_trait]
+impl<E: Executor + ?Sized> Executor for Arc<E> {
+    async fn execute(&self, ctx: DispatchContext) -> Result<(), BoxError> {
+        (**self).execute(ctx).await
+    }
+
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn model(&self) -> Option<&str> {
+        (**self).model()
     }
 }

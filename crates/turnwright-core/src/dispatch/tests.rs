@@ -36,8 +36,7 @@ fn of_racing_signals_exactly_one_counts() {
         let count = Arc::clone(&ran);
         ctx.on_ack(move || {
             count.fetch_add(1, Ordering::Relaxed);
-        })
-        .keep();
+        });
         let won = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| ctx.ack().is_ok())).collect();
             threads
@@ -51,27 +50,25 @@ fn of_racing_signals_exactly_one_counts() {
 }
 
 #[test]
-fn work_waits_for_the_ack_unless_its_guard_is_dropped() {
+fn work_waits_for_the_ack_until_it_is_removed() {
     let ctx = DispatchContext::standalone();
     let ran = Arc::new(parking_lot::Mutex::new(Vec::new()));
     let note = |what: &'static str| {
         let ran = Arc::clone(&ran);
         move || ran.lock().push(what)
     };
-    let held = ctx.on_ack(note("kept"));
-    drop(ctx.on_ack(note("dropped")));
-    ctx.on_ack(|| panic!("on purpose")).keep();
+    drop(ctx.on_ack(note("kept")));
+    ctx.on_ack(note("removed")).remove();
+    ctx.on_ack(|| panic!("on purpose"));
     // Foreign code may use the dispatch, also from inside.
     let inner = ctx.clone();
     let (inside, again) = (note("inside"), note("too late"));
     ctx.on_ack(move || {
         inside();
         assert_eq!(inner.signal(), Some(Signal::Ack));
-        inner.on_ack(again).keep();
-    })
-    .keep();
+        inner.on_ack(again);
+    });
     ctx.ack().unwrap();
-    drop(held);
     assert_eq!(*ran.lock(), ["kept", "inside"]);
 }
 

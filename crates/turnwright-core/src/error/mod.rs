@@ -184,6 +184,8 @@ codes! {
     TOOL_DENIED, false, Denied, "The call was not approved; nothing was run. Do not repeat it unless you are asked to.";
     /// The handler failed or panicked.
     TOOL_DOWNSTREAM_ERROR, false, Internal, "The tool failed. Nothing more is known.";
+    /// A result hook failed, so nothing of the result is kept or shown.
+    TOOL_RESULT_WITHHELD, false, Internal, "The tool ran, but its result was withheld.";
     /// The call ran into its deadline.
     TOOL_TIMEOUT, false, Timeout, "The call ran out of time.";
     /// The call was cancelled.
@@ -192,6 +194,8 @@ codes! {
     STORE_ERROR, false, Unavailable, "What happened could not be recorded. Try again later.";
     /// The result could not be kept.
     SPOOL_ERROR, false, Unavailable, "The tool ran, but its result could not be kept.";
+    /// A turn that was interrupted, and runs nowhere: it must be resumed.
+    TURN_INTERRUPTED, false, Unavailable, "The turn was interrupted.";
     /// The store has no such turn, or several conversations have one of that id.
     UNKNOWN_TURN, false, NotFound, "There is no such turn.";
     /// The conversation has a turn of that id already.
@@ -202,6 +206,16 @@ codes! {
     TURN_TAKEN_OVER, false, Cancelled, "The task goes on elsewhere.";
     /// A turn that has ended for good, or that its conversation went on without.
     TURN_NOT_RESUMABLE, false, InvalidArguments, "That turn cannot be resumed.";
+    /// The turn waits for answers: answer at its gates and resume it, or give it up with `abandon_waiting`.
+    TURN_WAITING, false, Unavailable, "The task waits for an answer.";
+    /// A turn that cannot be suspended: its input names no conversation, or it runs under a call.
+    TURN_NOT_SUSPENDABLE, false, InvalidArguments, "That turn cannot be suspended.";
+    /// The conversation has no gate of that id.
+    UNKNOWN_TURN_GATE, false, NotFound, "There is no such gate.";
+    /// The gate was answered before: the first answer counts.
+    TURN_GATE_ANSWERED, false, InvalidArguments, "The gate was answered before.";
+    /// The gate takes no answer: its turn has ended, or went on without one.
+    TURN_GATE_CLOSED, false, InvalidArguments, "The gate takes no answer any more.";
     /// Middleware of the turn's input failed.
     INPUT_PIPELINE_ERROR, false, Internal, "The task could not be completed.";
     /// Middleware of the turn's output failed.

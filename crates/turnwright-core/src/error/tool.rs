@@ -34,38 +34,6 @@ pub struct ToolError {
     source: Option<BoxError>,
 }
 
-/// One table makes the constructors and the neutral texts, so that a new kind cannot miss one.
-macro_rules! kinds {
-    ($($kind:ident, $make:ident, $model:literal, $doc:literal;)+) => {
-        impl ToolError {
-            $(
-                #[doc = $doc]
-                pub fn $make(message: impl Into<String>) -> Self {
-                    ToolError::new(ErrorKind::$kind, message)
-                }
-            )+
-
-            /// What the model reads where the author said nothing for it.
-            fn neutral_text(&self) -> &'static str {
-                match self.kind {
-                    $(ErrorKind::$kind => $model,)+
-                }
-            }
-        }
-    };
-}
-
-kinds! {
-    InvalidArguments, invalid_arguments, "The tool cannot work with these arguments.", "The arguments do not fit together, in a way that no schema says.";
-    NotFound, not_found, "The tool found nothing for these arguments.", "What was asked for does not exist.";
-    Denied, denied, "The tool is not allowed to do this.", "Not allowed.";
-    Timeout, timeout, "The tool ran out of time.", "Something downstream ran out of time.";
-    Cancelled, cancelled, "The call was cancelled.", "The handler noticed that it was called off.";
-    RateLimited, rate_limited, "The tool is busy; try again later.", "Too much at once.";
-    Unavailable, unavailable, "The tool is out of reach for now; try again later.", "Something downstream is out of reach.";
-    Internal, internal, "The tool failed. Nothing more is known.", "Anything else.";
-}
-
 impl ToolError {
     /// A failure of this kind, with a message for operators.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
@@ -75,6 +43,46 @@ impl ToolError {
             model: None,
             source: None,
         }
+    }
+
+    /// The arguments do not fit together, in a way that the schema cannot say.
+    pub fn invalid_arguments(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::InvalidArguments, message)
+    }
+
+    /// What was asked for does not exist.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::NotFound, message)
+    }
+
+    /// The tool is not allowed to do this.
+    pub fn denied(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::Denied, message)
+    }
+
+    /// Something downstream timed out.
+    pub fn timeout(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::Timeout, message)
+    }
+
+    /// The handler noticed its cancellation.
+    pub fn cancelled(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::Cancelled, message)
+    }
+
+    /// Something downstream limits the rate of requests.
+    pub fn rate_limited(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::RateLimited, message)
+    }
+
+    /// Something downstream cannot be reached.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::Unavailable, message)
+    }
+
+    /// Anything else.
+    pub fn internal(message: impl Into<String>) -> Self {
+        ToolError::new(ErrorKind::Internal, message)
     }
 
     /// Creates a failure from any error: what `?` does, also for error types that are no `std::error::Error` themselves, such as
@@ -139,7 +147,21 @@ impl ToolError {
         self.model.as_deref().unwrap_or_else(|| self.neutral_text())
     }
 
-    /// Wrapped for whoever called the tool.
+    /// What the model reads if the author wrote nothing for it.
+    fn neutral_text(&self) -> &'static str {
+        match self.kind {
+            ErrorKind::InvalidArguments => "The tool cannot work with these arguments.",
+            ErrorKind::NotFound => "The tool found nothing for these arguments.",
+            ErrorKind::Denied => "The tool is not allowed to do this.",
+            ErrorKind::Timeout => "The tool ran out of time.",
+            ErrorKind::Cancelled => "The call was cancelled.",
+            ErrorKind::RateLimited => "The tool is busy; try again later.",
+            ErrorKind::Unavailable => "The tool is out of reach for now; try again later.",
+            ErrorKind::Internal => "The tool failed. Nothing more is known.",
+        }
+    }
+
+    /// The error for the caller of the tool.
     pub(crate) fn into_error(self, tool: &str) -> Error {
         let model = self.model_text().to_owned();
         let error = Error::new(

@@ -72,6 +72,11 @@ struct Counts {
 type Counted = (GateKind, Option<Arc<str>>, Option<Step>);
 
 impl GateNumbers {
+    /// The step that the turn is in.
+    pub(crate) fn step(&self) -> Step {
+        self.0.lock().step
+    }
+
     /// The turn enters a step.
     pub(crate) fn enter(&self, step: Step) {
         self.0.lock().step = step;

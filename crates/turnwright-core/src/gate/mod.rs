@@ -15,12 +15,14 @@
 //! # Ok::<(), turnwright_core::Error>(())
 //! ```
 
+mod activity;
 mod approval_answer;
 mod check;
 mod gates;
 mod id;
 mod replay;
 mod table;
+mod turn_waiting;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,12 +30,17 @@ use std::time::Duration;
 use serde_json::Value;
 
 pub use crate::record::{GateAnswer, GateKind};
+pub use activity::TurnActivity;
 pub use approval_answer::Approval;
 pub use gates::{Gates, OpenGate};
 
+pub use turn_waiting::TurnWaiting;
+
+pub(crate) use activity::{Counted, Wait, Waiter};
+pub(crate) use check::{admitted, check};
 pub(crate) use id::{GateNumbers, GatePlace, Step, gate_id};
 pub(crate) use replay::RecordedGates;
-pub(crate) use table::{GateTable, TurnGates};
+pub(crate) use table::{GateTable, Settled, TurnGates};
 
 use crate::error::{Error, ErrorCode};
 use crate::schema::{Inadmissible, IntoSchema, MAX_DEPTH, Schema, SchemaError, admit_within};

@@ -7,10 +7,19 @@ use indexmap::IndexMap;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
+use super::activity::{Activity, TurnActivity};
 use super::check::admitted;
 use super::{OpenGate, TurnGate};
 use crate::error::Error;
-use crate::record::GateAnswer;
+use crate::record::{GateAnswer, GateRecord};
+
+/// How a gate was answered.
+pub(crate) enum Settled {
+    /// In this process: the answer is not stored yet.
+    Live(GateAnswer),
+    /// In the store, by any process.
+    Recorded(GateAnswer),
+}
 
 /// A gate where a turn waits.
 pub(crate) struct Waiting {
@@ -18,7 +27,9 @@ pub(crate) struct Waiting {
     pub(crate) tool_call: Option<Arc<str>>,
     /// Somebody inside was asked too: it stays open when nobody is left outside.
     asked_inside: bool,
-    settle: oneshot::Sender<GateAnswer>,
+    /// Its record is in the store, where an answer can be recorded.
+    stored: bool,
+    settle: oneshot::Sender<Settled>,
 }
 
 #[derive(Default)]
@@ -26,6 +37,8 @@ pub(crate) struct GateTable {
     state: Mutex<State>,
     /// Those outside who can answer.
     answerers: AtomicUsize,
+    /// Answers may come by the store: no gate is closed because nobody outside is left.
+    keeps_open: AtomicBool,
     /// A gate was opened, or a turn ended.
     pub(crate) changed: Notify,
 }
@@ -41,6 +54,7 @@ struct State {
 #[derive(Clone, Default)]
 pub(crate) struct TurnGates {
     table: Arc<GateTable>,
+    activity: Arc<Activity>,
     ended: Arc<AtomicBool>,
 }
 
@@ -49,12 +63,44 @@ impl TurnGates {
     pub(crate) fn below(&self) -> Self {
         TurnGates {
             table: Arc::clone(&self.table),
+            activity: Arc::default(),
             ended: Arc::default(),
         }
     }
 
     pub(crate) fn table(&self) -> &Arc<GateTable> {
         &self.table
+    }
+
+    /// The gates of a turn that has ended.
+    pub(crate) fn ended() -> Self {
+        let gates = TurnGates::default();
+        gates.end();
+        gates
+    }
+
+    pub(crate) fn activity(&self) -> &Arc<Activity> {
+        &self.activity
+    }
+
+    /// Suspends the turn whenever it can only wait.
+    pub(crate) fn suspend_at_gates(&self) {
+        self.table.keep_open();
+        self.activity.suspend_at_gates();
+    }
+
+    /// Suspends the turn as soon as it can only wait.
+    pub(crate) fn suspend(&self) {
+        self.table.keep_open();
+        self.activity.request();
+    }
+
+    /// What the turn is doing.
+    pub(crate) fn status(&self) -> TurnActivity {
+        match self.has_ended() {
+            true => TurnActivity::Ended,
+            false => self.activity.status(),
+        }
     }
 
     /// The turn opens no more gates.
@@ -76,7 +122,8 @@ impl GateTable {
         gate: Arc<TurnGate>,
         tool_call: Option<Arc<str>>,
         asked_inside: bool,
-    ) -> Option<oneshot::Receiver<GateAnswer>> {
+        stored: bool,
+    ) -> Option<oneshot::Receiver<Settled>> {
         let (settle, settled) = oneshot::channel();
         let mut state = self.state.lock();
         if state.open.contains_key(id) {
@@ -86,6 +133,7 @@ impl GateTable {
             gate,
             tool_call,
             asked_inside,
+            stored,
             settle,
         };
         state.opened += 1;
@@ -93,7 +141,7 @@ impl GateTable {
         state.open.insert(Arc::clone(id), (number, waiting));
         drop(state);
         self.changed.notify_waiters();
-        if !self.can_be_answered() {
+        if !self.can_be_answered(false) {
             // The last one may have gone just before.
             self.close_unanswerable();
         }
@@ -111,7 +159,42 @@ impl GateTable {
         let answer = gate.check(answer)?;
         // Another answer may have been quicker: then this one is ignored.
         let taken = self.state.lock().open.shift_remove(id);
-        Ok(taken.is_some_and(|(_, waiting)| waiting.settle.send(answer).is_ok()))
+        Ok(taken.is_some_and(|(_, waiting)| waiting.settle.send(Settled::Live(answer)).is_ok()))
+    }
+
+    /// Takes an answer that the store has.
+    pub(crate) fn answer_recorded(&self, record: &GateRecord) -> Result<(), Error> {
+        let gate = self
+            .state
+            .lock()
+            .open
+            .get(&record.id)
+            .map(|(_, open)| Arc::clone(&open.gate));
+        if let (Some(gate), Some(answer)) = (gate, record.answer()) {
+            let answer = gate.check(answer.clone())?;
+            if let Some((_, waiting)) = self.state.lock().open.shift_remove(&record.id) {
+                drop(waiting.settle.send(Settled::Recorded(answer)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes these gates out of the table, if all of them are open.
+    pub(crate) fn take_all<'g>(
+        &self,
+        ids: impl Iterator<Item = &'g Arc<str>> + Clone,
+    ) -> Option<Vec<Waiting>> {
+        let mut state = self.state.lock();
+        if !ids.clone().all(|id| state.open.contains_key(id)) {
+            return None;
+        }
+        let taken = ids.filter_map(|id| state.open.shift_remove(id));
+        Some(taken.map(|(_, waiting)| waiting).collect())
+    }
+
+    /// From now on gates stay open when nobody outside is left.
+    fn keep_open(&self) {
+        self.keeps_open.store(true, Ordering::Release);
     }
 
     /// Forgets a gate where nobody waits any more.
@@ -128,8 +211,10 @@ impl GateTable {
             .collect()
     }
 
-    pub(crate) fn can_be_answered(&self) -> bool {
+    /// Whether an answer may come at a gate: by a holder of the gates, or by the store.
+    pub(crate) fn can_be_answered(&self, stored: bool) -> bool {
         self.answerers.load(Ordering::Acquire) > 0
+            || (stored && self.keeps_open.load(Ordering::Acquire))
     }
 
     pub(crate) fn add_answerer(&self) {
@@ -145,7 +230,10 @@ impl GateTable {
 
     /// Closes the gates at which nobody can answer any more.
     fn close_unanswerable(&self) {
+        let keeps_open = self.keeps_open.load(Ordering::Acquire);
         let mut state = self.state.lock();
-        state.open.retain(|_, (_, waiting)| waiting.asked_inside);
+        state
+            .open
+            .retain(|_, (_, waiting)| waiting.asked_inside || (waiting.stored && keeps_open));
     }
 }

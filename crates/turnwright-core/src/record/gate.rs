@@ -57,6 +57,13 @@ impl GateRecord {
         Arc::new(record)
     }
 
+    /// The same gate, open again: its answer is not taken.
+    pub(crate) fn reopened(&self) -> Self {
+        let mut record = self.clone();
+        (record.state, record.closed_at) = (GateState::Open, None);
+        record
+    }
+
     /// The gate's id, unique in the conversation: what an answer names.
     #[must_use]
     pub fn id(&self) -> &str {

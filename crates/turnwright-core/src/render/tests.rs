@@ -20,8 +20,7 @@ fn tool(name: &str) -> ToolBuilder<Value> {
 
 async fn settled(tool: ToolBuilder<Value>) -> Arc<ToolCall> {
     let tool = tool.build().unwrap();
-    tool.executor(&DispatchContext::standalone())
-        .settle("{}")
+    tool.call_and_record(&DispatchContext::standalone(), "{}")
         .await
 }
 
@@ -373,7 +372,7 @@ async fn taint_is_every_tier_in_the_prompt_and_the_least_of_them() {
     let trusted = tool("t")
         .trusted(true)
         .handler(|_: Value, _: ToolContext| async { "ok" });
-    trusted.build().unwrap().executor(&ctx).settle("{}").await;
+    trusted.build().unwrap().call_and_record(&ctx, "{}").await;
     ctx.call("unknown", "{}").await;
     assert_eq!(ctx.taint().tiers().collect::<Vec<_>>(), [FirstParty]);
     assert!(!ctx.taint().is_tainted());

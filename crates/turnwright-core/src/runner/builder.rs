@@ -12,12 +12,13 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{Event, EventBus};
 use crate::pipeline::{Middleware, Pipeline};
 use crate::record::Lease;
+use crate::settings::{Budget, ModelSettings};
 use crate::storage::Storage;
-use crate::tool::Tool;
 use crate::tool::approval::{ApprovalPolicy, Approver};
 use crate::tool::context::{DispatchContext, Setup, TurnContext};
 use crate::tool::reconcile::Reconcile;
 use crate::tool::registry::ToolRegistry;
+use crate::tool::{ResultHook, Tool};
 use crate::validate::Violations;
 
 /// Events that a started turn may be ahead of its reader, unless told.
@@ -76,8 +77,8 @@ impl TurnRunnerBuilder {
             dispatch_input: Pipeline::new("dispatch-input", dispatch, over),
             dispatch_output: Pipeline::new("dispatch-output", dispatch, over),
             events: EventBus::default(),
-            deadline: None,
             stream_capacity: STREAM_CAPACITY,
+            live: Arc::default(),
         };
         TurnRunnerBuilder {
             plan,
@@ -111,6 +112,13 @@ impl TurnRunnerBuilder {
     /// Default: none, so that every call may run.
     pub fn policy(mut self, policy: impl ApprovalPolicy + 'static) -> Self {
         self.setup().policies.push(Arc::new(policy));
+        self
+    }
+
+    /// Adds a hook that changes the results of tools before anything of them is stored, shown in events or sent to the model: see
+    /// [`ResultHook`]. Several hooks run in the order in which they are added.
+    pub fn on_result(mut self, hook: impl ResultHook + 'static) -> Self {
+        self.setup().result_hooks.push(Arc::new(hook));
         self
     }
 
@@ -172,10 +180,84 @@ impl TurnRunnerBuilder {
         self
     }
 
+    /// Suspends turns whenever they can only wait for an answer at a gate: their run ends as
+    /// [`TurnStatus::Suspended`](crate::TurnStatus::Suspended), and no memory and no lease is held while a person decides. A gate then
+    /// needs no holder of the turn's [`Gates`](crate::gate::Gates). Turns that name no conversation cannot be suspended, and behave
+    /// as without this. See [`TurnHandle::suspend`](super::TurnHandle::suspend) for what keeps a turn in memory.
+    ///
+    /// While an approver is being asked, the turn waits for it.
+    ///
+    /// An answer must come within the timeout of its gate, also for a suspended turn: set
+    /// [`approval_timeout`](Self::approval_timeout) to the time that a person may take. Default: off.
+    ///
+    /// ```
+    /// use turnwright_core::approval::always;
+    /// use turnwright_core::{DispatchContext, GateAnswer, Tool, ToolContext, TurnInput, TurnStatus};
+    /// use serde_json::{Value, json};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// let pay = Tool::dynamic("pay", json!({ "type": "object" }))
+    ///     .description("Pays the bill.")
+    ///     .handler(|_: Value, _: ToolContext| async { "paid" })
+    ///     .build()?;
+    /// let runner = turnwright_core::runner(|ctx: DispatchContext| async move {
+    ///     match ctx.records().own_tool_calls().first() {
+    ///         None => drop(ctx.call("pay", "{}").await),
+    ///         Some(paid) => drop(ctx.answer(paid.text().await.unwrap_or_default()).await?),
+    ///     }
+    ///     Ok(())
+    /// })
+    /// .tool(pay)
+    /// .policy(always("money moves"))
+    /// .suspend_at_gates()
+    /// .build()?;
+    ///
+    /// let outcome = runner.run(TurnInput::new("Pay the bill.").conversation("chat-1")).await;
+    /// let TurnStatus::Suspended { gates, .. } = &outcome.ended else { panic!() };
+    ///
+    /// // Later, in any process that has the store:
+    /// runner.answer_gate("chat-1", &gates[0].id, GateAnswer::approve()).await?;
+    /// let outcome = runner.resume(&outcome.turn_id).await?.await;
+    /// assert_eq!(outcome.into_answer()?, "paid");
+    /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
+    /// ```
+    pub fn suspend_at_gates(mut self) -> Self {
+        self.setup().suspends = true;
+        self
+    }
+
     /// Who is asked what became of a call that was begun and never ended, where its tool cannot say: see
     /// [`unknown`](crate::tool::reconcile). Default: none, and the model reads that the result is unknown.
     pub fn unknown_calls(mut self, policy: impl Reconcile + 'static) -> Self {
         self.setup().unknown_calls = Some(Arc::new(policy));
+        self
+    }
+
+    /// Sets the system prompt of every turn, for every executor.
+    ///
+    /// It is your own text: it is not fenced and not stored as a record. Models send it before everything else, so keep it
+    /// the same for all turns; what belongs to one user or turn goes into
+    /// [`TurnInput::instructions`](crate::TurnInput::instructions), which is added after it. A resumed turn gets the
+    /// instructions of the runner that resumes it. Default: none.
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.setup().settings.instruct(text.into());
+        self
+    }
+
+    /// Sets the model settings of every turn. Fields that are set here replace those that were set before, and take
+    /// precedence over the model's own; [`TurnInput::settings`](crate::TurnInput::settings) takes precedence over them.
+    /// Default: none.
+    pub fn settings(mut self, settings: ModelSettings) -> Self {
+        let model = &mut self.setup().settings.model;
+        *model = settings.over(model);
+        self
+    }
+
+    /// Sets how much every turn may use. Limits that are set here replace those that were set before;
+    /// [`TurnInput::budget`](crate::TurnInput::budget) takes precedence over them. Default: unlimited.
+    pub fn budget(mut self, budget: Budget) -> Self {
+        let own = &mut self.setup().settings.budget;
+        *own = budget.over(own);
         self
     }
 
@@ -250,9 +332,17 @@ impl TurnRunnerBuilder {
         self
     }
 
-    /// The most iterations of a dispatch. 64 unless told.
+    /// Sets the maximum number of iterations of a dispatch. The turn then ends with
+    /// [`Limit::Iterations`](crate::Limit::Iterations). Default: 64.
     pub fn iteration_limit(mut self, most: u32) -> Self {
         self.setup().iteration_limit = most;
+        self
+    }
+
+    /// Whether the model is told when its last iteration begins, so that it answers with what it has. An iteration limit of
+    /// one is not announced. Default: `false`.
+    pub fn announce_last_iteration(mut self, yes: bool) -> Self {
+        self.setup().announces_last_iteration = yes;
         self
     }
 
@@ -306,12 +396,6 @@ impl TurnRunnerBuilder {
     /// The most calls, of those that are proposed together, that run at once. 16 unless told.
     pub fn parallel_calls(mut self, most: usize) -> Self {
         self.setup().parallel_calls = most;
-        self
-    }
-
-    /// How long a turn may take, where its input says nothing else.
-    pub fn deadline(mut self, limit: Duration) -> Self {
-        self.plan.deadline = Some(limit);
         self
     }
 
@@ -371,8 +455,7 @@ impl TurnRunnerBuilder {
         // Shorter ones would be over before a store has written them.
         let holds = (SHORTEST_LEASE..=Lease::LONGEST).contains(&setup.lease);
         wrong.check("lease", holds, "must be from 100 milliseconds to an hour");
-        let lasts = plan.deadline.is_none_or(|limit| !limit.is_zero());
-        wrong.check("deadline", lasts, "is zero: no turn could end in time");
+        setup.settings.check(&mut wrong);
         wrong.finish(ErrorCode::INVALID_TURN_RUNNER_CONFIG, "runner")?;
         setup.storage.secret().map_err(|error| {
             let message = "the operating system provides no randomness: set `.storage(…)` with a secret that you stored";

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::Stream;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::cancel::Cancellation;
 use crate::error::{Error, ErrorCode};
 use crate::event::{TurnEvent, TurnStream};
-use crate::gate::Gates;
+use crate::gate::{Gates, TurnActivity, TurnGates};
 use crate::outcome::TurnOutcome;
 
 /// A turn that was started: a stream of its events, and its outcome when awaited.
@@ -61,6 +62,7 @@ pub struct TurnHandle {
     pub(super) turn_id: Arc<str>,
     pub(super) conversation: Arc<str>,
     pub(super) cancellation: Cancellation,
+    pub(super) turn_gates: TurnGates,
     /// None once nobody can answer by this handle any more.
     pub(super) gates: Option<Gates>,
     /// `None` once its outcome was taken.
@@ -72,6 +74,8 @@ pub struct TurnHandle {
 /// Where the outcome of a turn comes from.
 pub(super) enum Running {
     Task(JoinHandle<TurnOutcome>),
+    /// The turn was started by another caller.
+    Attached(oneshot::Receiver<TurnOutcome>),
     Ended(Box<TurnOutcome>),
 }
 
@@ -99,6 +103,20 @@ impl Turn {
     /// Cancels the turn. It still ends cleanly: await it to see how.
     pub fn cancel(&self) {
         self.handle.cancel();
+    }
+
+    /// Suspends the turn: see [`TurnHandle::suspend`].
+    ///
+    /// # Errors
+    /// As [`TurnHandle::suspend`].
+    pub fn suspend(&self) -> Result<(), Error> {
+        self.handle.suspend()
+    }
+
+    /// What the turn is doing: see [`TurnHandle::activity`].
+    #[must_use]
+    pub fn activity(&self) -> TurnActivity {
+        self.handle.activity()
     }
 
     /// Cancels the turn when this is dropped before the turn has ended.
@@ -159,6 +177,7 @@ impl TurnHandle {
             turn_id: Arc::clone(&outcome.turn_id),
             conversation: Arc::clone(&outcome.conversation),
             cancellation: Cancellation::new(),
+            turn_gates: TurnGates::ended(),
             gates: None,
             running: Some(Running::Ended(Box::new(outcome))),
             cancels: false,
@@ -185,6 +204,37 @@ impl TurnHandle {
         self.cancellation.cancel();
     }
 
+    /// Suspends the turn: its run ends as [`TurnStatus::Suspended`](crate::TurnStatus::Suspended) as soon as it can only wait.
+    /// Work that is running finishes; calls and iterations that have not begun do not begin. Everything is stored, the lease is
+    /// released, and open gates stay open in the store. [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate) answers there, and
+    /// [`TurnRunner::resume`](crate::TurnRunner::resume) continues, in any process.
+    ///
+    /// Approvals and gates of middleware do not keep the turn in memory, and an approver that is being asked is asked again
+    /// later. A gate inside of a handler does, unless the tool only reads: such a handler runs again. So does a turn that runs
+    /// under a call and waits. [`TurnHandle::activity`] says [`Held`](TurnActivity::Held) then, and the turn is suspended
+    /// once that wait is over.
+    ///
+    /// If the turn comes to its end first, it is not suspended.
+    ///
+    /// # Errors
+    /// `E_TURN_NOT_SUSPENDABLE` if the turn's input names no conversation, or if it runs under a call: suspend the outer turn.
+    pub fn suspend(&self) -> Result<(), Error> {
+        let activity = self.turn_gates.activity();
+        if !activity.is_enabled() && !self.turn_gates.has_ended() {
+            let message = "this turn cannot be suspended, because it is not stored or runs under a call: name a conversation with \
+                           `TurnInput::conversation`, or suspend the outer turn";
+            return Err(Error::new(ErrorCode::TURN_NOT_SUSPENDABLE, message));
+        }
+        self.turn_gates.suspend();
+        Ok(())
+    }
+
+    /// What the turn is doing: whether it works, or can only wait, and whether it can be suspended then.
+    #[must_use]
+    pub fn activity(&self) -> TurnActivity {
+        self.turn_gates.status()
+    }
+
     /// Cancels the turn when this is dropped before the turn has ended: see [`Turn::cancel_on_drop`].
     pub fn cancel_on_drop(mut self) -> Self {
         self.cancels = true;
@@ -200,6 +250,7 @@ impl TurnHandle {
         self.gates = None;
         let ended = match &mut self.running {
             Some(Running::Task(task)) => task.await.ok(),
+            Some(Running::Attached(outcome)) => outcome.await.ok(),
             Some(Running::Ended(_)) | None => None,
         };
         let ended = match self.running.take() {

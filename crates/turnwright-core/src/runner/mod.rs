@@ -22,21 +22,27 @@
 
 mod acquire;
 mod answers;
+mod attach;
 mod builder;
 mod conversation;
+mod follow;
 mod handle;
 mod history;
 mod input;
+mod live_turns;
 mod resume;
 mod run_loop;
+mod stored_turn;
 mod turn_runner;
 mod typed;
+mod typed_turn;
 
 pub use crate::event::TurnStream;
 pub use builder::{IntoTool, TurnRunnerBuilder, runner};
 pub use conversation::Conversation;
 pub use handle::{Turn, TurnHandle};
 pub use history::History;
-pub use input::TurnInput;
+pub use input::{ResumeInput, TurnInput};
 pub use turn_runner::TurnRunner;
 pub use typed::TypedOutcome;
+pub use typed_turn::{PartialAnswer, TypedEvent, TypedTurn};

@@ -1,9 +1,10 @@
 //! The loop itself.
 
+use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::task::Poll;
 
 use futures_util::FutureExt as _;
 use serde_json::Value;
@@ -14,7 +15,7 @@ use super::resume::Resumed;
 use super::turn_runner::Plan;
 use crate::artifact_tools::Forge;
 use crate::call::OpenCalls;
-use crate::deadline::{Cut, TimeLimit, within};
+use crate::deadline::{Cut, TimeLimit, cut_at, within};
 use crate::error::{BoxError, Error, ErrorCode};
 use crate::event::{EventKind, TurnEventKind};
 use crate::gate::Step;
@@ -27,12 +28,7 @@ use crate::telemetry::{self, ModelSpan};
 use crate::tool::context::{DispatchContext, Signal, TurnContext};
 
 /// Runs a turn to its end, whatever happens in it.
-pub(crate) async fn drive(
-    plan: Arc<Plan>,
-    turn: TurnContext,
-    begins: Begins,
-    deadline: Option<Duration>,
-) -> TurnOutcome {
+pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) -> TurnOutcome {
     let start = Instant::now();
     turn.tell(|| EventKind::TurnStart {
         resumed: matches!(begins, Begins::Resumed),
@@ -47,14 +43,14 @@ pub(crate) async fn drive(
     // Apart, so that it is held once.
     let steps = Box::pin(play.steps(begins));
     let played = async {
-        let ended = play_out(&turn, deadline, steps).await;
+        let ended = play_out(&turn, steps).await;
         // What was begun is closed before the end is told; calls that somebody took elsewhere are cut off.
         turn.cancellation().cancel();
         turn.inner().open_calls.wait().await;
         turn.inner().tasks.wait().await;
         ended
     };
-    let ended = turn.renew_while(played).await;
+    let ended = turn.renew_while(turn.hear_answers_while(played)).await;
     Box::pin(turn.release(&ended.how, iterations)).await;
     if let TurnStatus::Failed(error) = &ended.how {
         telemetry::failed(&turn, error, ended.pipeline);
@@ -86,6 +82,7 @@ pub(crate) async fn drive(
         iterations,
     };
     turn.hub().end(|| TurnEventKind::ended(&outcome, duration));
+    turn.publish(&outcome);
     turn.end();
     outcome
 }
@@ -96,6 +93,8 @@ pub(crate) enum Begins {
     New {
         message: Option<Arc<Message>>,
         stash: Vec<(String, Value)>,
+        /// Whether a suspended turn of the conversation is given up.
+        abandons: bool,
     },
     /// It was there before: with what the store has of it.
     Resumed,
@@ -150,22 +149,24 @@ impl From<TurnStatus> for End {
     }
 }
 
-/// Plays a turn to its end. A deadline calls it off, and so does a panic that nobody else caught.
+/// Plays a turn to its end. The end of its time calls it off, and so does a panic that nobody else caught.
 async fn play_out(
     turn: &TurnContext,
-    deadline: Option<Duration>,
     work: impl Future<Output = Result<TurnStatus, End>> + Unpin,
 ) -> End {
     let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
-    let mut ended = match deadline {
-        None => Ok(work.as_mut().await),
-        // The deadline calls the turn off, which then ends by itself.
-        Some(_) => within(TimeLimit::from_now(deadline), None, work.as_mut()).await,
-    };
+    let mut suspended = pin!(turn.suspended());
+    // What a suspended turn awaits is dropped when this returns.
+    let mut work = poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Ready(ended) => Poll::Ready(ended),
+        Poll::Pending => suspended.as_mut().poll(cx).map(|how| Ok(Ok(how))),
+    });
+    // The end of its time calls the turn off, which then ends by itself. A resumed turn learns on its way how much is left.
+    let mut ended = cut_at(|| turn.time_is_up_at(), None, &mut work).await;
     if let Err(cut) = ended {
         match cut {
             Cut::NoTimer => {
-                let message = "a deadline needs a tokio runtime with its timer enabled";
+                let message = "a time budget needs a tokio runtime with its timer enabled";
                 turn.fail(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
             }
             Cut::Timeout(limit) => turn.reach(Limit::Time(limit)),
@@ -173,7 +174,8 @@ async fn play_out(
         }
         ended = Ok(work.await);
     }
-    if let Some(stop) = turn.inner().stop.lock().clone() {
+    let suspended = matches!(&ended, Ok(Ok(Ok(TurnStatus::Suspended { .. }))));
+    if let Some(stop) = turn.inner().stop.lock().clone().filter(|_| !suspended) {
         return TurnStatus::from(stop).into();
     }
     match ended {
@@ -231,8 +233,12 @@ impl Play<'_> {
     async fn steps(mut self, begins: Begins) -> Result<TurnStatus, End> {
         let (plan, turn) = (self.plan, self.turn);
         let resumed = match begins {
-            Begins::New { message, stash } => {
-                let begun = Box::pin(turn.begin(message, stash)).await;
+            Begins::New {
+                message,
+                stash,
+                abandons,
+            } => {
+                let begun = Box::pin(turn.begin(message, stash, abandons)).await;
                 begun.map_err(TurnStatus::Failed)?;
                 None
             }
@@ -263,7 +269,7 @@ impl Play<'_> {
         let ctx = DispatchContext::of_turn(self.turn.clone());
         // Keeps the artifact tools up to date. `None` if the runner makes none.
         let mut forge = self.turn.setup().forge.map(Forge::new);
-        let _pruning = ctx.tools().bind_context(&ctx);
+        ctx.tools().bind_context(&ctx);
         ctx.turn().tell(|| EventKind::DispatchStart);
         // However it ends.
         let _end = OnDrop(|| {
@@ -276,14 +282,35 @@ impl Play<'_> {
         loop {
             // Iterations that wait for nobody are not to keep the turn from being called off.
             tokio::task::coop::consume_budget().await;
-            let most = ctx.most_iterations();
+            // Calls that were left open are settled in any case, as not run if the budget does not allow them; and an answer
+            // that was proposed is decided on.
+            let begins = matches!(first, First::Execute);
+            if let Some(limit) = self.turn.limit_reached().filter(|_| begins) {
+                return Err(TurnStatus::Limit(limit).into());
+            }
+            let most = self.turn.setup().iteration_limit;
             if ctx.iteration() >= most {
                 return Err(TurnStatus::Limit(Limit::Iterations(most)).into());
+            }
+            if self.turn.inner().gates.activity().is_requested() {
+                let next = self
+                    .before
+                    .saturating_add(*self.iterations)
+                    .saturating_add(1);
+                let step = match &first {
+                    First::Settle(_) => Step::execute(next),
+                    First::Decide | First::Output => Step::output(next),
+                    First::Execute => Step::input(next),
+                };
+                self.turn.inner().gate_numbers.enter(step);
+                self.turn.park(None).await;
+                return Err(cancelled());
             }
             *self.iterations += 1;
             let first = std::mem::take(&mut first);
             self.iterate(&ctx, forge.as_mut(), first, &mut retries)
                 .await?;
+            self.turn.note_use_outside().await;
             match ctx.signal() {
                 Some(Signal::Ack) => return Ok(TurnStatus::Answered),
                 Some(Signal::Nack) => return Ok(TurnStatus::Nacked(ctx.nacked())),
@@ -306,6 +333,7 @@ impl Play<'_> {
         let iteration = ctx.begin_iteration();
         ctx.turn().tell(|| EventKind::IterationStart { iteration });
         let _end = OnDrop(|| ctx.turn().tell(|| EventKind::IterationEnd { iteration }));
+        self.announce_last(iteration).await?;
         if let Some(forge) = forge {
             forge.refresh(ctx.turn()).map_err(TurnStatus::Failed)?;
         }
@@ -332,6 +360,20 @@ impl Play<'_> {
             false if ctx.is_over() => Ok(()),
             false => through(&self.plan.dispatch_output, ctx).await,
         }
+    }
+
+    /// Tells the model that this is its last iteration, if the runner announces that.
+    async fn announce_last(&self, iteration: u32) -> Result<(), End> {
+        let setup = self.turn.setup();
+        let is_last = iteration == setup.iteration_limit && iteration > 1;
+        if !is_last || !setup.announces_last_iteration {
+            return Ok(());
+        }
+        let text = "This is your last step in this turn: call no more tools, and answer with what you have.";
+        let message = Message::framework(text).build();
+        let message = message.map_err(TurnStatus::Failed)?;
+        let stored = Box::pin(self.turn.records().store(message)).await;
+        Ok(stored.map_err(TurnStatus::Failed)?)
     }
 
     /// Runs the executor. Returns whether it proposed an answer.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::handle::{Running, Turn, TurnHandle};
 use super::history::History;
 use super::input::TurnInput;
+use super::live_turns::LiveTurns;
 use super::run_loop::{Begins, drive};
 use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
@@ -44,8 +45,8 @@ pub(crate) struct Plan {
     pub(crate) dispatch_input: Pipeline<DispatchContext>,
     pub(crate) dispatch_output: Pipeline<DispatchContext>,
     pub(crate) events: EventBus,
-    pub(crate) deadline: Option<Duration>,
     pub(crate) stream_capacity: usize,
+    pub(crate) live: Arc<LiveTurns>,
 }
 
 impl TurnRunner {
@@ -87,7 +88,7 @@ impl TurnRunner {
     pub async fn run(&self, input: impl Into<TurnInput>) -> TurnOutcome {
         let input = input.into();
         let hub = self.hub(&input);
-        let turn = self.launch(input, None, hub);
+        let turn = self.launch(input, Ok(None), hub);
         turn.cancel_on_drop().outcome().await
     }
 
@@ -96,11 +97,19 @@ impl TurnRunner {
     ///
     /// The turn does not wait for the reader of its stream: see [`TurnStream`](super::TurnStream).
     pub fn start(&self, input: impl Into<TurnInput>) -> Turn {
-        let input = input.into();
+        self.start_as(input.into(), Ok(None))
+    }
+
+    /// Starts a turn whose answer may have a form. If the form could not be made, the turn fails before it begins.
+    pub(super) fn start_as(
+        &self,
+        input: TurnInput,
+        answer: Result<Option<Arc<AnswerFormat>>, Error>,
+    ) -> Turn {
         let hub = self.hub(&input);
-        let stream = hub.subscribe(false);
+        let stream = hub.subscribe(input.replays);
         Turn {
-            handle: self.launch(input, None, hub),
+            handle: self.launch(input, answer, hub),
             stream,
         }
     }
@@ -110,10 +119,18 @@ impl TurnRunner {
         EventHub::new(self.0.stream_capacity, input.conversation.is_some())
     }
 
+    pub(super) fn live_turns(&self) -> &LiveTurns {
+        &self.0.live
+    }
+
     /// Where this runner stores conversations.
     #[must_use]
     pub fn storage(&self) -> &Storage {
         &self.0.setup.storage
+    }
+
+    pub(crate) fn tools(&self) -> &ToolRegistry {
+        &self.0.tools
     }
 
     /// The outcome of a turn that cannot be begun.
@@ -169,7 +186,7 @@ impl TurnRunner {
     pub(crate) fn launch(
         &self,
         input: TurnInput,
-        answer: Option<Arc<AnswerFormat>>,
+        answer: Result<Option<Arc<AnswerFormat>>, Error>,
         hub: Arc<EventHub>,
     ) -> TurnHandle {
         let fresh_id = || Arc::<str>::from(new_id());
@@ -192,18 +209,19 @@ impl TurnRunner {
             let message = "a turn runs in a task of its own: call this inside of a tokio runtime";
             return failed(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         };
-        let message = match input.message() {
-            Ok(message) => message,
-            Err(error) => return failed(error),
+        let (message, answer) = match (input.message(), answer) {
+            (Ok(message), Ok(answer)) => (message, answer),
+            (Err(error), _) | (_, Err(error)) => return failed(error),
         };
         let begins = match resumed {
             true => Begins::Resumed,
             false => Begins::New {
                 message,
                 stash: input.stash.clone(),
+                abandons: input.abandons,
             },
         };
-        let deadline = input.deadline.or(self.0.deadline);
+        let suspends = input.suspends;
         let under = input.under.clone();
         let mut parts = match self.parts(input, &turn_id, &conversation) {
             Ok(parts) => parts,
@@ -213,16 +231,28 @@ impl TurnRunner {
         (parts.answer, parts.hub) = (answer, hub);
         parts.runtime = Some(runtime.clone());
         let turn = TurnContext::new(parts);
+        if turn.record_store().is_some() && under.is_none() {
+            turn.inner().gates.activity().enable();
+            if suspends || turn.setup().suspends {
+                turn.inner().gates.suspend_at_gates();
+            }
+        }
+        let turn_gates = turn.inner().gates.clone();
         // Before the task: it may come to a gate at once.
         let gates = Gates::new(turn.inner().gates.clone());
         let cancellation = turn.cancellation().clone();
         let span = TurnSpan::start(&*self.0.executor, &turn, begins.message());
         // Also where the task is dropped before its end, by a runtime that is shut down.
+        let live = Arc::clone(&self.0.live);
+        live.add(&turn);
         let ends = OnDrop({
             let turn = turn.clone();
-            move || turn.end()
+            move || {
+                turn.end();
+                live.remove(&turn);
+            }
         });
-        let work = drive(Arc::clone(&self.0), turn, begins, deadline);
+        let work = drive(Arc::clone(&self.0), turn, begins);
         let work = span.instrument(async move {
             let _ends = ends;
             work.await
@@ -231,20 +261,13 @@ impl TurnRunner {
         let cancels = under.is_some();
         let task = match under {
             None => runtime.spawn(work),
-            Some(call) => {
-                let outer = call.turn().clone();
-                let work = async move {
-                    let outcome = work.await;
-                    outer.add_usage_below(outcome.usage);
-                    outcome
-                };
-                call.turn().inner().tasks.spawn_on(work, &runtime)
-            }
+            Some(call) => call.turn().inner().tasks.spawn_on(work, &runtime),
         };
         TurnHandle {
             turn_id,
             conversation,
             cancellation,
+            turn_gates,
             gates: Some(gates),
             running: Some(Running::Task(task)),
             cancels,
@@ -289,6 +312,7 @@ impl TurnRunner {
             answer: None,
             outer: (input.under.as_ref()).map(|call| Outer::new(call, input.inherits)),
             inherits: input.inherits,
+            settings: input.settings,
             runtime: None,
         })
     }

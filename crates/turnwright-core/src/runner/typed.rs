@@ -118,7 +118,7 @@ impl TurnRunner {
         let format = Arc::new(format);
         let input = input.into();
         let hub = self.hub(&input);
-        let handle = self.launch(input, Some(Arc::clone(&format)), hub);
+        let handle = self.launch(input, Ok(Some(Arc::clone(&format))), hub);
         TypedOutcome::read(handle.cancel_on_drop().outcome().await, &format).await
     }
 }

@@ -30,8 +30,12 @@ use std::{fmt, io};
 
 pub use builder::StorageBuilder;
 
+use crate::error::Error;
+use crate::record::GateAnswer;
 use crate::spool::{MemorySpool, Spool};
-use crate::store::{MemoryStore, Store};
+use crate::store::{
+    ConversationId, FoundTurn, MemoryStore, Store, StoreError, StoreExt as _, TurnCursor,
+};
 use crate::trust::ConversationSecret;
 
 /// Where conversations are stored. Cheap to clone; clones share everything.
@@ -113,6 +117,35 @@ impl Storage {
             Some(secret) => Ok(secret.clone()),
             None => ConversationSecret::of_process(),
         }
+    }
+
+    /// Records an answer at a gate of a stored turn, from any process: see [`StoreExt::answer_gate`](crate::store::StoreExt::answer_gate).
+    ///
+    /// # Errors
+    /// As [`StoreExt::answer_gate`](crate::store::StoreExt::answer_gate).
+    pub async fn answer_gate(
+        &self,
+        conversation: &str,
+        gate_id: &str,
+        answer: impl Into<GateAnswer>,
+    ) -> Result<(), Error> {
+        let conversation = ConversationId::new(conversation);
+        let answered = self
+            .store
+            .answer_gate(&conversation, gate_id, answer.into());
+        answered.await
+    }
+
+    /// Lists turns of all conversations that wait for somebody, in pages: see [`StoreExt::waiting`](crate::store::StoreExt::waiting).
+    ///
+    /// # Errors
+    /// As [`StoreExt::waiting`](crate::store::StoreExt::waiting).
+    pub async fn waiting(
+        &self,
+        after: Option<TurnCursor>,
+        limit: usize,
+    ) -> Result<Vec<FoundTurn>, StoreError> {
+        self.store.waiting(after, limit).await
     }
 
     /// Whether conversations survive the end of the process.

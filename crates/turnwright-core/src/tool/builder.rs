@@ -20,6 +20,7 @@ use crate::effects::{Concurrency, Effects, OnCollision};
 use crate::error::{Error, ErrorCode};
 use crate::schema::{IntoSchema, Limits, Rejection, Schema, SchemaError, escape};
 use crate::state::{State, StateType};
+use crate::tool::ResultHook;
 use crate::tool::approval::ApprovalPolicy;
 use crate::tool::context::ToolContext;
 use crate::tool::reconcile::Reconcile;
@@ -85,6 +86,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
             approval: None,
             reconcile: None,
             required_state: Vec::new(),
+            result_hooks: Vec::new(),
             fingerprint: OnceLock::new(),
         };
         ToolBuilder {
@@ -155,8 +157,8 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     ///     .build()?;
     ///
     /// let ctx = DispatchContext::standalone();
-    /// assert_eq!(who_is.executor(&ctx).call(r#"{"user": 7}"#).await?.as_text(), Some("Ada"));
-    /// assert_eq!(who_is.executor(&ctx).call(r#"{"user": 8}"#).await?.as_text(), Some("null"));
+    /// assert_eq!(who_is.call(&ctx, r#"{"user": 7}"#).await?.as_text(), Some("Ada"));
+    /// assert_eq!(who_is.call(&ctx, r#"{"user": 8}"#).await?.as_text(), Some("null"));
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
     ///
@@ -250,7 +252,7 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     ///     .handler(async |args, _| format!("{}: sunny", args.city))
     ///     .build()?;
     /// let ctx = DispatchContext::standalone();
-    /// let error = forecast.executor(&ctx).call(r#"{"city": "Atlantis"}"#).await.unwrap_err();
+    /// let error = forecast.call(&ctx, r#"{"city": "Atlantis"}"#).await.unwrap_err();
     /// assert_eq!(error.faults()[0].pointer, "/city");
     /// # Ok::<(), turnwright_core::Error>(()) }).unwrap();
     /// ```
@@ -353,6 +355,13 @@ impl<A: DeserializeOwned + Send + 'static> ToolBuilder<A> {
     /// [`reconcile`](crate::tool::reconcile). Default: none, and the result of such a call is unknown.
     pub fn reconcile(mut self, reconcile: impl Reconcile + 'static) -> Self {
         self.facts.reconcile = Some(Arc::new(reconcile));
+        self
+    }
+
+    /// Adds a hook that changes results of this tool before anything of them is kept or shown: see [`ResultHook`]. It runs before
+    /// the hooks of the runner.
+    pub fn on_result(mut self, hook: impl ResultHook + 'static) -> Self {
+        self.facts.result_hooks.push(Arc::new(hook));
         self
     }
 

@@ -28,6 +28,7 @@ impl Tool {
             facts.inline = own.facts.inline;
             facts.max_result_bytes = own.facts.max_result_bytes;
             facts.meta = own.facts.meta.clone();
+            facts.result_hooks.clone_from(&own.facts.result_hooks);
         }
         builder.facts.timeout = None;
         Tool(Arc::new(Inner {

@@ -17,11 +17,11 @@
 //!     .build()?;
 //!
 //! let ctx = DispatchContext::standalone();
-//! let output = greet.executor(&ctx).call(r#"{"name": "Ada"}"#).await?;
+//! let output = greet.call(&ctx, r#"{"name": "Ada"}"#).await?;
 //! assert_eq!(output.as_text(), Some("Hello, Ada!"));
 //!
 //! // The handler never sees this one:
-//! let error = greet.executor(&ctx).call(r#"{"name": ""}"#).await.unwrap_err();
+//! let error = greet.call(&ctx, r#"{"name": ""}"#).await.unwrap_err();
 //! assert_eq!(error.faults()[0].pointer, "/name");
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```
@@ -37,6 +37,7 @@ mod meta;
 mod output;
 pub mod reconcile;
 pub mod registry;
+mod result_hook;
 #[doc(hidden)]
 pub mod returned;
 
@@ -53,6 +54,7 @@ pub use builder::ToolBuilder;
 pub use into_result::{IntoToolResult, Json};
 pub use meta::Meta;
 pub use output::{Content, ToolOutput};
+pub use result_hook::ResultHook;
 
 pub(crate) use builder::LONGEST_NAME;
 pub(crate) use handler::{BoundHandler, Handler, HandlerResult, Work};
@@ -96,6 +98,7 @@ struct Facts {
     concurrency: Concurrency,
     approval: Option<Arc<dyn ApprovalPolicy>>,
     reconcile: Option<Arc<dyn Reconcile>>,
+    result_hooks: Vec<Arc<dyn ResultHook>>,
     required_state: Vec<StateType>,
     fingerprint: OnceLock<String>,
 }
@@ -226,6 +229,11 @@ impl Tool {
     #[must_use]
     pub fn concurrency(&self) -> Concurrency {
         self.0.facts.concurrency
+    }
+
+    /// The hooks for its results.
+    pub(crate) fn result_hooks(&self) -> &[Arc<dyn ResultHook>] {
+        &self.0.facts.result_hooks
     }
 
     /// What finds out what became of a call of it, if anything does.

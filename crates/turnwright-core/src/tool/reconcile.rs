@@ -35,7 +35,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::error::{BoxError, Error};
-use crate::gate::{GateKind, TurnGate};
+use crate::gate::{GateKind, TurnGate, Waiter};
 use crate::record::{LedgerEntry, time_text};
 use crate::schema::{object, string};
 use crate::tool::ToolOutput;
@@ -113,7 +113,8 @@ impl UnknownCall {
     /// As [`TurnContext::wait_for`](crate::TurnContext::wait_for).
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
         let call = Some(self.id().into());
-        self.ctx.turn().wait_for_call(gate, call).await
+        let waiter = Waiter::Reconcile;
+        self.ctx.turn().wait_for_call(gate, call, waiter).await
     }
 }
 

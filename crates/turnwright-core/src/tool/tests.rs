@@ -254,10 +254,7 @@ async fn validate_says_what_the_executor_would() {
         "{",
         r#"{"n": 1, "n": 1}"#,
     ] {
-        let (validated, ran) = (
-            tool.validate(args).await,
-            tool.executor(&ctx).call(args).await,
-        );
+        let (validated, ran) = (tool.validate(args).await, tool.call(&ctx, args).await);
         match (validated, ran) {
             (Ok(checked), Ok(output)) => {
                 assert_eq!(output.as_text(), Some(&*checked.value()["n"].to_string()));

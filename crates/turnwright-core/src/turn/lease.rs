@@ -51,7 +51,7 @@ impl TurnContext {
         let mut shared = hold.record.lock();
         let record = Arc::make_mut(&mut shared);
         change(record);
-        record.usage = self.usage();
+        self.note_use(record);
         Some(Record::from(Arc::clone(&shared)))
     }
 
@@ -144,14 +144,19 @@ impl TurnContext {
         if self.inner().store_hangs.is_set() || self.inner().taken_over.is_set() {
             return;
         }
-        let mut record = hold.record.lock().ended(how.state(), how.failure());
-        (record.usage, record.iterations) = (self.usage(), iterations);
-        // If something could not be written, the next holder looks at what was left open.
-        let left = self
-            .inner()
-            .unwritten
-            .is_set()
-            .then(|| Arc::clone(self.shared_id()));
+        let suspended = matches!(how, TurnStatus::Suspended { .. });
+        let mut record = match suspended {
+            true => hold
+                .record
+                .lock()
+                .suspended(self.inner().gate_numbers.step().0),
+            false => hold.record.lock().ended(how.state(), how.failure()),
+        };
+        record.iterations = iterations;
+        self.note_use(&mut record);
+        // The next holder looks at a turn that is suspended, and at what was left open if something could not be written.
+        let left =
+            (suspended || self.inner().unwritten.is_set()).then(|| Arc::clone(self.shared_id()));
         let lease = hold.lease_of(left, Duration::ZERO);
         let records = vec![Arc::new(record).into(), Arc::new(lease).into()];
         if let Err(error) = self.write(records).await {

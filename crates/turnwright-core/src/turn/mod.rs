@@ -1,11 +1,15 @@
 //! What a turn does with its state: stores records, keeps its lease, waits at gates, stops.
 
+mod budget;
+mod hear;
 mod lease;
 mod log;
 mod media;
 mod replay;
+mod settings;
 mod state;
 mod stop;
+mod suspend;
 mod wait;
 mod write;
 

@@ -18,16 +18,26 @@ impl TurnContext {
         gate: &TurnGate,
         tool_call: Option<&str>,
     ) -> Option<GateAnswer> {
+        let before = self.inner().recorded_gates.get(id)?;
+        self.usable(&before, gate, tool_call)
+    }
+
+    /// The answer of a recorded gate, if it counts for this one.
+    pub(super) fn usable(
+        &self,
+        before: &GateRecord,
+        gate: &TurnGate,
+        tool_call: Option<&str>,
+    ) -> Option<GateAnswer> {
         if !self.setups().all(|setup| setup.recalls_answers) {
             return None;
         }
-        let before = self.inner().recorded_gates.get(id)?;
         let same = before.kind == gate.kind
             && before.tool_call.as_deref() == tool_call
             && before.question == gate.question;
         match before.answer().filter(|_| same)? {
             reject @ GateAnswer::Reject { .. } => Some(reject.clone()),
-            answer if !is_stale(&before, gate.timeout) => gate.check(answer.clone()).ok(),
+            answer if !is_stale(before, gate.timeout) => gate.check(answer.clone()).ok(),
             _ => None,
         }
     }

@@ -9,7 +9,9 @@ use tokio::sync::oneshot;
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::{EventKind, TurnEventKind};
-use crate::gate::{GateAnswer, GateKind, GatePlace, OpenGate, TurnGate, gate_id};
+use crate::gate::{
+    Counted, GateAnswer, GateKind, GatePlace, OpenGate, Settled, TurnGate, Wait, Waiter, gate_id,
+};
 use crate::record::{GateRecord, GateState, Record};
 use crate::schema::escape;
 use crate::tool::context::TurnContext;
@@ -22,7 +24,8 @@ pub(crate) struct Asked {
     tool_call: Option<Arc<str>>,
     /// The step of the turn, for a gate outside of calls.
     step: Option<u32>,
-    settled: Option<oneshot::Receiver<GateAnswer>>,
+    settled: Option<oneshot::Receiver<Settled>>,
+    waiter: Waiter,
     how: &'static str,
     /// It is on the stream: then its end is too.
     emitted: bool,
@@ -36,13 +39,14 @@ impl TurnContext {
     /// `E_TURN_GATE_REJECTED`, `E_TURN_GATE_TIMEOUT`, `E_TURN_GATE_ABORTED` if the turn ends before, and
     /// `E_LLM_EXECUTION_GATE_NOT_SUPPORTED` if nobody could answer.
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
-        self.wait_for_call(gate, None).await
+        self.wait_for_call(gate, None, Waiter::Layer).await
     }
 
     pub(crate) async fn wait_for_call(
         &self,
         gate: TurnGate,
         tool_call: Option<Arc<str>>,
+        waiter: Waiter,
     ) -> Result<Value, Error> {
         if gate.kind == GateKind::Approval {
             let message = "`approval` is the kind of the framework's own gates: take another name";
@@ -59,8 +63,11 @@ impl TurnContext {
         let kind = gate.kind.clone();
         let answer = match self.answered_before(&id, &gate, tool_call.as_deref()) {
             Some(answer) => answer,
-            None if !self.gates().can_be_answered() => return Err(nobody(&kind)),
-            None => self.ask(id, gate, tool_call, step, false)?.answer().await?,
+            None if !self.can_be_answered() => return Err(nobody(&kind)),
+            None => {
+                let asked = self.ask(id, gate, tool_call, step, waiter)?;
+                asked.answer().await?
+            }
         };
         match answer {
             GateAnswer::Value { value } => Ok(value),
@@ -70,19 +77,29 @@ impl TurnContext {
         }
     }
 
-    /// Opens a gate under an id. `asked_inside` says that somebody inside of the turn may answer as well.
+    /// Whether an answer may come at a gate of this turn.
+    pub(crate) fn can_be_answered(&self) -> bool {
+        self.gates().can_be_answered(self.hold().is_some())
+    }
+
+    /// Opens a gate under an id.
     pub(crate) fn ask(
         &self,
         id: Arc<str>,
         gate: TurnGate,
         tool_call: Option<Arc<str>>,
         step: Option<u32>,
-        asked_inside: bool,
+        waiter: Waiter,
     ) -> Result<Asked, Error> {
+        let asked_inside = matches!(waiter, Waiter::Approval { has_approver: true });
         let gate = Arc::new(gate);
-        let opened = self
-            .gates()
-            .open(&id, Arc::clone(&gate), tool_call.clone(), asked_inside);
+        let opened = self.gates().open(
+            &id,
+            Arc::clone(&gate),
+            tool_call.clone(),
+            asked_inside,
+            self.hold().is_some(),
+        );
         let Some(settled) = opened else {
             let message = format!("a gate \"{}\" is open already", escape(&id, 80));
             return Err(Error::new(
@@ -103,6 +120,7 @@ impl TurnContext {
             tool_call,
             step,
             settled: Some(settled),
+            waiter,
             how: "aborted",
             emitted: false,
         })
@@ -120,17 +138,35 @@ impl Asked {
             self.emitted = true;
         }
         // Boxed: a future that waits does not carry the state of a write.
-        let noted = Box::pin(self.note_open()).await;
+        let noted = match Box::pin(self.note_open()).await {
+            Noted::Open(record) => Some(record),
+            Noted::NotStored => None,
+            Noted::Answered(answer) => {
+                self.how = how(&answer);
+                return Ok(answer);
+            }
+        };
+        let waits = self.wait_state(noted.clone());
         let time = TimeLimit::from_now(self.gate.timeout);
         let settled = within(time, self.turn.cancellation(), settled).await;
+        let mut goes_on = true;
+        for wait in waits {
+            goes_on &= wait.leave();
+        }
+        if !goes_on {
+            // The turn is suspended: this is dropped soon, or at the latest when the turn has ended.
+            self.turn.cancellation().cancelled().await;
+            return Err(aborted(&self.gate.kind));
+        }
         let kind = &self.gate.kind;
         let (how, state, answer) = match settled {
-            Ok(Ok(answer)) => {
-                let how = match answer {
-                    GateAnswer::Reject { .. } => "rejected",
-                    _ => "resolved",
+            Ok(Ok(Settled::Recorded(answer))) => (how(&answer), None, Ok(answer)),
+            Ok(Ok(Settled::Live(answer))) => {
+                let answer = match &noted {
+                    Some(record) => Box::pin(self.note_answer(record, answer)).await,
+                    None => answer,
                 };
-                (how, Some(GateState::Answered(answer.clone())), Ok(answer))
+                (how(&answer), None, Ok(answer))
             }
             // The last holder of the turn's gates has gone.
             Ok(Err(_)) => {
@@ -143,11 +179,7 @@ impl Asked {
                 ("timedOut", Some(GateState::Unanswered), Err(error))
             }
             // The turn still waits here if it is resumed.
-            Err(Cut::Cancelled) => {
-                let message = format!("the turn ended while it waited at `{kind}`");
-                let error = Error::new(ErrorCode::TURN_GATE_ABORTED, message);
-                ("aborted", None, Err(error))
-            }
+            Err(Cut::Cancelled) => ("aborted", None, Err(aborted(kind))),
             Err(Cut::NoTimer) => {
                 let message = format!(
                     "`{kind}` has a timeout, which needs a tokio runtime with its timer enabled"
@@ -164,12 +196,91 @@ impl Asked {
         answer
     }
 
-    /// Notes that the turn waits here, so that it waits here again if it is taken up.
-    async fn note_open(&self) -> Option<Arc<GateRecord>> {
-        self.turn.hold()?;
-        self.turn.inner().recorded_gates.waits_again(&self.id);
+    /// Counts as waiting until the guards leave: in its own turn, and as what keeps the turns around it in memory.
+    fn wait_state(&self, record: Option<Arc<GateRecord>>) -> Vec<Counted> {
+        let own = Wait {
+            id: Arc::clone(&self.id),
+            tool_call: match self.waiter {
+                Waiter::Layer => None,
+                _ => self.tool_call.clone(),
+            },
+            record,
+            has_approver: matches!(self.waiter, Waiter::Approval { has_approver: true }),
+            held_by: match self.waiter {
+                Waiter::Handler { read_only: false } => self.tool_call.clone(),
+                _ => None,
+            },
+        };
+        let mut waits = vec![self.turn.inner().gates.activity().enter(own)];
+        for turn in self.turn.and_outer() {
+            if let Some(outer) = turn.outer() {
+                let held = Wait {
+                    id: Arc::clone(&self.id),
+                    tool_call: None,
+                    record: None,
+                    has_approver: false,
+                    held_by: Some(Arc::clone(&outer.call)),
+                };
+                waits.push(outer.turn.inner().gates.activity().enter(held));
+            }
+        }
+        waits
+    }
+
+    /// Stores that the turn waits here, so that it waits here again when it is resumed; unless an answer was recorded meanwhile.
+    async fn note_open(&self) -> Noted {
+        if self.turn.hold().is_none() {
+            return Noted::NotStored;
+        }
+        let record = self.record();
+        let recorded = &self.turn.inner().recorded_gates;
+        let Some(before) = recorded.get(&self.id) else {
+            self.note(Arc::clone(&record)).await;
+            return Noted::Open(record);
+        };
+        recorded.waits_again(&self.id);
+        // The answer that it has, if any, did not count. Another process may record one at any time.
+        let mut known = before.closed_at;
+        loop {
+            match self.turn.write_gate(Arc::clone(&record), known).await {
+                Ok(Some(answered)) => {
+                    let usable = self
+                        .turn
+                        .usable(&answered, &self.gate, self.tool_call.as_deref());
+                    match usable {
+                        Some(answer) => return Noted::Answered(answer),
+                        None => known = answered.closed_at,
+                    }
+                }
+                // A store that fails ends the turn, and then nothing waits here any more.
+                Ok(None) | Err(_) => return Noted::Open(record),
+            }
+        }
+    }
+
+    /// Stores an answer that came in this process. If another process has recorded one before, that one counts.
+    async fn note_answer(&self, open: &GateRecord, answer: GateAnswer) -> GateAnswer {
+        let closed = open.closed(GateState::Answered(answer.clone()));
+        let Ok(Some(earlier)) = self.turn.write_gate(closed, None).await else {
+            return answer;
+        };
+        let kind = &self.gate.kind;
+        self.turn.warn(format!(
+            "two answers came at the gate `{kind}`: the one that was recorded first counts"
+        ));
+        let earlier = earlier
+            .answer()
+            .cloned()
+            .map(|earlier| self.gate.check(earlier));
+        match earlier {
+            Some(Ok(earlier)) => earlier,
+            _ => answer,
+        }
+    }
+
+    fn record(&self) -> Arc<GateRecord> {
         let turn_id = Arc::clone(self.turn.shared_id());
-        let record = Arc::new(GateRecord {
+        Arc::new(GateRecord {
             id: Arc::clone(&self.id),
             turn_id,
             kind: self.gate.kind.clone(),
@@ -181,9 +292,7 @@ impl Asked {
             state: GateState::Open,
             opened_at: SystemTime::now(),
             closed_at: None,
-        });
-        self.note(Arc::clone(&record)).await;
-        Some(record)
+        })
     }
 
     async fn note(&self, record: Arc<GateRecord>) {
@@ -209,7 +318,11 @@ impl Asked {
 impl Drop for Asked {
     fn drop(&mut self) {
         self.turn.gates().close(&self.id);
-        let (id, how) = (&self.id, self.how);
+        let how = match self.turn.inner().gates.activity().is_suspended() {
+            true => "suspended",
+            false => self.how,
+        };
+        let id = &self.id;
         for turn in self.turn.and_outer().filter(|_| self.emitted) {
             turn.emit(|| TurnEventKind::GateClosed {
                 id: Arc::clone(id),
@@ -223,6 +336,28 @@ impl Drop for Asked {
     }
 }
 
+/// What became of a gate's record when it was opened.
+enum Noted {
+    Open(Arc<GateRecord>),
+    /// The turn is not stored.
+    NotStored,
+    /// It was answered before it could be opened again.
+    Answered(GateAnswer),
+}
+
+/// How a gate with this answer was closed, for observers.
+fn how(answer: &GateAnswer) -> &'static str {
+    match answer {
+        GateAnswer::Reject { .. } => "rejected",
+        _ => "resolved",
+    }
+}
+
+fn aborted(kind: &GateKind) -> Error {
+    let message = format!("the turn ended while it waited at the gate `{kind}`");
+    Error::new(ErrorCode::TURN_GATE_ABORTED, message)
+}
+
 fn rejected(kind: &GateKind, reason: &str) -> Error {
     let message = format!("the gate `{kind}` was rejected: {reason}");
     let for_model = format!("The request was rejected. Reason: {reason}");
@@ -231,7 +366,7 @@ fn rejected(kind: &GateKind, reason: &str) -> Error {
 
 fn nobody(kind: &GateKind) -> Error {
     let message = format!(
-        "nobody can answer at the gate `{kind}`: start the turn with `start` and answer by its `gates()`, or give the runner an approver"
+        "nobody can answer at the gate `{kind}`: start the turn with `start` and answer by its `gates()`, give the runner an approver, or name a conversation and call `suspend_at_gates()`"
     );
     Error::new(ErrorCode::LLM_EXECUTION_GATE_NOT_SUPPORTED, message)
 }

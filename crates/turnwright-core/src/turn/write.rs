@@ -5,16 +5,18 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
+use parking_lot::Mutex;
 
 use crate::deadline::{Cut, TimeLimit, within};
 use crate::error::{Error, ErrorCode};
 use crate::event::TurnEventKind;
 use crate::panic::text_of;
-use crate::record::{Record, TimelineRecord};
+use crate::record::{GateRecord, Record, RecordKind, TimelineRecord};
 use crate::record_log::Origin;
-use crate::store::{Batch, Change, Revision, Store, StoreError};
+use crate::store::{Batch, Change, Query, Revision, Store, StoreError};
 use crate::telemetry::here;
 use crate::tool::context::{TurnContext, TurnRecords};
 
@@ -52,11 +54,41 @@ impl TurnContext {
             .await
     }
 
+    /// Stores a gate, unless the store has an answer at it that `known` does not date: then returns the record with that
+    /// answer, and stores nothing. Answers come from other processes, too, and the first one counts.
+    pub(crate) async fn write_gate(
+        &self,
+        gate: Arc<GateRecord>,
+        known: Option<SystemTime>,
+    ) -> Result<Option<Arc<GateRecord>>, Error> {
+        let found = Arc::new(Mutex::new(None));
+        let unless = Unless {
+            gate_id: Arc::clone(&gate.id),
+            known,
+            found: Arc::clone(&found),
+        };
+        let changes = vec![Change::Put(Record::Gate(gate))];
+        self.apply_unless(changes, Some(unless)).await?;
+        let found = found.lock().take();
+        Ok(found)
+    }
+
     /// Makes changes in the store and in this turn. Once begun it is brought to its end, also if nobody waits for it any
     /// more: what the store holds is what the turn has. A turn that cannot keep its records cannot go on, whoever wanted to
     /// write: a store that fails ends it.
-    async fn apply(&self, mut changes: Vec<Change>) -> Result<(), Error> {
-        if self.inner().ended.is_set() {
+    async fn apply(&self, changes: Vec<Change>) -> Result<(), Error> {
+        self.apply_unless(changes, None).await
+    }
+
+    async fn apply_unless(
+        &self,
+        mut changes: Vec<Change>,
+        unless: Option<Unless>,
+    ) -> Result<(), Error> {
+        let is_over = self.inner().ended.is_set()
+            // Only its end is stored now: what it left behind stays as it is for the next run.
+            || (self.inner().gates.activity().is_suspended() && !changes.iter().any(lets_go));
+        if is_over {
             let message = "the turn has ended: what comes after it is another turn's";
             return Err(Error::new(ErrorCode::INVALID_TURN_CONTEXT, message));
         }
@@ -74,30 +106,46 @@ impl TurnContext {
             turn.keep_media_in(&mut changes).await?;
             // One after the other, in the order in which they were begun.
             let writing = turn.inner().writes.lock().await;
-            let mut batch = Batch::from(changes.clone());
             let mut renewed = None;
-            if let Some(hold) = turn.hold() {
-                // Not over a lease that is in it: that one lets go.
-                let lets_go = |change: &Change| matches!(change, Change::Put(Record::Lease(_)));
-                if !batch.changes.iter().any(lets_go)
-                    && let Some((since, renewal)) = hold.renewal_if_due()
-                {
-                    batch.changes.push(renewal);
-                    renewed = Some((hold, since));
+            let applied = loop {
+                let mut batch = Batch::from(changes.clone());
+                if let Some(unless) = &unless {
+                    match unless.look(&turn, &*store).await {
+                        Ok(Some(revision)) => batch = batch.expect(revision),
+                        Ok(None) => return Ok(()),
+                        Err(error) => break Err(error),
+                    }
                 }
-                if batch.changes.is_empty() {
-                    // Somebody else has renewed it meanwhile.
-                    return Ok(());
+                if let Some(hold) = turn.hold() {
+                    // Not over a lease that is in it: that one lets go.
+                    if !batch.changes.iter().any(lets_go)
+                        && let Some((since, renewal)) = hold.renewal_if_due()
+                    {
+                        batch.changes.push(renewal);
+                        renewed = Some((hold, since));
+                    }
+                    let has_turn = |change: &Change| matches!(change, Change::Put(Record::Turn(_)));
+                    // Not along with a batch that may have to be made again: it is noted once.
+                    if unless.is_none() && !batch.changes.iter().any(has_turn) {
+                        let along = !batch.changes.is_empty();
+                        let used = turn.unnoted_use(hold, along);
+                        batch.changes.extend(used.map(Change::Put));
+                    }
+                    if batch.changes.is_empty() {
+                        // Another task has renewed it meanwhile.
+                        return Ok(());
+                    }
+                    batch = batch.fencing_token(hold.fencing_token());
                 }
-                batch = batch.fencing_token(hold.fencing_token());
-            }
-            let applied = apply_once(&turn, &*store, batch).await;
-            let applied = applied.and_then(|applied| {
-                applied.map_err(|error| match error.fenced_by() {
-                    Some(_) => turn.taken_over().with_source(error),
-                    None => Error::from(error),
-                })
-            });
+                match apply_once(&turn, &*store, batch).await {
+                    // Another process wrote meanwhile, possibly an answer.
+                    Ok(Err(error)) if unless.is_some() && error.found_revision().is_some() => {}
+                    Ok(Err(error)) if error.fenced_by().is_some() => {
+                        break Err(turn.taken_over().with_source(error));
+                    }
+                    applied => break applied.and_then(|applied| Ok(applied?)),
+                }
+            };
             if let Err(error) = applied {
                 turn.inner().unwritten.set();
                 turn.fail(error.clone());
@@ -155,6 +203,40 @@ impl TurnContext {
         drop(records);
         // Ends after the lock: that may be foreign code.
         drop(gone);
+    }
+}
+
+/// Whether a change releases or renews the lease.
+fn lets_go(change: &Change) -> bool {
+    matches!(change, Change::Put(Record::Lease(_)))
+}
+
+/// What must not be the case in the store for a gate to be written.
+struct Unless {
+    gate_id: Arc<str>,
+    /// When the answer was given that the turn has judged already.
+    known: Option<SystemTime>,
+    /// The record of the gate, if it has another answer.
+    found: Arc<Mutex<Option<Arc<GateRecord>>>>,
+}
+
+impl Unless {
+    /// The revision at which the gate has no such answer, or `None`.
+    async fn look(&self, turn: &TurnContext, store: &dyn Store) -> Result<Option<Revision>, Error> {
+        let query = Query::all().kind(RecordKind::Gate).ids([&*self.gate_id]);
+        let loaded = turn.read(store, &query).await?;
+        let revision = loaded.revision;
+        let gate = loaded
+            .into_records()
+            .find_map(Record::downcast::<GateRecord>);
+        let answered = gate.filter(|gate| gate.answer().is_some() && gate.closed_at != self.known);
+        match answered {
+            None => Ok(Some(revision)),
+            Some(gate) => {
+                *self.found.lock() = Some(gate);
+                Ok(None)
+            }
+        }
     }
 }
 

@@ -217,7 +217,7 @@ async fn what_is_told_of_a_failure_is_bounded() {
         })
         .build()
         .unwrap();
-    let text = loud.executor(&ctx).settle("{}").await.text().await.unwrap();
+    let text = loud.call_and_record(&ctx, "{}").await.text().await.unwrap();
     assert!(
         text.len() < 9_000 && text.ends_with("(991808 more bytes were left out)"),
         "{}",

@@ -20,10 +20,9 @@ use super::body::{Body, answer_instructions, response_format};
 use super::decode::{Cut, Reply, ReplyCall, excerpt, neutral};
 use super::live_output::{LiveOutput, Streamed};
 use super::messages::{ChatWriter, DETAILS, FIELD};
-use super::options::Options;
 use super::quirks::Quirks;
 use super::wire_message::WireMessage;
-use super::{ChatCompletions, PROTOCOL, STASH_KEY, context_window, tools};
+use super::{ChatCompletions, PROTOCOL, context_window, tools};
 use turnwright_core::transcript::{ResponseState, Standing, Transcript};
 
 /// The number of truncated responses in a row after which the turn ends.
@@ -85,15 +84,16 @@ impl Executor for ChatCompletions {
 impl ChatCompletions {
     async fn iterate(&self, ctx: &DispatchContext, prompt: &mut PromptState) -> Result<(), Error> {
         let adapter = &*self.adapter;
-        let options = self.options_for(ctx)?;
+        let parameters = self.parameters(ctx)?;
+        let options = &parameters.options;
         let visible = ctx.tools().visible();
         self.update(ctx, prompt).await?;
-        let tools = adapter.tools.of(&visible, &options, ctx);
-        context_window::check(adapter, &options, &tools, prompt.transcript.messages())?;
-        let format = response_format(ctx.turn(), &options, adapter.settings.typed);
+        let tools = adapter.tools.of(&visible, options, ctx);
+        context_window::check(adapter, &parameters, &tools, prompt.transcript.messages())?;
+        let format = response_format(ctx.turn(), options, adapter.settings.typed);
         let transcript = &prompt.transcript;
         let body = Body {
-            options: &options,
+            parameters: &parameters,
             tools: &tools,
             response_format: format,
         };
@@ -101,21 +101,6 @@ impl ChatCompletions {
         let mut exchange = adapter.exchange(ctx, write).await;
         exchange.failed = exchange.failed.map(|error| with_hint(error, &visible));
         self.settle(ctx, exchange, prompt).await
-    }
-
-    /// The options of this executor, overridden by those of the stash.
-    fn options_for(&self, ctx: &DispatchContext) -> Result<Arc<Options>, Error> {
-        let options = match ctx.stash().get(STASH_KEY) {
-            Some(value) => Arc::new(Options::read(&value)?.over(&self.options)),
-            None => Arc::clone(&self.options),
-        };
-        match options.model_name() {
-            Some(name) if !name.trim().is_empty() => Ok(options),
-            _ => {
-                let message = "no model configured: set it with `model`, in the options, or with OPENAI_MODEL for `from_env`";
-                Err(Error::new(ErrorCode::INVALID_MODEL_CONFIG, message))
-            }
-        }
     }
 
     /// Adds new records to the prompt.
@@ -133,7 +118,7 @@ impl ChatCompletions {
             }
         };
         let system = || {
-            let mut text = adapter.settings.system.clone();
+            let mut text = ctx.instructions().unwrap_or_default().to_owned();
             if let Some(instructions) = answer_instructions(ctx.turn(), adapter.settings.typed) {
                 text = format!("{text}\n\n{instructions}").trim().to_owned();
             }
@@ -339,7 +324,7 @@ fn incomplete(reply: &Reply, ended: &str) -> Error {
     let (kind, message) = match reply.cut() {
         Some(Cut::Length) => (
             ErrorKind::Unavailable,
-            "the response reached the token limit before it was complete: allow more with `max_completion_tokens` (or `max_tokens`), or ask for less".to_owned(),
+            "the response reached the token limit before it was complete: allow more with `ModelSettings::max_output_tokens`, or ask for less".to_owned(),
         ),
         Some(Cut::Filter) => (
             ErrorKind::Denied,

@@ -306,7 +306,7 @@ async fn a_model_that_is_cut_off_again_and_again_ends_the_turn() {
     let outcome = run(&script, tool).await;
     let error = outcome.error().unwrap();
     assert_eq!(error.code(), ErrorCode::MODEL_RESPONSE_INCOMPLETE);
-    assert!(error.message().contains("max_completion_tokens"), "{error}");
+    assert!(error.message().contains("max_output_tokens"), "{error}");
     assert_eq!(script.bodies().len(), 3);
     assert!(given.lock().unwrap().is_empty());
 }
@@ -561,13 +561,9 @@ async fn a_server_that_knows_no_schemas_is_told_in_words() {
         (TypedAnswers::Prompt, Value::Null),
     ] {
         let script = Script::new([says(r#"{"yes": true}"#)]);
-        let model = script
-            .builder()
-            .system_prompt("Be exact.")
-            .typed_answers(how)
-            .build()
-            .unwrap();
-        let runner = turnwright_core::runner(model).build().unwrap();
+        let model = script.builder().typed_answers(how).build().unwrap();
+        let runner = turnwright_core::runner(model).instructions("Be exact.");
+        let runner = runner.build().unwrap();
         assert!(
             runner
                 .run_typed::<Yes>("Is it?")

@@ -148,13 +148,13 @@ async fn each_prompt_begins_with_all_of_the_one_before_also_in_the_next_turn() {
     let mut answers = ten_iterations();
     answers.extend([calls([("word", json!({ "n": 1 }))]), says("Again.")]);
     let script = Script::new(answers);
-    let runner =
-        turnwright_core::runner(script.builder().system_prompt("You help.").build().unwrap())
-            .storage(storage_of(store_with_standing().await))
-            .tools([log(Inline::Never), word(), picture()])
-            .dispatch_input(looks_up)
-            .build()
-            .unwrap();
+    let runner = turnwright_core::runner(script.builder().build().unwrap())
+        .instructions("You help.")
+        .storage(storage_of(store_with_standing().await))
+        .tools([log(Inline::Never), word(), picture()])
+        .dispatch_input(looks_up)
+        .build()
+        .unwrap();
     let outcome = runner.run(TurnInput::new("Go.").conversation("c")).await;
     assert_eq!(outcome.text, "That is all.", "{:?}", outcome.error());
     assert_eq!(outcome.tool_calls().count(), 18);

@@ -32,13 +32,13 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use turnwright_core::{TurnStatus, Limit, TurnInput};
+//! use turnwright_core::{Budget, Limit, TurnInput, TurnStatus};
 //! use turnwright_testkit::script::{ScriptedModel, Step};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {
 //! let model = ScriptedModel::new([Step::wait(Duration::from_secs(3600)).then_say("Done.")]);
 //! let runner = turnwright_core::runner(model).build()?;
-//! let outcome = runner.run(TurnInput::new("Take your time.").deadline(Duration::from_secs(60))).await;
+//! let outcome = runner.run(TurnInput::new("Take your time.").budget(Budget::new().time(Duration::from_secs(60)))).await;
 //! assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Time(_))));
 //! # Ok::<(), turnwright_core::Error>(()) }).unwrap();
 //! ```

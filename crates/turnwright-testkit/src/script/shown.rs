@@ -7,7 +7,7 @@ use serde_json::Value;
 use turnwright_core::record::{Author, Retrievable, ToolCall};
 use turnwright_core::render::{Part, Renderer};
 use turnwright_core::transcript::Transcript;
-use turnwright_core::{BoxError, DispatchContext};
+use turnwright_core::{BoxError, DispatchContext, ModelSettings};
 
 use super::prompt::{self, ShownPart};
 
@@ -17,7 +17,9 @@ pub struct Shown {
     turn_id: String,
     iteration: u32,
     tools: Vec<ShownTool>,
-    instructions: Vec<String>,
+    instructions: Option<String>,
+    settings: ModelSettings,
+    standing_instructions: Vec<String>,
     memories: Vec<String>,
     retrievables: Vec<ShownRetrievable>,
     messages: Vec<ShownMessage>,
@@ -120,7 +122,9 @@ impl Shown {
             turn_id: ctx.turn_id().to_owned(),
             iteration: ctx.iteration(),
             tools: tools.collect(),
-            instructions: ctx
+            instructions: ctx.instructions().map(str::to_owned),
+            settings: ctx.settings(),
+            standing_instructions: ctx
                 .records()
                 .standing_instructions()
                 .iter()
@@ -179,10 +183,21 @@ impl Shown {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
+    /// The system prompt: the instructions of the runner and of the turn.
+    #[must_use]
+    pub fn instructions(&self) -> Option<&str> {
+        self.instructions.as_deref()
+    }
+
+    /// The model settings.
+    pub fn settings(&self) -> &ModelSettings {
+        &self.settings
+    }
+
     /// The standing instructions.
     #[must_use]
-    pub fn instructions(&self) -> &[String] {
-        &self.instructions
+    pub fn standing_instructions(&self) -> &[String] {
+        &self.standing_instructions
     }
 
     /// The memories.
@@ -222,7 +237,7 @@ impl Shown {
         &self.tool_calls
     }
 
-    /// The prompt in the order in which a model server receives it: standing instructions and memories as they were at the
+    /// The prompt in the order in which a model server receives it: instructions, standing instructions and memories as they were at the
     /// first iteration, then what happened. What arrives or changes during the turn stands where it arrived.
     ///
     /// The order is that of [`Transcript`], which `ChatCompletions` uses too.

@@ -92,7 +92,7 @@ async fn it_shows_instructions_memories_retrievables_and_the_form_of_the_answer(
     let typed: TypedOutcome<Value> = runner.run_formatted("n?", format).await;
     assert_eq!(typed.answer.unwrap(), json!({ "n": 1 }));
     let shown = model.shown(0);
-    assert_eq!(shown.instructions(), ["Be brief."]);
+    assert_eq!(shown.standing_instructions(), ["Be brief."]);
     assert_eq!(shown.memories(), ["Likes tea."]);
     assert!(shown.retrievables()[0].rendered().contains("Found."));
     assert_eq!(shown.retrievables()[0].tier(), TrustTier::FirstParty);
@@ -213,5 +213,8 @@ async fn a_changed_instruction_follows_the_tool_result_after_which_it_changed() 
     );
     assert_eq!(lines(&model, 0), lines(&model, 2)[..2]);
     assert_eq!(lines(&model, 1), lines(&model, 2)[..5]);
-    assert_eq!(model.shown(2).instructions(), ["step 3", "Be brief."]);
+    assert_eq!(
+        model.shown(2).standing_instructions(),
+        ["step 3", "Be brief."]
+    );
 }

@@ -79,7 +79,7 @@ fn expected(more: &[&str]) -> Vec<String> {
 
 async fn read(tool: &Tool, id: &str) -> Result<String, Error> {
     let ctx = DispatchContext::standalone();
-    let output = tool.executor(&ctx).call(json!({ "callId": id })).await?;
+    let output = tool.call(&ctx, json!({ "callId": id })).await?;
     Ok(output.as_text().unwrap().to_owned())
 }
 

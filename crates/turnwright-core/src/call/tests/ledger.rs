@@ -118,9 +118,9 @@ async fn a_call_that_nobody_wants_a_record_of_still_stands_in_the_ledger() {
         Arc::new(AtomicUsize::new(0)),
     );
     let ctx = kept_in(&book, []);
-    write(&ran).executor(&ctx).call("{}").await.unwrap();
+    write(&ran).call(&ctx, "{}").await.unwrap();
     assert_eq!(book.layer.take(), ["begun", "done"]);
-    reader().executor(&ctx).call("{}").await.unwrap();
+    reader().call(&ctx, "{}").await.unwrap();
     assert!(book.layer.take().is_empty());
 }
 

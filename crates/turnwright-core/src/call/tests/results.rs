@@ -41,7 +41,7 @@ async fn made_by_a_call(ctx: &DispatchContext) -> SpooledArtifact {
         .handler(async |_, _| long_text())
         .build()
         .unwrap();
-    let record = make.executor(ctx).settle("{}").await;
+    let record = make.call_and_record(ctx, "{}").await;
     artifact_of(&record).clone()
 }
 
@@ -50,7 +50,7 @@ async fn an_artifact_of_this_conversation_is_not_copied() {
     let spool = MemorySpool::default();
     let ctx = dispatch(&spool, "one");
     let made = made_by_a_call(&ctx).await;
-    let record = returning(made.clone()).executor(&ctx).settle("{}").await;
+    let record = returning(made.clone()).call_and_record(&ctx, "{}").await;
     let again = artifact_of(&record);
     assert_eq!(again.spool_id(), made.spool_id());
     assert_eq!(again.kind(), ArtifactKind::TEXT, "it keeps its kind");
@@ -60,7 +60,7 @@ async fn an_artifact_of_this_conversation_is_not_copied() {
     // A later turn of the conversation, which has the record from the store.
     let later = dispatch(&spool, "one");
     later.records().hydrate([Record::from(Arc::clone(&record))]);
-    let record = returning(made).executor(&later).settle("{}").await;
+    let record = returning(made).call_and_record(&later, "{}").await;
     assert_eq!(artifact_of(&record).spool_id(), again.spool_id());
     assert_eq!(spool.list().await.unwrap().len(), 1);
 }
@@ -71,7 +71,7 @@ async fn an_artifact_of_another_conversation_is_copied() {
     let other = dispatch(&spool, "other");
     let made = made_by_a_call(&other).await;
     let ctx = dispatch(&spool, "one");
-    let record = returning(made.clone()).executor(&ctx).settle("{}").await;
+    let record = returning(made.clone()).call_and_record(&ctx, "{}").await;
     let copy = artifact_of(&record);
     assert_ne!(copy.spool_id(), made.spool_id());
     assert_eq!(copy.kind(), ArtifactKind::TEXT);
@@ -95,7 +95,7 @@ async fn what_a_handler_keeps_is_queried_and_returned_without_a_copy() {
         })
         .build()
         .unwrap();
-    let record = keep.executor(&ctx).settle("{}").await;
+    let record = keep.call_and_record(&ctx, "{}").await;
     let ids = spool.list().await.unwrap();
     assert_eq!(artifact_of(&record).spool_id(), Some(&*ids[0]));
     assert_eq!(ids.len(), 1);
@@ -105,14 +105,14 @@ async fn what_a_handler_keeps_is_queried_and_returned_without_a_copy() {
 async fn in_memory_an_artifact_is_shared_and_small_ones_are_inline() {
     let ctx = DispatchContext::standalone();
     let small = SpooledArtifact::in_memory("small", ArtifactKind::JSON);
-    let record = returning(small).executor(&ctx).settle("{}").await;
+    let record = returning(small).call_and_record(&ctx, "{}").await;
     assert!(record.is_inline());
     assert_eq!(artifact_of(&record).kind(), ArtifactKind::JSON);
 
     let reader = Arc::new(MemoryReader::new(long_text()));
     let weak = Arc::downgrade(&reader);
     let large = SpooledArtifact::new(reader, ArtifactKind::TEXT);
-    let record = returning(large).executor(&ctx).settle("{}").await;
+    let record = returning(large).call_and_record(&ctx, "{}").await;
     assert!(!record.is_inline());
     let (held, own) = (artifact_of(&record).reader(), weak.upgrade().unwrap());
     assert!(std::ptr::addr_eq(Arc::as_ptr(held), Arc::as_ptr(&own)));
@@ -123,7 +123,7 @@ async fn an_artifact_that_is_too_long_is_copied_up_to_the_limit() {
     let spool = MemorySpool::default();
     let ctx = storing(&spool, "one").max_result_bytes(5_000).build();
     let long = SpooledArtifact::in_memory(long_text(), ArtifactKind::TEXT);
-    let record = returning(long).executor(&ctx).settle("{}").await;
+    let record = returning(long).call_and_record(&ctx, "{}").await;
     assert!(record.is_truncated());
     assert_eq!(artifact_of(&record).byte_length(), 5_000);
 }

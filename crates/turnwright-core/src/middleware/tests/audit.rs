@@ -185,7 +185,7 @@ async fn a_call_that_is_cut_off_by_the_end_of_the_turn_is_told_before_the_outcom
     .turn_input(audit)
     .build()
     .unwrap();
-    let input = TurnInput::new("go").deadline(Duration::from_secs(9));
+    let input = TurnInput::new("go").budget(Budget::new().time(Duration::from_secs(9)));
     let outcome = runner.run(input).await;
     assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Time(_))));
     let calls = summary(&calls);
@@ -249,8 +249,8 @@ async fn calls_of_which_nobody_wants_a_record_are_told_too() {
     let (calls, audit) = collecting();
     let runner = runner(|ctx: DispatchContext| async move {
         let look = plain("look");
-        look.executor(&ctx).call("{}").await?;
-        look.executor(&ctx).call("[]").await.unwrap_err();
+        look.call(&ctx, "{}").await?;
+        look.call(&ctx, "[]").await.unwrap_err();
         ctx.ack()?;
         Ok(())
     })

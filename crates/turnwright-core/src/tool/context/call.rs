@@ -12,9 +12,10 @@ use super::turn_records::TurnRecords;
 use crate::cancel::Cancellation;
 use crate::checksum::{Hex, idempotency_key};
 use crate::deadline::{TimeLimit, Waits};
+use crate::effects::Effects;
 use crate::error::Error;
 use crate::event::{EventKind, Level, LogEntry, TurnEventKind};
-use crate::gate::TurnGate;
+use crate::gate::{TurnGate, Waiter};
 use crate::record::CallRequest;
 use crate::schema::CheckedArgs;
 use crate::stash::Stash;
@@ -144,8 +145,10 @@ impl ToolContext {
     /// As [`TurnContext::wait_for`].
     pub async fn wait_for(&self, gate: TurnGate) -> Result<Value, Error> {
         let _waiting = self.0.waits.begin();
+        let read_only = self.tool().effects() == Effects::ReadOnly;
+        let waiter = Waiter::Handler { read_only };
         let call = Some(self.id().into());
-        self.turn().wait_for_call(gate, call).await
+        self.turn().wait_for_call(gate, call, waiter).await
     }
 
     /// Returns the cancellation of this call: it fires when the turn is cancelled and when the call's time is over. (That of
@@ -177,6 +180,20 @@ impl ToolContext {
 impl ToolContext {
     /// Returns the dispatch in which the call runs.
     #[must_use]
+    // A search of the documentation for one of these methods finds this one too.
+    #[doc(alias(
+        "ack",
+        "answer",
+        "call",
+        "call_tools",
+        "iteration",
+        "nack",
+        "on_ack",
+        "propose",
+        "reporter",
+        "signal",
+        "tools",
+    ))]
     pub fn dispatch(&self) -> &DispatchContext {
         &self.0.call.ctx
     }
@@ -184,6 +201,24 @@ impl ToolContext {
     /// Returns the turn in which the call runs. Its `wait_for` and `cancellation` are the turn's, not the call's: waiting there
     /// counts against the call's time limit, and the cancellation does not fire when that is over.
     #[must_use]
+    // A search of the documentation for one of these methods finds this one too.
+    #[doc(alias(
+        "abort",
+        "add_usage",
+        "answer_format",
+        "artifact_limits",
+        "events",
+        "inline_limit",
+        "input",
+        "outer_tools",
+        "per_turn",
+        "reach",
+        "secret",
+        "spool",
+        "store",
+        "taint",
+        "usage",
+    ))]
     pub fn turn(&self) -> &TurnContext {
         self.dispatch().turn()
     }
@@ -201,6 +236,16 @@ impl ToolContext {
     }
 
     /// Returns a handle to the records of the turn.
+    #[doc(alias(
+        "hydrate",
+        "memories",
+        "messages",
+        "own_tool_calls",
+        "retrievables",
+        "thoughts",
+        "timeline",
+        "tool_calls"
+    ))]
     pub fn records(&self) -> TurnRecords<'_> {
         self.turn().records()
     }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::signal::Signals;
@@ -14,6 +15,7 @@ use crate::event::{Level, LogEntry};
 use crate::gate::TurnGate;
 use crate::record::Message;
 use crate::render::Taint;
+use crate::settings::ModelSettings;
 use crate::stash::Stash;
 use crate::store::ConversationId;
 use crate::tool::registry::ToolRegistry;
@@ -57,8 +59,8 @@ struct Inner {
     turn: TurnContext,
     signals: Arc<Signals>,
     iteration: AtomicU32,
-    /// The most iterations that middleware allows.
-    most_iterations: AtomicU32,
+    /// What middleware set for this iteration.
+    settings: Mutex<ModelSettings>,
 }
 
 impl DispatchContext {
@@ -68,12 +70,28 @@ impl DispatchContext {
             turn,
             signals: Arc::default(),
             iteration: AtomicU32::new(0),
-            most_iterations: AtomicU32::new(u32::MAX),
+            settings: Mutex::default(),
         }))
     }
 
-    /// The turn that it belongs to.
+    /// Returns the turn that the dispatch belongs to.
     #[must_use]
+    // A search of the documentation for one of these methods finds this one too.
+    #[doc(alias(
+        "abort",
+        "add_usage",
+        "answer_format",
+        "artifact_limits",
+        "ensure_held",
+        "events",
+        "inline_limit",
+        "outer_tools",
+        "per_turn",
+        "reach",
+        "secret",
+        "spool",
+        "store",
+    ))]
     pub fn turn(&self) -> &TurnContext {
         &self.0.turn
     }
@@ -100,18 +118,18 @@ impl DispatchContext {
     }
 
     pub(crate) fn begin_iteration(&self) -> u32 {
+        *self.0.settings.lock() = ModelSettings::new();
         self.0.iteration.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Lets the dispatch take so many iterations at most. The lowest limit counts.
-    pub(crate) fn limit_iterations(&self, most: u32) {
-        self.0.most_iterations.fetch_min(most, Ordering::AcqRel);
+    /// What middleware set for this iteration.
+    pub(crate) fn settings_override(&self) -> ModelSettings {
+        self.0.settings.lock().clone()
     }
 
-    /// The most iterations that the runner and middleware allow.
-    pub(crate) fn most_iterations(&self) -> u32 {
-        let most = self.0.most_iterations.load(Ordering::Acquire);
-        most.min(self.0.turn.setup().iteration_limit)
+    pub(crate) fn set_settings_override(&self, settings: ModelSettings) {
+        let mut own = self.0.settings.lock();
+        *own = settings.over(&own);
     }
 }
 
@@ -136,6 +154,16 @@ impl DispatchContext {
     }
 
     /// Returns a handle to the records of the turn.
+    #[doc(alias(
+        "hydrate",
+        "memories",
+        "messages",
+        "own_tool_calls",
+        "retrievables",
+        "thoughts",
+        "timeline",
+        "tool_calls"
+    ))]
     pub fn records(&self) -> TurnRecords<'_> {
         self.0.turn.records()
     }

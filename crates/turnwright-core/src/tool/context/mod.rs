@@ -2,6 +2,7 @@
 
 mod call;
 mod dispatch;
+mod meter;
 mod outer;
 mod proposal;
 mod setup;
@@ -13,11 +14,12 @@ mod turn_state;
 pub use call::ToolContext;
 pub use dispatch::{DispatchContext, WeakDispatchContext};
 pub use proposal::ProposedAnswer;
-pub use signal::{AckGuard, Signal};
+pub use signal::{AckHook, Signal};
 pub use turn::{TurnContext, WeakTurnContext};
 pub use turn_records::TurnRecords;
 
 pub(crate) use call::{Call, CallFacts, Checked};
+pub(crate) use meter::CallPermit;
 pub(crate) use outer::Outer;
 pub(crate) use proposal::Decision;
 pub(crate) use setup::Setup;

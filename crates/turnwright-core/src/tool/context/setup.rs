@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::artifact::ArtifactLimits;
+use crate::settings::TurnSettings;
 use crate::spool::Spool;
 use crate::state::TypeMap;
 use crate::storage::Storage;
-use crate::tool::ForgePolicy;
 use crate::tool::approval::{ApprovalPolicy, Approver};
 use crate::tool::reconcile::Reconcile;
+use crate::tool::{ForgePolicy, ResultHook};
 
 #[derive(Clone)]
 pub(crate) struct Setup {
@@ -18,9 +19,12 @@ pub(crate) struct Setup {
     pub(crate) lease: Duration,
     pub(crate) unknown_calls: Option<Arc<dyn Reconcile>>,
     pub(crate) recalls_answers: bool,
+    /// Turns are suspended whenever they can only wait.
+    pub(crate) suspends: bool,
     /// The spool of turns that name no conversation.
     pub(crate) unkept: Arc<dyn Spool>,
     pub(crate) policies: Vec<Arc<dyn ApprovalPolicy>>,
+    pub(crate) result_hooks: Vec<Arc<dyn ResultHook>>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) approval_timeout: Duration,
     pub(crate) inline_limit: u64,
@@ -28,6 +32,7 @@ pub(crate) struct Setup {
     pub(crate) artifact_limits: ArtifactLimits,
     pub(crate) parallel_calls: usize,
     pub(crate) iteration_limit: u32,
+    pub(crate) announces_last_iteration: bool,
     /// An executor's answer counts at once.
     pub(crate) auto_ack: bool,
     /// How often the model is asked again after a rejected answer.
@@ -35,6 +40,8 @@ pub(crate) struct Setup {
     pub(crate) forge: Option<ForgePolicy>,
     pub(crate) trace_content: bool,
     pub(crate) state: TypeMap,
+    /// Instructions, model settings and budget of every turn.
+    pub(crate) settings: TurnSettings,
 }
 
 /// The defaults that the methods of the builders name.
@@ -48,7 +55,9 @@ impl Default for Setup {
             lease: Duration::from_secs(30),
             unknown_calls: None,
             recalls_answers: true,
+            suspends: false,
             policies: Vec::new(),
+            result_hooks: Vec::new(),
             approver: None,
             approval_timeout: Duration::from_secs(15 * 60),
             inline_limit: 4 * 1024,
@@ -56,11 +65,13 @@ impl Default for Setup {
             artifact_limits: ArtifactLimits::default(),
             parallel_calls: 16,
             iteration_limit: 64,
+            announces_last_iteration: false,
             auto_ack: true,
             answer_retries: 3,
             forge: Some(ForgePolicy::Stable),
             trace_content: false,
             state: TypeMap::default(),
+            settings: TurnSettings::default(),
         }
     }
 }

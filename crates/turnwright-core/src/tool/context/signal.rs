@@ -103,15 +103,21 @@ impl DispatchContext {
         })
     }
 
-    /// Runs `work` inside [`DispatchContext::ack`], unless the guard is dropped before. Never on a nack.
-    pub fn on_ack(&self, work: impl FnOnce() + Send + 'static) -> AckGuard {
+    /// Runs `work` inside [`DispatchContext::ack`], before that returns. It does not run on a nack.
+    ///
+    /// The work waits for as long as the dispatch lives: the returned [`AckHook`] is needed only to take it back.
+    pub fn on_ack(&self, work: impl FnOnce() + Send + 'static) -> AckHook {
         let mut state = self.signals().0.lock();
         let key = state.next;
         state.next += 1;
-        state.on_ack.push((key, Box::new(work)));
+        // After the signal there is no ack to wait for, and the work may hold this dispatch. The ack of an executor that only
+        // proposes its answer may be followed by another.
+        if state.signal.is_none() || state.proposing {
+            state.on_ack.push((key, Box::new(work)));
+        }
         drop(state);
-        AckGuard {
-            signals: Some(Arc::downgrade(self.signals())),
+        AckHook {
+            signals: Arc::downgrade(self.signals()),
             key,
         }
     }
@@ -174,33 +180,24 @@ impl Signals {
     }
 }
 
-/// Keeps work waiting for the acknowledgement; dropping it takes the work back.
+/// Work that waits for the ack of a dispatch. Dropping this changes nothing; [`remove`](Self::remove) takes the work back.
 #[derive(Debug)]
-#[must_use = "dropping this takes the work back at once; `keep` it for the life of the dispatch"]
-pub struct AckGuard {
-    signals: Option<Weak<Signals>>,
+pub struct AckHook {
+    signals: Weak<Signals>,
     key: u64,
 }
 
-impl AckGuard {
-    /// Leaves the work waiting for as long as the dispatch lives.
-    pub fn keep(mut self) {
-        self.signals = None;
-    }
-}
-
-impl Drop for AckGuard {
-    fn drop(&mut self) {
-        if let Some(signals) = self.signals.as_ref().and_then(Weak::upgrade) {
-            let mut state = signals.0.lock();
-            let taken = state
-                .on_ack
-                .iter()
-                .position(|(key, _)| *key == self.key)
-                .map(|at| state.on_ack.remove(at));
-            drop(state);
-            // Dropped here, outside of the lock: what the work captured may use this dispatch.
-            drop(taken);
-        }
+impl AckHook {
+    /// Takes the work back: it is dropped and does not run. Does nothing if the dispatch has ended.
+    pub fn remove(self) {
+        let Some(signals) = self.signals.upgrade() else {
+            return;
+        };
+        let mut state = signals.0.lock();
+        let found = state.on_ack.iter().position(|(key, _)| *key == self.key);
+        let removed = found.map(|at| state.on_ack.remove(at));
+        drop(state);
+        // Dropped after the lock is released: what the work captured may use this dispatch.
+        drop(removed);
     }
 }

@@ -5,8 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::meter::Meter;
 use super::outer::Outer;
 use super::setup::Setup;
 use crate::answer::AnswerFormat;
@@ -15,9 +17,10 @@ use crate::event::{EventBus, EventHub};
 use crate::gate::{GateNumbers, RecordedGates, TurnGates};
 use crate::ids::CallIds;
 use crate::lease::HeldLease;
-use crate::outcome::Stop;
+use crate::outcome::{Stop, TurnOutcome};
 use crate::record_log::Records;
 use crate::render::Taint;
+use crate::settings::TurnSettings;
 use crate::stash::Stash;
 use crate::state::TypeMap;
 use crate::store::ConversationId;
@@ -29,10 +32,13 @@ use crate::usage::Usage;
 pub(crate) struct TurnState {
     pub(crate) parts: TurnParts,
     pub(crate) started: Instant,
+    /// Those who attached and wait for the outcome. `None` once it is out.
+    pub(crate) watchers: Mutex<Option<Vec<oneshot::Sender<TurnOutcome>>>>,
     pub(crate) records: RwLock<Records>,
     pub(crate) ids: CallIds,
     pub(crate) ordinals: AtomicU64,
     pub(crate) usage: Mutex<Used>,
+    pub(crate) meter: Meter,
     pub(crate) stop: Mutex<Option<Stop>>,
     /// The ids of the messages that were rejected as its answer.
     pub(crate) rejected: Mutex<Vec<Arc<str>>>,
@@ -65,6 +71,8 @@ pub(crate) struct TurnState {
     pub(crate) gate_numbers: GateNumbers,
     /// The taint that came from outside when the turn was begun, once it is resumed.
     pub(crate) taint_before: OnceLock<Taint>,
+    /// The settings that apply, once the turn has begun.
+    pub(crate) settings: OnceLock<TurnSettings>,
 }
 
 /// What was used of models: by the turn itself, and by turns that were made for its calls.
@@ -92,6 +100,8 @@ pub(crate) struct TurnParts {
     pub(crate) outer: Option<Outer>,
     /// Whether the policies and the taint of outer turns apply to it.
     pub(crate) inherits: bool,
+    /// What its input sets.
+    pub(crate) settings: TurnSettings,
     /// Where it runs, and where what it leaves behind is brought to its end.
     pub(crate) runtime: Option<Handle>,
 }
@@ -107,9 +117,11 @@ impl TurnState {
             },
             parts,
             started: Instant::now(),
+            watchers: Mutex::new(Some(Vec::new())),
             records: RwLock::default(),
             ordinals: AtomicU64::new(0),
             usage: Mutex::default(),
+            meter: Meter::new(),
             stop: Mutex::default(),
             rejected: Mutex::default(),
             tasks: Tasks::default(),
@@ -126,6 +138,7 @@ impl TurnState {
             recorded_gates: RecordedGates::default(),
             gate_numbers: GateNumbers::default(),
             taint_before: OnceLock::new(),
+            settings: OnceLock::new(),
         }
     }
 }

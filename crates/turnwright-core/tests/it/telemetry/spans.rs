@@ -244,7 +244,8 @@ async fn a_turn_out_of_time_says_so_in_the_model_call_that_it_cut_off() {
         ctx.reporter().usage(Usage::tokens(7, 1));
         pending().await
     };
-    let runner = turnwright_core::runner(executor).deadline(Duration::from_secs(1));
+    let runner = turnwright_core::runner(executor)
+        .budget(turnwright_core::Budget::new().time(Duration::from_secs(1)));
     runner.build().unwrap().run("hi").await;
     let seen = traced.seen();
     for name in ["chat", "invoke_agent"] {
@@ -265,10 +266,9 @@ async fn a_call_out_of_time_or_dropped_half_way_ends_in_its_span() {
         .build()
         .unwrap();
     let ctx = DispatchContext::standalone();
-    let timed_out = slow.executor(&ctx).call(args("a")).await;
+    let timed_out = slow.call(&ctx, args("a")).await;
     assert_eq!(timed_out.unwrap_err().code(), ErrorCode::TOOL_TIMEOUT);
-    let executor = slow.executor(&ctx);
-    let half_way = tokio::time::timeout(Duration::from_millis(5), executor.call(args("b")));
+    let half_way = tokio::time::timeout(Duration::from_millis(5), slow.call(&ctx, args("b")));
     assert!(half_way.await.is_err());
     let seen = traced.seen();
     let codes: Vec<_> = seen
@@ -300,7 +300,7 @@ async fn what_a_handler_traces_is_within_the_span_of_its_call() {
         .unwrap();
     let ctx = DispatchContext::standalone();
     for tool in [inside, blocking] {
-        tool.executor(&ctx).call(args("a")).await.unwrap();
+        tool.call(&ctx, args("a")).await.unwrap();
     }
     let seen = traced.seen();
     let within = |message: &str| {

@@ -146,7 +146,7 @@ async fn work_that_waits_for_the_ack_runs_when_the_answer_is_accepted() {
             let notes = notes.clone();
             async move {
                 let ran = notes.clone();
-                ctx.on_ack(move || ran.note("acked")).keep();
+                ctx.on_ack(move || ran.note("acked"));
                 ctx.answer(["perhaps", "yes"][ctx.iteration() as usize - 1])
                     .await?;
                 // The executor sees what it did, as without `auto_ack(false)`.

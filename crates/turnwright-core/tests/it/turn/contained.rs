@@ -107,7 +107,7 @@ async fn what_waits_for_an_ack_keeps_no_turn_alive_that_was_aborted() {
         *keep.lock() = Some(ctx.turn().downgrade());
         async move {
             let held = ctx.clone();
-            ctx.on_ack(move || drop(held)).keep();
+            ctx.on_ack(move || drop(held));
             let held = ctx.clone();
             ctx.turn()
                 .events()

@@ -266,17 +266,25 @@ async fn a_deadline_is_a_limit_also_the_runners_own() {
     let slow = || ScriptedModel::new([Step::wait(Duration::from_secs(10)).then_say("late")]);
     let second = Duration::from_secs(1);
     let of_input = runner(slow()).build().unwrap();
-    let by_input = of_input.run(TurnInput::new("go").deadline(second)).await;
-    let of_runner = runner(slow()).deadline(second).build().unwrap();
+    let by_input = of_input
+        .run(TurnInput::new("go").budget(Budget::new().time(second)))
+        .await;
+    let of_runner = runner(slow())
+        .budget(Budget::new().time(second))
+        .build()
+        .unwrap();
     let by_runner = of_runner.run("go").await;
     for outcome in [by_input, by_runner] {
         assert!(matches!(outcome.ended, TurnStatus::Limit(Limit::Time(limit)) if limit == second));
         assert_eq!(outcome.text, "");
     }
     // The input's word counts.
-    let patient = runner(slow()).deadline(second).build().unwrap();
+    let patient = runner(slow())
+        .budget(Budget::new().time(second))
+        .build()
+        .unwrap();
     let outcome = patient
-        .run(TurnInput::new("go").deadline(Duration::from_secs(60)))
+        .run(TurnInput::new("go").budget(Budget::new().time(Duration::from_secs(60))))
         .await;
     assert_eq!(outcome.text, "late");
 }
@@ -291,7 +299,7 @@ fn a_deadline_without_a_timer_is_told_as_what_it_is() {
         .observer(observed.observer())
         .build()
         .unwrap();
-    let input = TurnInput::new("go").deadline(Duration::from_secs(1));
+    let input = TurnInput::new("go").budget(Budget::new().time(Duration::from_secs(1)));
     let outcome = runtime.block_on(runner.run(input));
     assert_eq!(code_of(&outcome), "E_INVALID_TURN_CONTEXT");
     observed.assert_paired();

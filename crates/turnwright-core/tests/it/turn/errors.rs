@@ -16,7 +16,7 @@ fn a_runner_that_cannot_work_is_refused_and_every_wrong_field_is_named() {
         .parallel_calls(0)
         .stream_capacity(0)
         .approval_timeout(Duration::ZERO)
-        .deadline(Duration::ZERO)
+        .budget(Budget::new().time(Duration::ZERO))
         .build()
         .unwrap_err();
     assert_eq!(error.code().as_str(), "E_INVALID_TURN_RUNNER_CONFIG");
@@ -26,7 +26,7 @@ fn a_runner_that_cannot_work_is_refused_and_every_wrong_field_is_named() {
         "parallel_calls",
         "stream_capacity",
         "approval_timeout",
-        "deadline",
+        "budget.time",
     ] {
         assert!(error.message().contains(field), "{field}: {error}");
     }

@@ -120,3 +120,12 @@ async fn middleware_that_wants_a_tool_run_proposes_a_call_like_an_executor() {
     assert!(model.shown(0).tool_calls()[0].rendered().contains("a cat"));
     assert_eq!(outcome.tool_calls().count(), 1);
 }
+
+#[tokio::test]
+async fn a_boxed_or_shared_executor_is_one() {
+    let boxed: Box<dyn Executor> = Box::new(ScriptedModel::new([Step::say("boxed")]));
+    assert_eq!(runner(boxed).build().unwrap().run("go").await.text, "boxed");
+    let shared: Arc<dyn Executor> = Arc::new(ScriptedModel::new([Step::say("shared")]));
+    let runner = runner(Arc::clone(&shared)).build().unwrap();
+    assert_eq!(runner.run("go").await.text, "shared");
+}

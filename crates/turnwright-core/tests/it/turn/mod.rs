@@ -1,7 +1,9 @@
 //! The loop, sentence by sentence.
 
 mod approval;
+mod attach;
 mod auto_ack;
+mod budget;
 mod buses;
 mod calls;
 mod cancel;
@@ -12,8 +14,11 @@ mod executor;
 mod gates;
 mod history;
 mod hostile;
+mod on_result;
 mod order;
+mod partial;
 mod resume;
+mod settings;
 mod signals;
 mod stash;
 mod sub_agent;

@@ -242,19 +242,18 @@ async fn a_second_signal_is_an_error_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn work_on_ack_runs_inside_of_it_unless_its_guard_went_and_never_on_a_nack() {
+async fn work_on_ack_runs_inside_of_it_until_it_is_removed_and_never_on_a_nack() {
     for nack in [false, true] {
         let notes = Notes::default();
-        let (held, dropped, seen) = (notes.clone(), notes.clone(), notes.clone());
+        let (kept, removed, seen) = (notes.clone(), notes.clone(), notes.clone());
         let model = ScriptedModel::new([Step::run(move |ctx| async move {
-            let guard = ctx.on_ack(move || held.note("kept"));
-            drop(ctx.on_ack(move || dropped.note("dropped")));
+            ctx.on_ack(move || kept.note("kept"));
+            ctx.on_ack(move || removed.note("removed")).remove();
             match nack {
                 true => ctx.nack("no")?,
                 false => ctx.ack()?,
             }
             seen.note("after");
-            drop(guard);
             Ok(())
         })]);
         let runner = runner(model).build().unwrap();

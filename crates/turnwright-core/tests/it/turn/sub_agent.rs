@@ -456,8 +456,10 @@ fn a_resumed_turn_has_the_rules_of_the_turns_that_it_ran_under() {
         let delegating = delegating.handler(move |_: Value, ctx: ToolContext| {
             let inner = inner.clone();
             async move {
-                let input = TurnInput::empty().conversation("inner-talk").under(&ctx);
-                let turn = inner.resume_with("inner-turn", input).await?;
+                let input = TurnInput::resume("inner-turn")
+                    .conversation("inner-talk")
+                    .under(&ctx);
+                let turn = inner.resume(input).await?;
                 Ok::<_, ToolError>(turn.await.into_answer()?)
             }
         });
@@ -494,12 +496,8 @@ fn a_turn_that_ran_under_a_call_can_be_resumed_alone_on_purpose() {
         .build()
         .unwrap();
     process.block_on(async {
-        let input = TurnInput::empty().without_outer_rules();
-        let turn = parts
-            .build()
-            .resume_with("inner-turn", input)
-            .await
-            .unwrap();
+        let input = TurnInput::resume("inner-turn").without_outer_rules();
+        let turn = parts.build().resume(input).await.unwrap();
         assert_eq!(turn.await.into_answer().unwrap(), "seen");
         assert_eq!(parts.seen.all()[1], "first-party");
     });

@@ -220,8 +220,8 @@ async fn a_turn_without_a_conversation_cannot_be_resumed_and_the_error_says_why(
         "{error}"
     );
     // Naming its generated conversation afterwards does not help.
-    let input = TurnInput::empty().conversation(Arc::clone(&outcome.conversation));
-    let resumed = match runner.resume_with("turn-1", input).await {
+    let input = TurnInput::resume("turn-1").conversation(Arc::clone(&outcome.conversation));
+    let resumed = match runner.resume(input).await {
         Ok(turn) => turn.await.error().unwrap(),
         Err(error) => error,
     };

@@ -136,7 +136,7 @@ pub(super) fn begin(
         .stash("turn", turn)
         .cancellation(seen.token.clone());
     if let Some(Cut::Deadline(millis)) = script.cut {
-        input = input.deadline(Duration::from_millis(millis));
+        input = input.budget(turnwright_core::Budget::new().time(Duration::from_millis(millis)));
     }
     if let Some(Cut::Token(millis)) = script.cut {
         let token = seen.token.clone();

@@ -10,7 +10,9 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use turnwright_core::{ErrorCode, Limit, MemoryStore, TurnEventKind, TurnInput, TurnStatus};
+use turnwright_core::{
+    Budget, ErrorCode, Limit, MemoryStore, TurnEventKind, TurnInput, TurnStatus,
+};
 use turnwright_models::retry::RetryPolicy;
 use turnwright_testkit::server::Server;
 use turnwright_testkit::server::fault::{Fault, HUGE, Where};
@@ -177,7 +179,7 @@ async fn a_deadline_closes_the_connection_of_a_response_that_hangs() {
         let runner = turnwright_core::runner(builder(&relay.url()).build().unwrap())
             .build()
             .unwrap();
-        let input = TurnInput::new("Go.").deadline(Duration::from_secs(1));
+        let input = TurnInput::new("Go.").budget(Budget::new().time(Duration::from_secs(1)));
         let outcome = timeout(BOUND, runner.run(input)).await.expect("in time");
         assert!(
             matches!(outcome.ended, TurnStatus::Limit(Limit::Time(_))),

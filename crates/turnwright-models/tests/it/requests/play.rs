@@ -25,10 +25,12 @@ pub(super) async fn send(request: &Request, history: Vec<Record>) -> Value {
     let caught = Caught::answering(&content);
     let model = battery(&caught)
         .options(request.options.clone())
-        .system_prompt(request.system.clone())
+        .settings(request.settings.clone())
+        .max_completion_tokens(request.max_completion_tokens)
         .build()
         .unwrap();
     let runner = turnwright_core::runner(model)
+        .instructions(request.system.clone())
         .tools(request.tools.iter().cloned())
         .turn_input(hydrating(history))
         .build()

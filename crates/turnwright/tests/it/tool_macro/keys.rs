@@ -67,7 +67,7 @@ fn asks_nobody() -> DispatchContext {
 async fn checks_run_in_order_and_name_the_rule() {
     let (tool, ctx) = (pay().unwrap(), asks_nobody());
     let args = json!({"account": "a-2", "cents": 2000});
-    let error = tool.executor(&ctx).call(args).await.unwrap_err();
+    let error = tool.call(&ctx, args).await.unwrap_err();
     let faults: Vec<_> = error
         .faults()
         .iter()
@@ -81,10 +81,10 @@ async fn an_approval_policy_is_a_function_or_an_expression() {
     let ctx = asks_nobody();
     for cents in [1, 100] {
         let args = json!({"account": "a-1", "cents": cents});
-        let output = pay().unwrap().executor(&ctx).call(args).await.unwrap();
+        let output = pay().unwrap().call(&ctx, args).await.unwrap();
         assert_eq!(output.as_text(), Some(&*format!("paid {cents} to a-1")));
     }
     let ctx = DispatchContext::standalone();
-    let denied = send().unwrap().executor(&ctx).call("{}").await.unwrap_err();
+    let denied = send().unwrap().call(&ctx, "{}").await.unwrap_err();
     assert_eq!(denied.code(), ErrorCode::TOOL_DENIED);
 }

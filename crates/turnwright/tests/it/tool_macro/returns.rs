@@ -104,7 +104,7 @@ async fn value() -> serde_json::Value {
 
 async fn output(tool: Result<Tool, Error>, args: serde_json::Value) -> Result<ToolOutput, Error> {
     let ctx = DispatchContext::standalone();
-    tool?.executor(&ctx).call(args).await
+    tool?.call(&ctx, args).await
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ fn executor() -> impl turnwright::Executor + 'static {
 }
 
 async fn called(tool: &Tool, ctx: &DispatchContext) -> Result<Option<String>, Error> {
-    let output = tool.executor(ctx).call(json!({"number": 0})).await?;
+    let output = tool.call(ctx, json!({"number": 0})).await?;
     output.into_text().await
 }
 

@@ -48,7 +48,7 @@ async fn a_result_is_stored_by_its_place_in_the_spool_and_found_there_again() {
         .storage(Storage::of_spool(spool.clone()))
         .conversation("c")
         .build();
-    let call = tool.executor(&ctx).settle("{}").await;
+    let call = tool.call_and_record(&ctx, "{}").await;
     let record = Record::from(Arc::clone(&call));
     let in_spool = record
         .artifacts()
@@ -95,7 +95,7 @@ async fn a_result_that_no_spool_keeps_goes_into_its_record() {
         .build()
         .unwrap();
     let ctx = DispatchContext::standalone();
-    let call = tool.executor(&ctx).settle("{}").await;
+    let call = tool.call_and_record(&ctx, "{}").await;
     let read = again(&call.into(), &resolver()).unwrap();
     let read = artifact_of(&read).as_bytes().await.unwrap();
     assert_eq!(read, vec![0xff; 9_000]);
@@ -252,7 +252,7 @@ async fn settled(spool: &Arc<dyn Spool>, inline: Inline, output: Body) -> Record
         .storage(Storage::of_spool(Arc::clone(spool)))
         .conversation("c")
         .build();
-    tool.executor(&ctx).settle("{}").await.into()
+    tool.call_and_record(&ctx, "{}").await.into()
 }
 
 fn in_pieces(content: &[u8], size: usize) -> Body {

@@ -9,7 +9,7 @@ use crate::artifact::{ArtifactKind, SpooledArtifact};
 use crate::checksum::checksum;
 use crate::media::{Media, MediaKind};
 use crate::record::{
-    Message, ProviderState, Record, RecordKind, Retrievable, ToolCall, ToolResults,
+    Lease, Message, ProviderState, Record, RecordKind, Retrievable, ToolCall, ToolResults,
 };
 use crate::spool::MemoryReader;
 use crate::tool::Tool;
@@ -237,7 +237,7 @@ async fn whatever_the_call_path_records_can_be_read_again() {
         (0..200).fold(json!(1), |inner, _| json!([inner])).into(),
     ];
     for args in cases {
-        let call = tool.executor(&ctx).settle(args).await;
+        let call = tool.call_and_record(&ctx, args).await;
         let Record::ToolCall(read) = again(&Arc::clone(&call).into(), &resolver()).unwrap() else {
             panic!()
         };
@@ -303,5 +303,5 @@ fn texts_of_the_previous_release_are_read_and_written_in_the_words_of_this_one()
         r#"{{"v":1,"kind":"lease","id":"lease","owner":"o","fence":1,"until":"{at}","termMs":0}}"#
     );
     let lease = Record::from_json(RecordKind::Lease, &lease, &resolver()).unwrap();
-    assert_eq!(lease.into_lease().unwrap().renewals, 0);
+    assert_eq!(lease.downcast::<Lease>().unwrap().renewals, 0);
 }

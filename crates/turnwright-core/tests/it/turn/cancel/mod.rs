@@ -97,7 +97,7 @@ impl Scene {
             .conversation("c")
             .cancellation(token.clone());
         if way == Way::Deadline {
-            input = input.deadline(10 * SECOND);
+            input = input.budget(Budget::new().time(10 * SECOND));
         }
         if way == Way::DropRun {
             let mut run = Box::pin(self.runner.run(input));

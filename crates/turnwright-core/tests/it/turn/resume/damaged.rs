@@ -194,7 +194,7 @@ async fn a_turn_that_cannot_be_read_is_not_taken_up_and_the_conversation_goes_on
     runner.run(go_input()).await;
     store.layer.damage(RecordKind::Turn, TURN);
     let error = runner
-        .resume_with(TURN, TurnInput::empty().conversation(TALK))
+        .resume(TurnInput::resume(TURN).conversation(TALK))
         .await;
     assert!(error.unwrap_err().message().contains("damaged"));
     let outcome = runner.resume(TURN).await.unwrap().await;

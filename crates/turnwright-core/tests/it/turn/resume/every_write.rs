@@ -25,6 +25,19 @@ pub(super) struct Deadly {
     died: Arc<Notify>,
 }
 
+impl Deadly {
+    /// A store whose write number `at` is the last that its process sees.
+    pub(super) fn store(world: &World, at: usize, dies: Dies, died: &Arc<Notify>) -> DyingStore {
+        let deadly = Deadly {
+            writes: AtomicUsize::new(0),
+            at,
+            dies,
+            died: Arc::clone(died),
+        };
+        Layered::new(deadly, Arc::clone(&world.store))
+    }
+}
+
 #[async_trait]
 impl StoreLayer for Deadly {
     async fn apply(
@@ -99,13 +112,7 @@ pub(super) fn live_until(
     runner: impl Fn(&World, DyingStore) -> TurnRunner,
 ) -> bool {
     let died = Arc::new(Notify::new());
-    let store = Deadly {
-        writes: AtomicUsize::new(0),
-        at,
-        dies,
-        died: Arc::clone(&died),
-    };
-    let store = Layered::new(store, Arc::clone(&world.store));
+    let store = Deadly::store(world, at, dies, &died);
     let runner = runner(world, store);
     let process = process();
     process.block_on(async {

@@ -418,13 +418,13 @@ async fn what_was_seen_of_a_lease_counts_for_the_next_attempt() {
     let mut attempts = 0;
     let outcome = loop {
         attempts += 1;
-        let patience = TurnInput::empty().deadline(TERM / 4);
-        let outcome = runner.resume_with(TURN, patience).await.unwrap().await;
+        let patience = TurnInput::resume(TURN).budget(Budget::new().time(TERM / 4));
+        let outcome = runner.resume(patience).await.unwrap().await;
         if outcome.is_answered() || attempts == 10 {
             break outcome;
         }
     };
-    assert_eq!(outcome.text, "All is well.");
+    assert_eq!(outcome.text, "All is well.", "{}", outcome.ended);
     assert!((4..=5).contains(&attempts), "{attempts}");
 }
 

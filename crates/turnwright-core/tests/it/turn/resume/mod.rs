@@ -7,6 +7,7 @@ mod damaged;
 mod every_write;
 mod gates;
 mod held;
+mod suspended;
 mod turns;
 mod unknown;
 
