@@ -92,14 +92,14 @@ async fn a_turn_that_was_recorded_can_be_played_again_without_a_server_and_witho
     )
     .await;
     let error = missed.ended.error().unwrap();
-    let cause = std::error::Error::source(&error).unwrap().to_string();
+    let error = error.to_string();
     assert!(
-        cause.contains(ErrorCode::INVALID_MODEL_CONFIG.as_str()),
-        "{cause}"
+        error.contains(ErrorCode::INVALID_MODEL_CONFIG.as_str()),
+        "{error}"
     );
     assert!(
-        cause.contains("/messages/1/content") && cause.contains("How was it?"),
-        "{cause}"
+        error.contains("/messages/1/content") && error.contains("How was it?"),
+        "{error}"
     );
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -144,16 +144,11 @@ pub(super) fn weather() -> (Tool, Arc<Mutex<Vec<String>>>) {
     (tool.build().unwrap(), runs)
 }
 
-/// The error of the battery below the one of the executor.
-pub(super) fn cause(error: &Error) -> Option<&Error> {
-    std::error::Error::source(error)?.downcast_ref()
-}
-
 fn ends(ended: &TurnStatus) -> Ends {
     match ended {
         TurnStatus::Answered => Ends::Answered,
         TurnStatus::Nacked(error) => Ends::Nacked(error.code()),
-        TurnStatus::Failed(error) => Ends::Failed(cause(error).unwrap_or(error).code()),
+        TurnStatus::Failed(error) => Ends::Failed(error.code()),
         _ => Ends::Otherwise,
     }
 }

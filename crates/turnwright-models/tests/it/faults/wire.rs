@@ -19,7 +19,7 @@ use turnwright_testkit::server::fault::{Fault, HUGE, Where};
 use turnwright_testkit::store::storage_of;
 
 use super::BOUND;
-use super::rig::{builder, cause, held, weather};
+use super::rig::{builder, held, weather};
 
 /// Stands where the server is for a client: it passes on what both say, counts what the client was sent, and sees it go.
 struct Relay {
@@ -104,11 +104,7 @@ async fn sent(fault: Fault, place: Where, limit: Option<usize>) -> u64 {
         .unwrap();
     let outcome = timeout(BOUND, runner.run("Go.")).await.expect("in time");
     let error = outcome.error().unwrap();
-    assert_eq!(
-        cause(&error).unwrap().code(),
-        ErrorCode::WIRE_ERROR,
-        "{fault}, {place}"
-    );
+    assert_eq!(error.code(), ErrorCode::WIRE_ERROR, "{fault}, {place}");
     relay.closed().await;
     relay.sent.load(Ordering::Relaxed)
 }
