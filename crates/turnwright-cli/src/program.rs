@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 use serde_json::json;
+use turnwright::ApprovalPolicy;
 use turnwright::prelude::*;
 use turnwright::runner::{IntoTool, TurnRunnerBuilder};
 
@@ -90,6 +91,7 @@ impl Program {
     ///
     /// ```no_run
     /// use turnwright::prelude::*;
+    /// use turnwright::{PendingCall, approval::when};
     ///
     /// fn main() -> std::process::ExitCode {
     ///     let large = |call: &PendingCall<'_>| call.args()["amount"].as_u64() > Some(1_000);

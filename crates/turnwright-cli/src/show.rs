@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use turnwright::event::Delta;
 use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
+use turnwright::{Error, Turn, TurnEvent};
 
 pub(crate) use follow::{Shown, Viewer, follow};
 pub(crate) use tally::Tally;

@@ -2,6 +2,7 @@
 //!
 //! Runs offline: `cargo run -p turnwright --example conversation`
 
+use turnwright::Error;
 use turnwright::prelude::*;
 use turnwright::record::Author;
 

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use turnwright::artifact::{ArtifactKind, ArtifactRead, Query, SpooledArtifact};
 use turnwright::artifact_tools::forge_tools;
 use turnwright::prelude::*;
+use turnwright::{Effects, Error};
 
 /// The kind: what a tool says its output is. Kinds of one name are the same, so choose one that is yours.
 const CSV: ArtifactKind = ArtifactKind::new("csv", || &QUERIES);

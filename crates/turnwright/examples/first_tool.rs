@@ -2,6 +2,7 @@
 //!
 //! Runs offline: `cargo run -p turnwright --example first_tool`
 
+use turnwright::Error;
 use turnwright::prelude::*;
 use turnwright::schema::RawArgs;
 

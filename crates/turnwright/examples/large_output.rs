@@ -2,6 +2,7 @@
 //!
 //! `cargo run -p turnwright --example large_output`
 
+use turnwright::TrustTier;
 use turnwright::artifact_tools::forge_tools;
 use turnwright::prelude::*;
 use turnwright::record::Message;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use turnwright::prelude::*;
 use turnwright::record::Memory;
+use turnwright::{Error, EventKind, Message, Next};
 
 /// Around the layers further in: those that the builder was given after it. How long a turn takes, its end tells: see below.
 async fn timed(_: TurnContext, next: Next<TurnContext>) -> Result<(), BoxError> {

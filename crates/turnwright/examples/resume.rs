@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use turnwright::Error;
 use turnwright::prelude::*;
 use turnwright::reconcile::{Finding, UnknownCall};
 use turnwright::store::ConversationId;

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 use turnwright::prelude::*;
 use turnwright::render::{Part, Renderer};
+use turnwright::{Cancellation, Effects, Error, Event, EventKind, Usage};
 
 /// Searches a library.
 #[tool(effects = "read_only", timeout_secs = 60)]

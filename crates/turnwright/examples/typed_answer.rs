@@ -5,6 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use turnwright::Error;
 use turnwright::TypedEvent;
 use turnwright::prelude::*;
 use turnwright::record::Author;

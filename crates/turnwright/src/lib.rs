@@ -3,6 +3,7 @@
 //!
 //! ```
 //! use turnwright::prelude::*;
+//! use turnwright::Error;
 //!
 //! /// Current weather for a city.
 //! #[tool(effects = "read_only", timeout_secs = 30)]

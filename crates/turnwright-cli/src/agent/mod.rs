@@ -5,10 +5,10 @@ mod server;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use turnwright::RecordKind;
 use turnwright::prelude::*;
 use turnwright::reconcile::ask_operator;
 use turnwright::runner::{History, TurnRunnerBuilder};
+use turnwright::{ApprovalPolicy, RecordKind};
 use turnwright_testkit::cassette::Cassette;
 
 use server::Server;

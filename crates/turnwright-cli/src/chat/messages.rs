@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use turnwright::prelude::*;
+use turnwright::{Error, ErrorCode, ErrorKind};
 
 use super::input::{COMMANDS, HINTS};
 use crate::show::{Show, Shown};

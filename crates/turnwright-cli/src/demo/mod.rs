@@ -7,6 +7,7 @@ mod tools;
 
 use std::time::Instant;
 
+use turnwright::Store as _;
 use turnwright::prelude::*;
 use turnwright::record::new_id;
 use turnwright::store::TurnFilter;

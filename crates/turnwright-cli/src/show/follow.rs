@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use turnwright::gate::OpenGate;
 use turnwright::prelude::*;
+use turnwright::{Turn, TurnEvent};
 
 use crate::exit::Exit;
 use crate::terminal::{ApprovalPrompt, Screen, Signal, Signals};

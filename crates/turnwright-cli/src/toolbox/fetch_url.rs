@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use turnwright::Error;
 use turnwright::ErrorCode;
+use turnwright::approval::when_tainted;
 use turnwright::media::MediaReader as _;
 use turnwright::models::fetch::{AddressGuard, Fetcher};
 use turnwright::prelude::*;
 use turnwright::schemars::JsonSchema;
+use turnwright::{ArtifactKind, Effects};
 
 use super::content::not_text;
 

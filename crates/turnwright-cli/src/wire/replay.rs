@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::json;
+use turnwright::Next;
 use turnwright::models::chat_completions::Options;
 use turnwright::models::retry::RetryPolicy;
 use turnwright::prelude::*;

@@ -3,6 +3,7 @@
 #![deny(warnings)]
 
 use turnwright::prelude::*;
+use turnwright::Error;
 use turnwright::{schemars, serde};
 
 #[derive(Debug, Default, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
