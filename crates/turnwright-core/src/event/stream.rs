@@ -56,7 +56,7 @@ impl EventHub {
         let mut state = self.state.lock();
         let key = state.next_reader;
         state.next_reader += 1;
-        let mut queue = Queue::new(key);
+        let mut queue = Queue::new(key, replay);
         if replay {
             queue.fill(state.log.iter().cloned());
             // A text that was open when the turn ended comes to nothing.
@@ -85,6 +85,39 @@ impl EventHub {
         let wakers = self.add(&mut state, event);
         drop(state);
         wakers.wake();
+    }
+
+    /// Emits an event of the past, with its own time: for readers that asked for a replay, now and later.
+    pub(crate) fn replay(&self, event: TurnEvent) {
+        self.add_past(event, false);
+    }
+
+    /// Ends the stream with an event of the past.
+    pub(crate) fn end_at(&self, last: TurnEvent) {
+        self.add_past(last, true);
+    }
+
+    fn add_past(&self, event: TurnEvent, ends: bool) {
+        let mut state = self.state.lock();
+        if state.ended {
+            return;
+        }
+        let mut wakers = Wakers::default();
+        for reader in state.readers.iter_mut().filter(|reader| reader.replays) {
+            reader.fill(std::iter::once(event.clone()));
+            wakers.add(reader.take_waker());
+        }
+        if self.keeps {
+            state.log.push(event);
+        }
+        state.ended = ends;
+        drop(state);
+        wakers.wake();
+    }
+
+    /// Whether anything reads the stream now.
+    pub(crate) fn has_readers(&self) -> bool {
+        !self.state.lock().readers.is_empty()
     }
 
     /// Ends the stream. `last` is its last event, unless it has ended before.

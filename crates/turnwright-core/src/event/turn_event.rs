@@ -176,6 +176,18 @@ impl TurnEvent {
         }
     }
 
+    /// The event of a stored record, at the time of the record. `None` if its kind has none.
+    pub(crate) fn of_record(record: &Record) -> Option<Self> {
+        let kind = TurnEventKind::of_record(record)?;
+        let time = match record {
+            Record::Message(message) => message.created_at(),
+            Record::Thought(thought) => thought.created_at(),
+            Record::ToolCall(call) => call.completed_at().unwrap_or(call.updated_at()),
+            _ => SystemTime::now(),
+        };
+        Some(TurnEvent { time, kind })
+    }
+
     /// Returns the name of the event.
     #[must_use]
     pub const fn name(&self) -> &'static str {

@@ -201,6 +201,15 @@ pub trait RecordType: sealed::Sealed + Sized + 'static {
 
 /// A type of record that a turn has on its timeline, and that a prompt can show: everything but the
 /// [bookkeeping](RecordKind::is_bookkeeping). The operations of [`TurnRecords`](crate::context::TurnRecords) take these types.
+///
+/// The bookkeeping is not there:
+///
+/// ```compile_fail,E0277
+/// use turnwright_core::DispatchContext;
+/// use turnwright_core::record::LedgerEntry;
+///
+/// DispatchContext::standalone().records().all::<LedgerEntry>();
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a record of a turn's timeline",
     label = "the timeline holds no records of this type",

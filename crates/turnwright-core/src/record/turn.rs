@@ -148,6 +148,10 @@ impl TurnRecord {
     pub fn id(&self) -> &str {
         &self.id
     }
+
+    pub(crate) fn shared_id(&self) -> Arc<str> {
+        Arc::clone(&self.id)
+    }
 }
 
 names!(TurnState {

@@ -78,6 +78,7 @@ impl TurnRunnerBuilder {
             dispatch_output: Pipeline::new("dispatch-output", dispatch, over),
             events: EventBus::default(),
             stream_capacity: STREAM_CAPACITY,
+            live: Arc::default(),
         };
         TurnRunnerBuilder {
             plan,

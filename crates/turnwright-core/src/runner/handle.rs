@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::Stream;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::cancel::Cancellation;
@@ -73,6 +74,8 @@ pub struct TurnHandle {
 /// Where the outcome of a turn comes from.
 pub(super) enum Running {
     Task(JoinHandle<TurnOutcome>),
+    /// The turn was started by another caller.
+    Attached(oneshot::Receiver<TurnOutcome>),
     Ended(Box<TurnOutcome>),
 }
 
@@ -247,6 +250,7 @@ impl TurnHandle {
         self.gates = None;
         let ended = match &mut self.running {
             Some(Running::Task(task)) => task.await.ok(),
+            Some(Running::Attached(outcome)) => outcome.await.ok(),
             Some(Running::Ended(_)) | None => None,
         };
         let ended = match self.running.take() {

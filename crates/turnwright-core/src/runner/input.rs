@@ -48,6 +48,8 @@ pub struct TurnInput {
     pub(crate) inherits: bool,
     /// The turn is there already, and is taken up again.
     pub(crate) resumes: bool,
+    /// The stream of a resumed turn begins with what the turn did before.
+    pub(crate) replays: bool,
     /// A suspended turn of the conversation is given up.
     pub(crate) abandons: bool,
     /// The turn is suspended whenever it can only wait.
@@ -83,6 +85,7 @@ impl TurnInput {
             under: None,
             inherits: true,
             resumes: false,
+            replays: false,
             abandons: false,
             suspends: false,
         }
@@ -202,6 +205,15 @@ impl TurnInput {
     /// For an inner runner that you trust to guard itself. Whatever made the outer model call it may be in its input.
     pub fn without_outer_rules(mut self) -> Self {
         self.inherits = false;
+        self
+    }
+
+    /// Lets the stream of a resumed turn begin with the records that the turn stored before, as events: for a reader that
+    /// has none of them. See [`TurnRunner::attach`](super::TurnRunner::attach). No effect on a new turn.
+    ///
+    /// Default: only what happens from the resume on.
+    pub fn replay(mut self) -> Self {
+        self.replays = true;
         self
     }
 

@@ -22,13 +22,17 @@
 
 mod acquire;
 mod answers;
+mod attach;
 mod builder;
 mod conversation;
+mod follow;
 mod handle;
 mod history;
 mod input;
+mod live_turns;
 mod resume;
 mod run_loop;
+mod stored_turn;
 mod turn_runner;
 mod typed;
 mod typed_turn;

@@ -12,6 +12,7 @@ use super::turn_runner::TurnRunner;
 use super::typed_turn::TypedTurn;
 use crate::call::OpenCalls;
 use crate::error::{Error, ErrorCode};
+use crate::event::TurnEvent;
 use crate::gate::{GateAnswer, Step};
 use crate::record::{GateRecord, Message, Record, RecordKind, TurnRecord, TurnState};
 use crate::schema::escape;
@@ -335,6 +336,9 @@ impl TurnContext {
                         left.add_call(call);
                     }
                     step = None;
+                    if let Some(event) = TurnEvent::of_record(&record) {
+                        self.hub().replay(event);
+                    }
                     own.push(Change::Put(record));
                 }
             }
@@ -375,7 +379,7 @@ fn unnamed(turn_id: &str) -> Error {
     Error::new(ErrorCode::UNKNOWN_TURN, message)
 }
 
-fn unknown(turn_id: &str, conversation_id: &ConversationId) -> Error {
+pub(super) fn unknown(turn_id: &str, conversation_id: &ConversationId) -> Error {
     let (id, conversation_id) = (escape(turn_id, 80), escape(conversation_id.as_str(), 80));
     let message = format!("the conversation `{conversation_id}` has no turn `{id}`");
     Error::new(ErrorCode::UNKNOWN_TURN, message)

@@ -82,6 +82,7 @@ pub(crate) async fn drive(plan: Arc<Plan>, turn: TurnContext, begins: Begins) ->
         iterations,
     };
     turn.hub().end(|| TurnEventKind::ended(&outcome, duration));
+    turn.publish(&outcome);
     turn.end();
     outcome
 }

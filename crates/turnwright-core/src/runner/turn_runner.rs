@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::handle::{Running, Turn, TurnHandle};
 use super::history::History;
 use super::input::TurnInput;
+use super::live_turns::LiveTurns;
 use super::run_loop::{Begins, drive};
 use crate::answer::AnswerFormat;
 use crate::cancel::Cancellation;
@@ -45,6 +46,7 @@ pub(crate) struct Plan {
     pub(crate) dispatch_output: Pipeline<DispatchContext>,
     pub(crate) events: EventBus,
     pub(crate) stream_capacity: usize,
+    pub(crate) live: Arc<LiveTurns>,
 }
 
 impl TurnRunner {
@@ -105,7 +107,7 @@ impl TurnRunner {
         answer: Result<Option<Arc<AnswerFormat>>, Error>,
     ) -> Turn {
         let hub = self.hub(&input);
-        let stream = hub.subscribe(false);
+        let stream = hub.subscribe(input.replays);
         Turn {
             handle: self.launch(input, answer, hub),
             stream,
@@ -115,6 +117,10 @@ impl TurnRunner {
     /// The stream of a turn. Events of a turn that has a name are kept for readers that attach later.
     pub(crate) fn hub(&self, input: &TurnInput) -> Arc<EventHub> {
         EventHub::new(self.0.stream_capacity, input.conversation.is_some())
+    }
+
+    pub(super) fn live_turns(&self) -> &LiveTurns {
+        &self.0.live
     }
 
     /// Where this runner stores conversations.
@@ -237,9 +243,14 @@ impl TurnRunner {
         let cancellation = turn.cancellation().clone();
         let span = TurnSpan::start(&*self.0.executor, &turn, begins.message());
         // Also where the task is dropped before its end, by a runtime that is shut down.
+        let live = Arc::clone(&self.0.live);
+        live.add(&turn);
         let ends = OnDrop({
             let turn = turn.clone();
-            move || turn.end()
+            move || {
+                turn.end();
+                live.remove(&turn);
+            }
         });
         let work = drive(Arc::clone(&self.0), turn, begins);
         let work = span.instrument(async move {

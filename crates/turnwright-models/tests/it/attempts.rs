@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnwright_core::{
-    DispatchContext, ErrorCode, ErrorKind, Event, EventKind, Message, Next, Tool, ToolContext,
-    TurnEventKind,
+    DispatchContext, ErrorCode, ErrorKind, Event, EventKind, FinishReason, Message, Next, Tool,
+    ToolContext, TurnEventKind,
 };
 use turnwright_models::retry::RetryPolicy;
 
@@ -475,4 +475,66 @@ async fn what_the_server_takes_back_after_it_was_said_is_not_made() {
         "Never mind."
     );
     assert_eq!(*ran.lock().unwrap(), 0);
+}
+
+/// Two calls, whose pieces come in turns.
+fn two_calls(first: &[&str; 2], second: &[&str; 2]) -> Vec<Value> {
+    let begin = |index: u8, piece: &str| {
+        let function = json!({ "name": "noop", "arguments": piece });
+        json!({ "delta": { "tool_calls": [{ "index": index, "id": format!("c{index}"), "function": function }] } })
+    };
+    let more = |index: u8, piece: &str| {
+        let function = json!({ "arguments": piece });
+        json!({ "delta": { "tool_calls": [{ "index": index, "function": function }] } })
+    };
+    vec![
+        begin(0, first[0]),
+        begin(1, second[0]),
+        more(0, first[1]),
+        more(1, second[1]),
+    ]
+}
+
+#[tokio::test]
+async fn the_pieces_of_a_call_have_its_id_from_the_first_one_on_also_after_a_retry() {
+    let mut whole = two_calls(&["{\"n\":", "1}"], &["{\"n\":", "2}"]);
+    whole.push(json!({ "delta": {}, "finish_reason": "tool_calls" }));
+    let broken = Answer::Broken(two_calls(&["{\"x\"", ":"], &["{", "\"y\""]));
+    let script = Script::new([broken, Answer::Stream(whole), says("Done.")]);
+    let noop = Tool::dynamic("noop", json!({ "type": "object" }))
+        .description("Does nothing.")
+        .handler(|_: Value, _: ToolContext| async { "" });
+    let runner = turnwright_core::runner(script.builder().retry(soon()).build().unwrap())
+        .tool(noop.build())
+        .build()
+        .unwrap();
+    let mut turn = runner.start("Go.");
+    let mut texts: std::collections::BTreeMap<String, String> = std::collections::BTreeMap::new();
+    let (mut started, mut void, mut usages) = (Vec::new(), 0, Vec::new());
+    while let Some(event) = turn.next().await {
+        match event.kind {
+            TurnEventKind::ToolCallDelta { tool, delta } => {
+                assert_eq!(&*tool, "noop");
+                let text = texts.entry(delta.id.to_string()).or_default();
+                assert_eq!(text.len(), delta.offset);
+                text.push_str(&delta.text);
+            }
+            TurnEventKind::Discarded { id } => {
+                void += usize::from(texts.remove(&*id).is_some());
+            }
+            TurnEventKind::ToolCallStarted { id, .. } => started.push(id.to_string()),
+            TurnEventKind::Usage(usage) => usages.push(usage.finish_reason.clone().unwrap()),
+            _ => {}
+        }
+    }
+    let outcome = turn.await;
+    assert_eq!((outcome.text.as_str(), void), ("Done.", 2));
+    let calls: std::collections::BTreeMap<String, String> = outcome
+        .tool_calls()
+        .map(|call| (call.id().to_owned(), call.args().to_value().to_string()))
+        .collect();
+    assert_eq!(texts, calls, "under the ids of the records");
+    started.sort_unstable();
+    assert_eq!(started, calls.into_keys().collect::<Vec<_>>());
+    assert_eq!(usages, [FinishReason::ToolCalls, FinishReason::Stop]);
 }

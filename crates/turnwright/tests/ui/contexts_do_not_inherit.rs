@@ -1,7 +1,6 @@
 //! Contexts contain each other, and lead outwards by `dispatch()` and `turn()`. None stands in for another: a helper that was
 //! given a turn instead of a call would wait and be cancelled by the turn's rules.
 
-use turnwright::record::LedgerEntry;
 use turnwright::{DispatchContext, ToolContext, TurnContext};
 
 fn helper_for_turns(_: &TurnContext) {}
@@ -12,15 +11,12 @@ async fn in_a_handler(ctx: ToolContext) {
     helper_for_turns(&ctx);
     helper_for_dispatches(&ctx);
     ctx.abort("enough");
-    ctx.taint();
     ctx.call("look_up", "{}").await;
 }
 
 async fn in_an_executor(ctx: DispatchContext) {
     helper_for_turns(&ctx);
     ctx.abort("enough");
-    // The bookkeeping is not on the timeline.
-    ctx.records().all::<LedgerEntry>();
 }
 
 fn main() {}

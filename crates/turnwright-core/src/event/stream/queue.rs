@@ -13,6 +13,8 @@ const LOOK_BACK: usize = 8;
 /// The queue of one reader.
 pub(super) struct Queue {
     pub(super) key: u64,
+    /// Whether the reader gets what happened before it came.
+    pub(super) replays: bool,
     events: VecDeque<TurnEvent>,
     waker: Option<Waker>,
     /// The turn has yielded to this reader since it last read.
@@ -20,9 +22,10 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(key: u64) -> Self {
+    pub(super) fn new(key: u64, replays: bool) -> Self {
         Queue {
             key,
+            replays,
             events: VecDeque::new(),
             waker: None,
             yielded: false,
@@ -31,6 +34,10 @@ impl Queue {
 
     pub(super) fn fill(&mut self, events: impl Iterator<Item = TurnEvent>) {
         self.events.extend(events);
+    }
+
+    pub(super) fn take_waker(&mut self) -> Option<Waker> {
+        self.waker.take()
     }
 
     pub(super) fn poll_next(
@@ -140,7 +147,7 @@ pub(super) struct Wakers {
 }
 
 impl Wakers {
-    fn add(&mut self, waker: Option<Waker>) {
+    pub(super) fn add(&mut self, waker: Option<Waker>) {
         match self.first {
             None => self.first = waker,
             Some(_) => self.more.extend(waker),

@@ -180,7 +180,7 @@ impl ToolContext {
 impl ToolContext {
     /// Returns the dispatch in which the call runs.
     #[must_use]
-    // The aliases lead the compiler's suggestion here when one of these methods is called on the wrong context.
+    // A search of the documentation for one of these methods finds this one too.
     #[doc(alias(
         "ack",
         "answer",
@@ -201,7 +201,7 @@ impl ToolContext {
     /// Returns the turn in which the call runs. Its `wait_for` and `cancellation` are the turn's, not the call's: waiting there
     /// counts against the call's time limit, and the cancellation does not fire when that is over.
     #[must_use]
-    // The aliases lead the compiler's suggestion here when one of these methods is called on the wrong context.
+    // A search of the documentation for one of these methods finds this one too.
     #[doc(alias(
         "abort",
         "add_usage",

@@ -76,7 +76,7 @@ impl DispatchContext {
 
     /// Returns the turn that the dispatch belongs to.
     #[must_use]
-    // The aliases lead the compiler's suggestion here when one of these methods is called on the wrong context.
+    // A search of the documentation for one of these methods finds this one too.
     #[doc(alias(
         "abort",
         "add_usage",

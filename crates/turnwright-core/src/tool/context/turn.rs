@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 
 use serde_json::json;
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 
 use super::outer::Outer;
 use super::setup::Setup;
@@ -19,6 +20,7 @@ use crate::event::{EventBus, EventHub, EventKind, TurnEventKind};
 use crate::gate::GateTable;
 use crate::ids::Id;
 use crate::lease::HeldLease;
+use crate::outcome::TurnOutcome;
 use crate::record::RecordKind;
 use crate::render::Taint;
 use crate::spool::Spool;
@@ -211,6 +213,22 @@ impl TurnContext {
         self.hub().is_heard()
     }
 
+    /// Waits for the outcome from elsewhere. `None` if it is out already.
+    pub(crate) fn watch_outcome(&self) -> Option<oneshot::Receiver<TurnOutcome>> {
+        let (sender, receiver) = oneshot::channel();
+        self.0.watchers.lock().as_mut()?.push(sender);
+        Some(receiver)
+    }
+
+    /// Hands the outcome to those who attached.
+    pub(crate) fn publish(&self, outcome: &TurnOutcome) {
+        let watchers = self.0.watchers.lock().take();
+        for watcher in watchers.into_iter().flatten() {
+            // It may have gone.
+            let _ = watcher.send(outcome.clone());
+        }
+    }
+
     /// Ends the turn: its stream ends, and contexts that are still held can do nothing more.
     pub(crate) fn end(&self) {
         self.0.ended.set();
@@ -224,6 +242,8 @@ impl TurnContext {
             duration: self.0.started.elapsed(),
         });
         self.events().end();
+        // Nothing is left in it unless the runtime was shut down.
+        drop(self.0.watchers.lock().take());
     }
 
     /// What the turn holds of its conversation, once it has begun under a runner.
@@ -284,6 +304,11 @@ impl TurnContext {
 pub struct WeakTurnContext(Weak<TurnState>);
 
 impl WeakTurnContext {
+    /// Whether it is this turn.
+    pub(crate) fn is(&self, turn: &TurnContext) -> bool {
+        std::ptr::eq(self.0.as_ptr(), Arc::as_ptr(&turn.0))
+    }
+
     /// The turn, if something else keeps it alive.
     #[must_use]
     pub fn upgrade(&self) -> Option<TurnContext> {

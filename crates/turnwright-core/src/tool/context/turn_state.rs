@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::meter::Meter;
@@ -16,7 +17,7 @@ use crate::event::{EventBus, EventHub};
 use crate::gate::{GateNumbers, RecordedGates, TurnGates};
 use crate::ids::CallIds;
 use crate::lease::HeldLease;
-use crate::outcome::Stop;
+use crate::outcome::{Stop, TurnOutcome};
 use crate::record_log::Records;
 use crate::render::Taint;
 use crate::settings::TurnSettings;
@@ -31,6 +32,8 @@ use crate::usage::Usage;
 pub(crate) struct TurnState {
     pub(crate) parts: TurnParts,
     pub(crate) started: Instant,
+    /// Those who attached and wait for the outcome. `None` once it is out.
+    pub(crate) watchers: Mutex<Option<Vec<oneshot::Sender<TurnOutcome>>>>,
     pub(crate) records: RwLock<Records>,
     pub(crate) ids: CallIds,
     pub(crate) ordinals: AtomicU64,
@@ -114,6 +117,7 @@ impl TurnState {
             },
             parts,
             started: Instant::now(),
+            watchers: Mutex::new(Some(Vec::new())),
             records: RwLock::default(),
             ordinals: AtomicU64::new(0),
             usage: Mutex::default(),

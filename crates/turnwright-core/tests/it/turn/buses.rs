@@ -453,3 +453,59 @@ async fn events_are_serialised_under_the_names_of_the_reference() {
         assert!(event["callId"].is_string() && event["id"].is_string());
     }
 }
+
+#[tokio::test]
+async fn a_reader_of_all_turns_that_lags_learns_how_many_events_it_missed() {
+    let runner = runner(|ctx: DispatchContext| async move {
+        for n in 0..5_000 {
+            ctx.log(Level::Info, n.to_string());
+        }
+        ctx.ack()?;
+        Ok(())
+    })
+    .build()
+    .unwrap();
+    let observed = Observed::default();
+    let _guard = runner.observe(observed.observer());
+    let mut events = runner.events();
+    assert!(runner.run("go").await.is_answered(), "it waits for nobody");
+    let missed = events.next().await.unwrap().unwrap_err().missed;
+    drop(runner);
+    let mut read = Vec::new();
+    while let Some(event) = events.next().await {
+        read.push(event.unwrap());
+    }
+    let all = observed.names();
+    assert_eq!(read.len() + usize::try_from(missed).unwrap(), all.len());
+    assert_eq!(read.last().unwrap().name(), "turnEnd");
+}
+
+#[tokio::test]
+async fn a_log_entry_has_a_kind_and_a_payload_and_every_event_a_time() {
+    let runner = runner(|ctx: DispatchContext| async move {
+        let entry = event::LogEntry::new("empty").kind("cache.miss");
+        ctx.log(Level::Info, entry.payload(json!({ "key": 7 })));
+        ctx.log(Level::Info, "plain");
+        ctx.ack()?;
+        Ok(())
+    })
+    .build()
+    .unwrap();
+    let observed = Observed::default();
+    let _guard = runner.observe(observed.observer());
+    let (streamed, _) = heard(runner.start(TurnInput::new("go").conversation("c"))).await;
+    let logs = observed.of("log");
+    assert_eq!(
+        (&logs[0]["kind"], &logs[0]["payload"], &logs[0]["message"]),
+        (&json!("cache.miss"), &json!({ "key": 7 }), &json!("empty"))
+    );
+    assert!(logs[1].get("kind").is_none() && logs[1].get("payload").is_none());
+    assert_eq!(logs[0]["conversationId"], "c");
+    let streamed = streamed
+        .iter()
+        .map(|event| serde_json::to_value(event).unwrap());
+    for event in streamed.chain(logs) {
+        let time = event["time"].as_str().unwrap();
+        assert!(time.ends_with('Z') && time.contains('T'), "{time}");
+    }
+}

@@ -1,6 +1,7 @@
 //! The loop, sentence by sentence.
 
 mod approval;
+mod attach;
 mod auto_ack;
 mod budget;
 mod buses;
