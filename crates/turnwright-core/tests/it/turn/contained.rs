@@ -63,6 +63,7 @@ async fn a_reader_that_panics_costs_its_own_result_and_every_proposal_has_its_an
     let bytes = tool("bytes").handler(|_: Value, _| async { vec![159_u8; 5_000] });
     let ctx = DispatchContext::builder()
         .storage(storage_with(MemoryStore::default(), Panicking))
+        .conversation("talk")
         .tools(ToolRegistry::new([bytes.build().unwrap()]).unwrap())
         .build();
     let calls = ctx
