@@ -78,7 +78,7 @@ pub(crate) fn runner(
     called: Called,
     store: impl Store + 'static,
 ) -> Result<TurnRunner, turnwright_core::Error> {
-    turnwright_core::runner(Script(called))
+    TurnRunner::builder(Script(called))
         .store(store)
         .tool(tool(called)?)
         .build()

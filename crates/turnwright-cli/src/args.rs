@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 pub(crate) use turns::{
-    ResumeOptions, Turns, TurnsAnswer, TurnsDelete, TurnsExport, TurnsList, TurnsResume, TurnsShow,
-    WhichTurns,
+    ResumeOptions, Turns, TurnsDelete, TurnsExport, TurnsList, TurnsResume, TurnsShow, WhichTurns,
 };
 
 use crate::terminal::Colour;

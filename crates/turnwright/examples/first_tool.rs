@@ -2,7 +2,6 @@
 //!
 //! Runs offline: `cargo run -p turnwright --example first_tool`
 
-use turnwright::Error;
 use turnwright::prelude::*;
 use turnwright::schema::RawArgs;
 
@@ -35,7 +34,6 @@ async fn main() -> Result<(), Error> {
         .tools(ToolRegistry::new([tool])?)
         .build();
     let _observer = ctx
-        .turn()
         .events()
         .observe(|event| println!("  · {}", event.name()));
 

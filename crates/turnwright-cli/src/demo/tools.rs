@@ -1,6 +1,5 @@
 //! What the agent of the demo can do.
 
-use turnwright::ByteStream;
 use turnwright::prelude::*;
 
 use super::incident;

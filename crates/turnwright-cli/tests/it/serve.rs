@@ -5,7 +5,6 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
-use turnwright::Effects;
 use turnwright::prelude::*;
 
 use crate::folder::Folder;

@@ -211,7 +211,7 @@ impl Query {
 
     pub(super) fn ill_defined(&self, why: &str) -> Error {
         Error::new(
-            ErrorCode::INVALID_INITIAL_TOOL_VALUE,
+            ErrorCode::InvalidTool,
             format!("the query `{}` is not well defined: {why}", self.name()),
         )
     }

@@ -1,6 +1,4 @@
-//! Events: the stream of a turn ([`TurnEvent`]), and what observers see of all turns ([`Event`]).
-//!
-//! Neither readers nor observers can slow down, change or break a turn.
+//! What happens, told to whoever wants to know. Observers see; they cannot change or break anything.
 //!
 //! ```
 //! use turnwright_core::{DispatchContext, Event};
@@ -9,7 +7,7 @@
 //! let ctx = DispatchContext::standalone();
 //! let names = Arc::new(Mutex::new(Vec::new()));
 //! let seen = names.clone();
-//! let observer = ctx.turn().events().observe(move |event: &Event| seen.lock().unwrap().push(event.name()));
+//! let observer = ctx.events().observe(move |event: &Event| seen.lock().unwrap().push(event.name()));
 //! // … run tools …
 //! drop(observer);
 //! assert!(names.lock().unwrap().is_empty());
@@ -17,49 +15,32 @@
 
 mod bus;
 mod level;
-mod log_entry;
-mod runner_events;
 mod stream;
-mod time;
-mod turn_event;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 pub use bus::{EventBus, Observer};
 pub use level::Level;
-pub use log_entry::LogEntry;
-pub use runner_events::{Lagged, RunnerEvents};
-pub use stream::TurnStream;
-pub use turn_event::{Delta, TurnEvent, TurnEventKind};
+pub use stream::{Delta, TurnEvent};
 
-pub(crate) use stream::{EventHub, TextKind, TextRef};
+pub(crate) use stream::{send, send_now};
 
 use crate::effects::Effects;
-use crate::record::{GateKind, TurnState};
 use crate::schema::{Fault, Repair};
-use crate::usage::{ModelUsage, Usage};
-use time::{as_millis, rfc3339};
+use crate::usage::Usage;
 
-/// Something that happened in a turn, as observers see it.
-///
-/// Serialised, it is an object: `event` is the name of the kind, `time` is RFC 3339 text, and the fields of the kind follow.
+/// Something that happened in a turn.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Event {
-    /// When it happened.
-    #[serde(serialize_with = "rfc3339")]
-    pub time: SystemTime,
     /// The turn.
     pub turn_id: Arc<str>,
-    /// The conversation of the turn. A generated id if the input named none.
-    pub conversation_id: Arc<str>,
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
@@ -85,15 +66,17 @@ pub enum EventKind {
     /// A turn begins.
     #[non_exhaustive]
     TurnStart {
-        /// Whether the turn existed before and is resumed.
+        /// The conversation that it belongs to.
+        conversation: Arc<str>,
+        /// Whether it was there before, and is taken up again.
         resumed: bool,
     },
-    /// A turn ended.
+    /// A turn ended, in whatever way.
     #[non_exhaustive]
     TurnEnd {
-        /// How it ended.
-        status: TurnState,
-        /// The code of the error if there is no answer.
+        /// How: `answered`, `refused`, `aborted`, `failed` or `limit`.
+        ended: &'static str,
+        /// Why, as a stable code, where it went wrong.
         code: Option<&'static str>,
         /// How long it took.
         #[serde(rename = "durationMs", serialize_with = "as_millis")]
@@ -129,9 +112,8 @@ pub enum EventKind {
     GateOpened {
         /// Which gate: what an answer names.
         id: Arc<str>,
-        /// What it asks for.
-        #[serde(rename = "name")]
-        kind: GateKind,
+        /// What sort of question.
+        name: Arc<str>,
         /// Which call waits, where one does.
         tool_call: Option<Arc<str>>,
         /// What is asked.
@@ -146,32 +128,20 @@ pub enum EventKind {
         /// How: `resolved`, `rejected`, `timedOut` or `aborted`.
         how: &'static str,
     },
-    /// An answer of the model was rejected, because it does not match its type or because middleware rejected it.
-    #[non_exhaustive]
-    AnswerRejected {
-        /// The message that was the answer, if there was one.
-        id: Option<Arc<str>>,
-        /// The reason, as the model reads it.
-        reason: String,
-        /// How often the model may try again.
-        retries_left: u32,
-    },
-    /// A log entry for operators: see [`LogEntry`].
+    /// Somebody in the turn has something to say to operators.
     #[non_exhaustive]
     Log {
-        /// How important it is.
+        /// How much it matters.
         level: Level,
-        /// What sort of entry it is, for filters.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        kind: Option<Cow<'static, str>>,
-        /// The text.
+        /// In their words.
         message: String,
-        /// Data for programs.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        payload: Option<Value>,
     },
-    /// A response of the model is complete, with its tokens, finish reason and durations. One for each response.
-    Usage(Arc<ModelUsage>),
+    /// The model was used.
+    #[non_exhaustive]
+    Usage {
+        /// How much of it, this time.
+        usage: Usage,
+    },
     /// Something went wrong.
     #[non_exhaustive]
     Error {
@@ -264,6 +234,10 @@ pub enum EventKind {
     },
 }
 
+fn as_millis<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(duration.as_secs_f64() * 1000.0)
+}
+
 impl EventKind {
     /// The name under which it is serialised.
     #[must_use]
@@ -277,9 +251,8 @@ impl EventKind {
             EventKind::IterationEnd { .. } => "iterationEnd",
             EventKind::GateOpened { .. } => "turnGateOpen",
             EventKind::GateClosed { .. } => "turnGateClosed",
-            EventKind::AnswerRejected { .. } => "answerRejected",
             EventKind::Log { .. } => "log",
-            EventKind::Usage(_) => "usage",
+            EventKind::Usage { .. } => "usage",
             EventKind::Error { .. } => "error",
             EventKind::ToolCallRefused { .. } => "toolCallRefused",
             EventKind::ToolExecutionStart { .. } => "toolExecutionStart",
@@ -307,7 +280,7 @@ impl fmt::Debug for EventKind {
             EventKind::IterationStart { iteration } | EventKind::IterationEnd { iteration } => {
                 debug.field("iteration", iteration)
             }
-            EventKind::TurnEnd { status, .. } => debug.field("status", status),
+            EventKind::TurnEnd { ended, .. } => debug.field("ended", ended),
             EventKind::GateOpened { id, .. } | EventKind::GateClosed { id, .. } => {
                 debug.field("id", id)
             }

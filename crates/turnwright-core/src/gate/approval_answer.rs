@@ -1,20 +1,18 @@
-//! The decision of an approver.
+//! The answer to a request for approval.
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use crate::record::GateAnswer;
-
-/// What an [`Approver`](crate::Approver) decides.
+/// An answer.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Approval {
-    /// The call may run with these arguments.
+    /// Yes, with these arguments.
     Granted,
-    /// The call may run with other arguments, which are checked in full first.
+    /// Yes, with other arguments, which are checked in full first.
     Edited(Value),
-    /// The call may not run.
+    /// No.
     Denied {
         /// Why, for the model.
         reason: String,
@@ -22,7 +20,7 @@ pub enum Approval {
 }
 
 impl Approval {
-    /// Approves the call with other arguments.
+    /// Yes, with other arguments.
     pub fn edited(args: impl Into<Value>) -> Self {
         Approval::Edited(args.into())
     }
@@ -33,14 +31,17 @@ impl Approval {
             reason: reason.into(),
         }
     }
-}
 
-impl From<Approval> for GateAnswer {
-    fn from(approval: Approval) -> Self {
-        match approval {
-            Approval::Granted => GateAnswer::approve(),
-            Approval::Edited(args) => GateAnswer::edit(args),
-            Approval::Denied { reason } => GateAnswer::deny(reason),
+    /// As an answer at the gate.
+    pub(crate) fn into_answer(self) -> Value {
+        match self {
+            Approval::Granted => json!({ "decision": "approve" }),
+            // Moved, since `json!` copies by recursion, and nothing has looked at these arguments yet.
+            Approval::Edited(args) => Value::Object(Map::from_iter([
+                ("decision".to_owned(), "edit".into()),
+                ("args".to_owned(), args),
+            ])),
+            Approval::Denied { reason } => json!({ "decision": "deny", "reason": reason }),
         }
     }
 }

@@ -1,16 +1,17 @@
-//! The handle by which the gates of a running turn are answered.
+//! How somebody outside of a turn answers.
 
 use std::pin::pin;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::table::{TurnGates, Waiting};
+use super::table::{Settling, TurnGates, Waiting};
 use crate::error::Error;
-use crate::record::{GateAnswer, GateKind, GateRecord};
+use crate::gate::Approval;
+use crate::schema::Schema;
 
-/// A handle to the gates of a running turn. While one of these is held, the turn counts on an answer.
+/// The gates of a turn, for whoever answers. While one of these is held, somebody could answer.
 ///
 /// ```
 /// use turnwright_core::{DispatchContext, TurnRunner};
@@ -20,7 +21,7 @@ use crate::record::{GateAnswer, GateKind, GateRecord};
 /// let mut gates = turn.gates();
 /// tokio::spawn(async move {
 ///     while let Some(gate) = gates.next().await {
-///         println!("{}: {}", gate.kind, gate.question);
+///         println!("{}: {}", gate.name, gate.question);
 ///         // Now, or whenever a person has decided:
 ///         let _ = gates.approve(&gate.id);
 ///     }
@@ -39,39 +40,31 @@ pub struct Gates {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct OpenGate {
-    /// The gate's id, unique in the conversation: what an answer names.
+    /// Which gate: what an answer names.
     pub id: Arc<str>,
-    /// What it asks for.
-    #[serde(rename = "name")]
-    pub kind: GateKind,
-    /// The call that waits, if one does.
+    /// What sort of question.
+    pub name: Arc<str>,
+    /// Which call waits, where one does.
     pub tool_call: Option<Arc<str>>,
-    /// The question.
+    /// What is asked.
     pub question: Arc<Value>,
-    /// The JSON Schema that an answer must match, if the gate has one.
-    pub schema: Option<Arc<Value>>,
+    /// What an answer must be, where that was said.
+    #[serde(serialize_with = "document")]
+    pub schema: Option<Schema>,
+}
+
+fn document<S: Serializer>(schema: &Option<Schema>, to: S) -> Result<S::Ok, S::Error> {
+    schema.as_ref().map(Schema::document).serialize(to)
 }
 
 impl OpenGate {
     pub(crate) fn of(id: &Arc<str>, waiting: &Waiting) -> Self {
         OpenGate {
             id: Arc::clone(id),
-            kind: waiting.gate.kind.clone(),
+            name: Arc::clone(&waiting.gate.name),
             tool_call: waiting.tool_call.clone(),
             question: Arc::clone(&waiting.gate.question),
-            schema: waiting.gate.document.clone(),
-        }
-    }
-}
-
-impl From<&GateRecord> for OpenGate {
-    fn from(gate: &GateRecord) -> Self {
-        OpenGate {
-            id: Arc::clone(&gate.id),
-            kind: gate.kind.clone(),
-            tool_call: gate.tool_call.clone(),
-            question: Arc::clone(&gate.question),
-            schema: gate.schema.clone(),
+            schema: waiting.gate.schema.clone(),
         }
     }
 }
@@ -118,29 +111,48 @@ impl Gates {
         }
     }
 
-    /// Answers at a gate. Returns `false` if the gate is not open, or no longer: the first answer that a gate takes counts.
+    /// Answers. The first answer that the gate takes counts; `false` if it is not open, or no longer.
     ///
     /// # Errors
-    /// `E_INVALID_TURN_GATE_RESOLUTION` if the gate does not take this answer: a decision at a gate that is not an approval, a
-    /// value that does not match the gate's schema, or edited arguments that the tool refuses. The gate stays open.
-    pub fn answer(&self, id: &str, answer: impl Into<GateAnswer>) -> Result<bool, Error> {
-        self.turn.table().answer(id, answer.into())
+    /// `E_INVALID_TURN_GATE_RESOLUTION` if the gate does not take this answer: it stays open.
+    pub fn resolve(&self, id: &str, answer: impl Into<Value>) -> Result<bool, Error> {
+        self.turn
+            .table()
+            .settle(id, Settling::Resolved(answer.into()))
     }
 
-    /// Approves the call that waits at this gate: [`Gates::answer`] with [`GateAnswer::approve`].
+    /// Rejects the request. `false` if the gate is not open, or no longer.
+    pub fn reject(&self, id: &str, reason: impl Into<String>) -> bool {
+        let settled = self
+            .turn
+            .table()
+            .settle(id, Settling::Rejected(reason.into()));
+        settled.unwrap_or(false)
+    }
+
+    /// Approves a call that waits at this gate, with the arguments that it asked for.
     ///
     /// # Errors
-    /// As [`Gates::answer`].
+    /// As [`Gates::resolve`]: the gate is none of an approval.
     pub fn approve(&self, id: &str) -> Result<bool, Error> {
-        self.answer(id, GateAnswer::approve())
+        self.resolve(id, Approval::Granted.into_answer())
     }
 
-    /// Denies the call that waits at this gate: [`Gates::answer`] with [`GateAnswer::deny`].
+    /// Denies a call that waits at this gate. The model reads the reason.
     ///
     /// # Errors
-    /// As [`Gates::answer`].
+    /// As [`Gates::approve`].
     pub fn deny(&self, id: &str, reason: impl Into<String>) -> Result<bool, Error> {
-        self.answer(id, GateAnswer::deny(reason))
+        let reason = reason.into();
+        self.resolve(id, Approval::Denied { reason }.into_answer())
+    }
+
+    /// Approves a call that waits at this gate, with other arguments, which are checked in full.
+    ///
+    /// # Errors
+    /// As [`Gates::approve`].
+    pub fn approve_edited(&self, id: &str, args: impl Into<Value>) -> Result<bool, Error> {
+        self.resolve(id, Approval::Edited(args.into()).into_answer())
     }
 }
 
@@ -160,4 +172,4 @@ impl Drop for Gates {
 
 debug_fields!(Gates { given });
 
-debug_fields!(OpenGate { id, kind });
+debug_fields!(OpenGate { id, name });

@@ -10,7 +10,6 @@ pub use limit::Limit;
 pub(crate) use limit::Stop;
 
 use crate::error::{Error, ErrorCode};
-use crate::gate::{OpenGate, TurnWaiting};
 use crate::record::{Message, Record, RecordType, Thought, ToolCall, TurnFailure, TurnState};
 use crate::usage::Usage;
 
@@ -53,14 +52,6 @@ pub enum TurnStatus {
     Failed(Error),
     /// It came to a limit.
     Limit(Limit),
-    /// It was suspended: everything is stored, and no process runs it. Answer at its gates with
-    /// [`TurnRunner::answer_gate`](crate::TurnRunner::answer_gate), and continue with
-    /// [`TurnRunner::resume`](crate::TurnRunner::resume).
-    #[non_exhaustive]
-    Suspended {
-        /// The gates where it waits. Empty if it was suspended between two iterations.
-        gates: Vec<OpenGate>,
-    },
 }
 
 impl TurnOutcome {
@@ -83,33 +74,16 @@ impl TurnOutcome {
         matches!(self.ended, TurnStatus::Answered)
     }
 
-    /// Whether it was suspended, and can be resumed.
-    #[must_use]
-    pub fn is_suspended(&self) -> bool {
-        matches!(self.ended, TurnStatus::Suspended { .. })
-    }
-
-    /// Why there is no answer, if there is none. For a suspended turn that is `E_TURN_WAITING`, with a
-    /// [`TurnWaiting`](crate::gate::TurnWaiting) as its cause.
+    /// Why there is no answer, if there is none.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
-        match &self.ended {
-            TurnStatus::Suspended { gates } => {
-                let waiting = TurnWaiting {
-                    conversation: Arc::clone(&self.conversation),
-                    turn_id: Arc::clone(&self.turn_id),
-                    gates: gates.clone(),
-                };
-                Some(waiting.into_error("answer with `answer_gate`, then `resume` the turn"))
-            }
-            ended => ended.error(),
-        }
+        self.ended.error()
     }
 
     /// The answer, or why there is none.
     ///
     /// # Errors
-    /// The error that it was nacked or failed with, `E_TURN_ABORTED`, `E_TURN_LIMIT` or `E_TURN_WAITING`.
+    /// The error that it was refused or failed with, `E_TURN_ABORTED` or `E_TURN_LIMIT`.
     pub fn into_answer(self) -> Result<String, Error> {
         match self.error() {
             None => Ok(self.text),
@@ -147,14 +121,10 @@ impl TurnStatus {
             TurnStatus::Answered => None,
             TurnStatus::Nacked(error) | TurnStatus::Failed(error) => Some(error.clone()),
             TurnStatus::Aborted { reason } => Some(Error::new(
-                ErrorCode::TURN_ABORTED,
+                ErrorCode::TurnAborted,
                 format!("the turn was aborted: {reason}"),
             )),
             TurnStatus::Limit(limit) => Some(limit.to_error()),
-            TurnStatus::Suspended { gates } => {
-                let message = format!("the turn is suspended and waits at {} gates", gates.len());
-                Some(Error::new(ErrorCode::TURN_WAITING, message))
-            }
         }
     }
 
@@ -165,7 +135,6 @@ impl TurnStatus {
             TurnStatus::Aborted { .. } => TurnState::Aborted,
             TurnStatus::Failed(_) => TurnState::Failed,
             TurnStatus::Limit(_) => TurnState::Limit,
-            TurnStatus::Suspended { .. } => TurnState::Suspended,
         }
     }
 

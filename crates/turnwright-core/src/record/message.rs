@@ -1,12 +1,10 @@
 //! Messages.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use super::builder::{Build, RecordBuilder};
 use super::provider_state::ProviderState;
-use super::stamp::Stamp;
-use crate::error::ErrorCode;
+use super::stamp::{Stamp, stamped};
+use crate::error::{Error, ErrorCode};
 use crate::media::Media;
 use crate::trust::TrustTier;
 use crate::validate::Violations;
@@ -50,25 +48,30 @@ pub enum Author {
     },
 }
 
+/// Makes a [`Message`].
+#[must_use = "a builder does nothing until `build` is called"]
+#[derive(Debug)]
+pub struct MessageBuilder(Message);
+
 impl Message {
     /// A message of the user.
-    pub fn user(text: impl Into<String>) -> RecordBuilder<Self> {
+    pub fn user(text: impl Into<String>) -> MessageBuilder {
         Message::stamped(Author::User, text.into(), Stamp::new())
     }
 
     /// A message of the model.
-    pub fn assistant(text: impl Into<String>) -> RecordBuilder<Self> {
+    pub fn assistant(text: impl Into<String>) -> MessageBuilder {
         Message::stamped(Author::Assistant, text.into(), Stamp::new())
     }
 
     /// A message of the framework to the model.
-    pub(crate) fn framework(text: impl Into<String>) -> RecordBuilder<Self> {
+    pub(crate) fn framework(text: impl Into<String>) -> MessageBuilder {
         Message::stamped(Author::Framework, text.into(), Stamp::new())
     }
 
     /// A message of another agent. What the agent read is unknown, so its text is third-party-public by default; see
-    /// [`tier`](RecordBuilder::tier).
-    pub fn agent(name: impl Into<String>, text: impl Into<String>) -> RecordBuilder<Self> {
+    /// [`MessageBuilder::tier`].
+    pub fn agent(name: impl Into<String>, text: impl Into<String>) -> MessageBuilder {
         let author = Author::Agent {
             name: name.into(),
             tier: TrustTier::ThirdPartyPublic,
@@ -77,32 +80,14 @@ impl Message {
     }
 
     /// Starts a record that has its id and times.
-    pub(super) fn stamped(author: Author, text: String, stamp: Stamp) -> RecordBuilder<Self> {
-        RecordBuilder(Message {
+    pub(super) fn stamped(author: Author, text: String, stamp: Stamp) -> MessageBuilder {
+        MessageBuilder(Message {
             stamp,
             author,
             text,
             media: Vec::new(),
             provider_state: None,
         })
-    }
-
-    /// Its id.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.stamp.id
-    }
-
-    /// When it was created.
-    #[must_use]
-    pub fn created_at(&self) -> SystemTime {
-        self.stamp.created_at
-    }
-
-    /// When it was last changed.
-    #[must_use]
-    pub fn updated_at(&self) -> SystemTime {
-        self.stamp.updated_at
     }
 
     /// Whether the model wrote it.
@@ -142,7 +127,9 @@ impl Message {
     }
 }
 
-impl RecordBuilder<Message> {
+stamped!(Message, MessageBuilder);
+
+impl MessageBuilder {
     /// Adds a media.
     pub fn media(mut self, media: Media) -> Self {
         self.0.media.push(media);
@@ -162,23 +149,25 @@ impl RecordBuilder<Message> {
         self.0.provider_state = Some(state);
         self
     }
-}
 
-impl Build for Message {
-    const NAME: &'static str = "message";
-    const INVALID: ErrorCode = ErrorCode::INVALID_INITIAL_MESSAGE_VALUE;
-
-    fn stamp_mut(&mut self) -> &mut Stamp {
-        &mut self.stamp
-    }
-
-    fn check(&self, wrong: &mut Violations) {
+    /// Builds the record.
+    ///
+    /// # Errors
+    /// `E_INVALID_INITIAL_MESSAGE_VALUE`, which names every wrong field.
+    pub fn build(self) -> Result<Arc<Message>, Error> {
+        let mut message = self.0;
+        let mut wrong = Violations::default();
+        message.stamp.check(&mut wrong);
         // A model may say nothing and yet leave state that is wanted back.
-        let says = !self.text.is_empty() || !self.media.is_empty() || self.provider_state.is_some();
+        let says = !message.text.is_empty()
+            || !message.media.is_empty()
+            || message.provider_state.is_some();
         wrong.check("text", says, "is empty, and there is no media either");
-        if let Author::Agent { name, .. } = &self.author {
+        if let Author::Agent { name, .. } = &message.author {
             wrong.check("author", !name.trim().is_empty(), "has no name");
         }
+        wrong.finish(ErrorCode::InvalidMessage, "message")?;
+        Ok(Arc::new(message))
     }
 }
 

@@ -1,27 +1,18 @@
 //! What a turn says to operators.
 
-use crate::event::{EventKind, Level, LogEntry};
+use crate::event::{EventKind, Level};
 use crate::telemetry;
 use crate::tool::context::TurnContext;
 
 impl TurnContext {
-    /// Logs a message for operators: a text, or a [`LogEntry`] with a kind and data.
-    pub fn log(&self, level: Level, entry: impl Into<LogEntry>) {
+    /// Says something to operators.
+    pub fn log(&self, level: Level, message: impl Into<String>) {
         if !self.is_logged(level) {
             return;
         }
-        let LogEntry {
-            message,
-            kind,
-            payload,
-        } = entry.into();
+        let message = message.into();
         telemetry::log(self, level, &message);
-        self.tell(|| EventKind::Log {
-            level,
-            kind,
-            message,
-            payload,
-        });
+        self.tell(|| EventKind::Log { level, message });
     }
 
     /// Emits a [`Warning`](crate::event::EventKind::Warning) event: an operator should look at something that stopped nothing.

@@ -1,11 +1,8 @@
 //! A conversation that was recorded, played again.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
-use turnwright_core::spool::MemorySpool;
 use turnwright_core::trust::ConversationSecret;
-use turnwright_core::{ErrorCode, MemoryStore, Storage, Tool, ToolContext, TurnOutcome};
+use turnwright_core::{ErrorCode, Tool, ToolContext, TurnOutcome, TurnRunner};
 use turnwright_models::ChatCompletions;
 use turnwright_models::http::{Client, Transport};
 use turnwright_testkit::cassette::Cassette;
@@ -25,11 +22,8 @@ async fn run(transport: impl Transport + 'static, base: &str, question: &str) ->
         .build()
         .unwrap();
     // Another secret each time, as in another process.
-    let secret = ConversationSecret::random().unwrap();
-    let spool = Arc::new(MemorySpool::transient());
-    let storage = Storage::builder(MemoryStore::default(), spool, secret);
-    let runner = turnwright_core::runner(model)
-        .storage(storage.build().unwrap())
+    let runner = TurnRunner::builder(model)
+        .secret(ConversationSecret::random().unwrap())
         .tool(weather.build())
         .build()
         .unwrap();
@@ -92,14 +86,14 @@ async fn a_turn_that_was_recorded_can_be_played_again_without_a_server_and_witho
     )
     .await;
     let error = missed.ended.error().unwrap();
-    let error = error.to_string();
+    let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(
-        error.contains(ErrorCode::INVALID_MODEL_CONFIG.as_str()),
-        "{error}"
+        cause.contains(ErrorCode::InvalidModelConfig.as_str()),
+        "{cause}"
     );
     assert!(
-        error.contains("/messages/1/content") && error.contains("How was it?"),
-        "{error}"
+        cause.contains("/messages/1/content") && cause.contains("How was it?"),
+        "{cause}"
     );
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -33,7 +33,6 @@ mod opening;
 mod processes;
 mod restart;
 mod retention;
-mod storage;
 mod sweeping;
 mod together;
 mod turns;

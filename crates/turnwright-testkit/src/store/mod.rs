@@ -14,7 +14,7 @@
 //!
 //! [`damage_conformance`] checks what it does with a record that it cannot read.
 //!
-//! [`FailingStore`] wraps a store and fails on request. [`storage_of`] makes a storage of a store, for a runner.
+//! [`FailingStore`] wraps a store and fails on request.
 
 mod chat;
 mod checks;
@@ -23,7 +23,6 @@ mod failing;
 mod outcome;
 mod report;
 mod sample;
-mod storage;
 
 use std::sync::Arc;
 
@@ -33,7 +32,6 @@ use chat::Chat;
 pub use damage::damage_conformance;
 pub use failing::{Fail, Failing, FailingStore};
 pub use report::{Finding, Report};
-pub use storage::{storage_of, storage_with};
 
 /// Runs all checks against a store: `make` gives a fresh, empty one for each. Must run inside of a Tokio runtime; some
 /// checks write from several threads at once.

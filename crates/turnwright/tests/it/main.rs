@@ -3,5 +3,4 @@
 mod book;
 mod examples;
 mod outside_package;
-mod service;
 mod tool_macro;

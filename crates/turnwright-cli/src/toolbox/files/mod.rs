@@ -12,7 +12,6 @@ mod tests;
 use std::path::Path;
 
 use turnwright::prelude::*;
-use turnwright::{ApprovalPolicy, PendingCall, approval::when};
 
 use folder::Folder;
 

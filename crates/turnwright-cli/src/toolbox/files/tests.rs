@@ -132,7 +132,6 @@ mod unix {
     use std::path::Path;
 
     use turnwright::prelude::*;
-    use turnwright::{Approval, ApprovalRequest};
 
     use proptest::prelude::prop;
     use proptest::strategy::{Strategy as _, ValueTree as _};

@@ -46,18 +46,11 @@ fn machines_get_lines_of_json() {
         .collect();
     assert_eq!(
         names,
-        [
-            "started",
-            "messageDelta",
-            "messageDelta",
-            "usage",
-            "message",
-            "ended"
-        ]
+        ["messageDelta", "messageDelta", "message", "turnEnd"]
     );
     let end = events.last().unwrap();
     assert_eq!(
-        (end["text"].as_str(), end["status"].as_str()),
+        (end["text"].as_str(), end["ended"].as_str()),
         (Some("Hello there."), Some("answered"))
     );
     assert_eq!(end["usage"]["inputTokens"], 20);

@@ -12,7 +12,6 @@ use turnwright_core::runner::TurnStream;
 use turnwright_core::{
     ApprovalRequest, BoxError, DispatchContext, TurnContext, TurnInput, TurnOutcome, TurnRunner,
 };
-use turnwright_testkit::store::storage_of;
 
 use super::answers::{approve, stand_at_gates};
 use super::layers::{acting, witness};
@@ -73,12 +72,11 @@ pub(super) async fn all_ended() {
 pub(super) fn runner(world: &Arc<World>) -> TurnRunner {
     let script = &world.script;
     let (executing, observing) = (Arc::clone(world), Arc::clone(world));
-    let mut builder = turnwright_core::runner(move |ctx: DispatchContext| {
+    let mut builder = TurnRunner::builder(move |ctx: DispatchContext| {
         let world = Arc::clone(&executing);
         async move { execute(&world, ctx).await }
     })
-    .storage(storage_of(world.store.clone()))
-    .history(turnwright_core::History::none())
+    .store(world.store.clone())
     .tools(tools::all(world))
     .observer(move |event| observing.saw(event))
     .parallel_calls(script.parallel_calls)
@@ -136,7 +134,7 @@ pub(super) fn begin(
         .stash("turn", turn)
         .cancellation(seen.token.clone());
     if let Some(Cut::Deadline(millis)) = script.cut {
-        input = input.budget(turnwright_core::Budget::new().time(Duration::from_millis(millis)));
+        input = input.deadline(Duration::from_millis(millis));
     }
     if let Some(Cut::Token(millis)) = script.cut {
         let token = seen.token.clone();
@@ -156,7 +154,7 @@ pub(super) fn begin(
     }
     let world = Arc::clone(world);
     tasks.spawn(async move { read(&world, stream, turn).await });
-    Box::pin(handle.cancel_on_drop().outcome())
+    Box::pin(handle.outcome())
 }
 
 async fn read(world: &World, mut stream: TurnStream, turn: usize) {
@@ -191,7 +189,7 @@ async fn wait(world: &World, turn: usize, outcome: Outcome) -> Option<TurnOutcom
 }
 
 async fn execute(world: &World, ctx: DispatchContext) -> Result<(), BoxError> {
-    let turn = world.turn_of(ctx.turn());
+    let turn = world.turn_of(&ctx);
     let iteration = ctx.iteration();
     world.check_not_cancelled(turn, || "the executor was asked".to_owned());
     world.passed(turn, format!("executor {iteration}"));

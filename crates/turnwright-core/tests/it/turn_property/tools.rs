@@ -105,7 +105,7 @@ pub(super) fn all(world: &Arc<World>) -> Vec<Tool> {
         ),
         plain(
             world,
-            tool("checked", Writes).check("scripted", check),
+            tool("checked", Writes).external("scripted", check),
             Does::Nothing,
         ),
     ];
@@ -179,27 +179,24 @@ fn blocking(world: &Arc<World>) -> Tool {
 async fn call_others(world: &World, ctx: &ToolContext, turn: usize, how: &str) {
     let times = if how == "CallsTwo" { 2 } else { 1 };
     let calls: Vec<_> = (0..times)
-        .map(|n| {
-            ctx.dispatch()
-                .propose("note", json!({ "n": n, "how": "nested" }))
-        })
+        .map(|n| ctx.propose("note", json!({ "n": n, "how": "nested" })))
         .collect();
     let proposed = calls.iter().map(|call| Proposed {
         id: call.id().to_owned(),
-        iteration: ctx.dispatch().iteration(),
+        iteration: ctx.iteration(),
         call: None,
     });
     world.proposes(turn, proposed);
-    ctx.dispatch().call_tools(calls).await;
+    ctx.call_tools(calls).await;
 }
 
 fn end(ctx: &ToolContext, how: &str) {
     match how {
         "Cancels" => ctx.turn().cancellation().cancel(),
-        "Aborts" => ctx.turn().abort("tool"),
+        "Aborts" => ctx.abort("tool"),
         // Another call may have been first: then this one does not count.
-        "Acks" => drop(ctx.dispatch().ack()),
-        _ => drop(ctx.dispatch().nack("tool")),
+        "Acks" => drop(ctx.ack()),
+        _ => drop(ctx.nack("tool")),
     }
 }
 

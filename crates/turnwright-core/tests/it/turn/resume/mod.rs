@@ -1,13 +1,11 @@
 //! Turns that are taken up again, sentence by sentence. A process that dies is a runtime that is dropped while its turn runs:
 //! nothing that was awaited goes on, and nobody says that it ended.
 
-mod answers;
 mod calls;
 mod damaged;
 mod every_write;
 mod gates;
 mod held;
-mod suspended;
 mod turns;
 mod unknown;
 
@@ -36,7 +34,7 @@ struct World {
 
 impl World {
     fn runner(&self, model: &ScriptedModel) -> TurnRunnerBuilder {
-        runner(model.clone()).storage(storage_of(Arc::clone(&self.store)))
+        TurnRunner::builder(model.clone()).store(Arc::clone(&self.store))
     }
 
     /// A tool that notes each run with its effect key, and gives a text.
